@@ -25,5 +25,6 @@ def cache_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddingServer]:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("NO_PROXY", "*")
+    monkeypatch.setattr("recollect.inference.http_api.BACKOFF", 0.001)
     with EmbeddingServer() as running:
         yield running

@@ -16,7 +16,7 @@ SECRET = "sk-very-secret-123"  # noqa: S105 (of nobody)
 
 
 def embedder_at(server: EmbeddingServer, **options: Any) -> HttpEmbedder:
-    return HttpEmbedder("toy", server.url, **{"backoff": 0.001, **options})
+    return HttpEmbedder("toy", server.url, **options)
 
 
 def unit(text: str) -> Any:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import copy
 import inspect
 import json
+import pickle
 import re
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -12,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import ArgumentError, Candidate, Link, Memory, Note
-from recollect.model import DRAFT_FIELDS, NOTE_FIELDS, draft_of, embedding_chunks, embedding_text
-from recollect.model.note import CHUNK_CHARS, MAX_CHUNKS, MAX_HEADING_CHARS, MAX_UNSPLIT_CHARS
+from recollect.model import DRAFT_FIELDS, NOTE_FIELDS, aliases_of, draft_of, embedding_chunks, embedding_text, is_blank
+from recollect.model.note import CHUNK_CHARS, MAX_CHUNKS, MAX_HEADING_CHARS, MAX_UNSPLIT_CHARS, StoredMetadata
 from tests.strategies import any_text, nested
 
 line = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=20)
@@ -86,7 +88,7 @@ def test_note_normalises_values() -> None:
         ({"tags": "tea"}, "tags: must be a list, got 'tea'"),
         ({"tags": ["ok", " "]}, r"tags\[1\]: must not be empty"),
         ({"created_at": "yesterday"}, "created_at: must be an ISO-8601 date or time"),
-        ({"importance": 1.5}, "importance: must lie between 0 and 1, got 1.5"),
+        ({"importance": 1.5}, "importance: must be at most 1, got 1.5"),
         ({"position": -1}, "position: must not be negative"),
         ({"position": 2**63}, "position: must be at most 9223372036854775807"),
         ({"links": [7]}, r"links\[0\]: must be a kind and a target"),
@@ -267,3 +269,46 @@ def test_words_are_not_split(words: list[str]) -> None:
 
 def _without_spaces(text: str) -> str:
     return re.sub(r"\s", "", text)
+
+
+def test_stored_metadata_decodes_on_first_read() -> None:
+    broken = StoredMetadata("{no JSON")
+    assert broken  # not decoded yet
+    metadata = StoredMetadata('{"a": [1, {"b": null}], "c": "d"}')
+    assert metadata._values is None
+    assert metadata["a"] == [1, {"b": None}]
+    assert metadata._values is not None
+    assert (list(metadata), len(metadata)) == (["a", "c"], 2)
+
+
+def test_stored_metadata_equals_dict() -> None:
+    metadata = StoredMetadata('{"a": 1}')
+    assert metadata == {"a": 1}
+    assert metadata != {"a": 2}
+    assert repr(metadata) == "{'a': 1}"
+
+
+def test_stored_metadata_can_be_copied_and_pickled() -> None:
+    for read_before in (False, True):
+        metadata = StoredMetadata('{"a": [1]}')
+        assert not read_before or metadata["a"]
+        assert copy.deepcopy(metadata) == {"a": [1]}
+        assert pickle.loads(pickle.dumps(metadata)) == {"a": [1]}  # noqa: S301 (written here)
+
+
+def test_stored_metadata_reads_deep_nesting() -> None:
+    metadata = StoredMetadata('{"a": ' + "[" * 900 + "]" * 900 + "}")
+    assert list(metadata) == ["a"]
+
+
+def test_is_blank_ignores_punctuation_and_white_space() -> None:
+    assert is_blank({"content": " \n", "tags": ("tea",)})
+    assert is_blank({"content": "---", "summary": "?!"})
+    assert not is_blank({"content": "", "title": "Tea"})
+    assert not is_blank({"content": "🎻"})
+
+
+def test_aliases_of_metadata() -> None:
+    assert aliases_of({"aliases": ["Shiv", "S. Rao", 7]}) == ("Shiv", "S. Rao")
+    assert aliases_of({"Alias": "Shiv, Shivi", "author": "Ines"}) == ("Shiv", "Shivi")
+    assert aliases_of({"alias": 7}) == ()

@@ -202,3 +202,8 @@ def test_check_question_date_with_named_month() -> None:
     assert check_question_date("18 Apr 2026 10:00") == "18 Apr 2026 10:00"
     with pytest.raises(ArgumentError, match="^question_date: must be a date such as 2026-04-18"):
         check_question_date("31 Feb 2026 10:00")
+
+
+def test_check_question_date_ignores_blank_text() -> None:
+    assert check_question_date(" ") is None
+    assert check_question_date("2026/04/18 (Sat) 09:30") == "2026/04/18 (Sat) 09:30"

@@ -10,3 +10,4 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("COHERE_API_KEY", "VOYAGE_API_KEY", "OPENAI_API_KEY", "RECOLLECT_RERANKER_KEY"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("NO_PROXY", "*")
+    monkeypatch.setattr("recollect.inference.http_api.BACKOFF", 0.001)

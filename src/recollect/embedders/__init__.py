@@ -1,7 +1,6 @@
 """Turn text into vectors. See ``docs/embedders.md``."""
 
-from recollect.embedders.base import Embedder, ModelEmbedder
-from recollect.embedders.function import FunctionEmbedder
+from recollect.embedders.base import Embedder, FunctionEmbedder, ModelEmbedder
 from recollect.embedders.http_api import HttpEmbedder
 from recollect.embedders.minilm import MiniLMEmbedder
 from recollect.embedders.onnx import OnnxEmbedder

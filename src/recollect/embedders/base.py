@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack, runtime_checkable
 
 from recollect import arguments
-from recollect.errors import EmbedderError
+from recollect.errors import ArgumentTypeError, EmbedderError
 from recollect.inference.runtime import batches
 from recollect.text import well_formed
 
@@ -174,17 +174,50 @@ class ModelEmbedder(ABC):
         """Return one vector for each text, of any length; raise ``EmbedderError`` if that fails."""
 
 
+class FunctionEmbedder(ModelEmbedder):
+    """Calls ``function`` with a list of texts; it returns a vector for each: lists of numbers, or an array of rows.
+
+    ``name`` is stored with the vectors, by default the function's own. Pass one that changes when the vectors do.
+    Without ``dimension`` it is that of the first vector.
+
+    >>> embedder = FunctionEmbedder(lambda texts: [[len(text), 1.0] for text in texts], name="length")
+    >>> embedder.name, embedder.dimension
+    ('length', 2)
+    >>> embedder.embed_query("").tolist()
+    [0.0, 1.0]
+    """
+
+    def __init__(
+        self,
+        function: Callable[[list[str]], Any],
+        *,
+        name: str | None = None,
+        dimension: int | None = None,
+        batch_size: int = 64,
+        **options: Unpack[EmbedderOptions],
+    ) -> None:
+        if not callable(function):
+            raise ArgumentTypeError("function", f"must be a function of a list of texts, got {type(function).__name__}")
+        super().__init__(
+            name if name is not None else getattr(function, "__qualname__", type(function).__qualname__),
+            "a Python function",
+            dimension=dimension,
+            batch_size=batch_size,
+            **options,
+        )
+        self._function = function
+
+    def _vectors(self, texts: list[str]) -> Any:
+        try:
+            return self._function(texts)
+        except Exception as error:  # a user's function may raise anything; callers expect one type of error
+            raise EmbedderError(f"{self._model} raised {type(error).__name__}: {error}") from error
+
+
 def unit_rows(model: str, output: Any, *, count: int, dimension: int | None) -> NDArray[float32]:
     """Return ``output`` as ``count`` rows of unit length; raise ``EmbedderError`` that says what ``model`` did wrong.
 
     Any dimension is valid if ``dimension`` is ``None``. A row of zeros stays as it is: its similarity is 0 to all.
-
-    >>> unit_rows("toy", [[3.0, 4.0], [0.0, 0.0]], count=2, dimension=2).round(1).tolist()
-    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
-    >>> unit_rows("toy", [[1.0, 2.0, 3.0]], count=1, dimension=2)
-    Traceback (most recent call last):
-        ...
-    recollect.errors.EmbedderError: toy returned vectors of 3 dimensions instead of 2
     """
     import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
 

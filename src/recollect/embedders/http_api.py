@@ -7,7 +7,7 @@ from typing import Any, Unpack
 from recollect import arguments
 from recollect.embedders.base import EmbedderOptions, ModelEmbedder
 from recollect.errors import EmbedderError
-from recollect.inference.http_api import OPENAI_URL, ApiKey, JsonApi
+from recollect.inference.http_api import OPENAI_URL, JsonApi
 
 
 class HttpEmbedder(ModelEmbedder):
@@ -16,7 +16,7 @@ class HttpEmbedder(ModelEmbedder):
     The key is read from the environment variable ``key_variable`` for each request and is never stored, shown or
     logged; if it is empty, no key is sent. ``dimensions`` requests shorter vectors, if the model supports that. A
     request that finds no server, a busy or a failing one is repeated up to ``retries`` times, after the delay that the
-    server requests or one that doubles from ``backoff`` seconds.
+    server requests or one that doubles from half a second.
 
     >>> embedder = HttpEmbedder("nomic-embed-text", "http://localhost:11434/v1", query_prefix="search_query: ")
     >>> embedder.describe()
@@ -33,7 +33,6 @@ class HttpEmbedder(ModelEmbedder):
         dimensions: int | None = None,
         timeout: float = 30.0,
         retries: int = 4,
-        backoff: float = 0.5,
         batch_size: int = 128,
         batch_characters: int = 200_000,
         **options: Unpack[EmbedderOptions],
@@ -41,12 +40,11 @@ class HttpEmbedder(ModelEmbedder):
         self._api = JsonApi(
             base_url,
             "/embeddings",
-            key=ApiKey(key_variable),
+            key_variable=key_variable,
             error_type=EmbedderError,
             smaller="pass a smaller batch_size or batch_characters",
             timeout=timeout,
             retries=retries,
-            backoff=backoff,
         )
         variant = "" if dimensions is None else f"/{arguments.at_least_one('dimensions', dimensions)}"
         super().__init__(

@@ -64,13 +64,7 @@ class MiniLMEmbedder(ModelEmbedder):
         reason = minilm_unavailable_reason()
         if reason:
             raise EmbedderError(reason)
-        super().__init__(
-            f"{_NAME}/{precision}",
-            "onnxruntime",
-            dimension=384,
-            batch_size=1,
-            **options,
-        )
+        super().__init__(f"{_NAME}/{precision}", "onnxruntime", dimension=384, batch_size=1, **options)
         folder = (package_folder(_PACKAGE) or Path()) / "model"
         graph = partial(_graph_file, folder, precision)
         self._encoder = OnnxEncoder(open_model_folder(folder, EmbedderError), precision, graph, threads)

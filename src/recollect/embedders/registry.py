@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from recollect.embedders.base import Embedder, SupportsDescription
-from recollect.embedders.function import FunctionEmbedder
+from recollect.embedders.base import Embedder, FunctionEmbedder, SupportsDescription
 from recollect.embedders.http_api import HttpEmbedder
 from recollect.embedders.minilm import MiniLMEmbedder, minilm_unavailable_reason
 from recollect.embedders.onnx import OnnxEmbedder

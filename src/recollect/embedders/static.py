@@ -7,7 +7,6 @@ the package itself would look for its tokenizer on the network.
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
@@ -46,19 +45,14 @@ class StaticEmbedder(ModelEmbedder):
         if reason:
             raise EmbedderError(reason)
         super().__init__(
-            "wordllama-l2-supercat-256",
-            "static token vectors",
-            dimension=256,
-            batch_size=batch_size,
-            **options,
+            "wordllama-l2-supercat-256", "static token vectors", dimension=256, batch_size=batch_size, **options
         )
-        self._folder = package_folder(_PACKAGE) or Path()
 
     def _vectors(self, texts: list[str]) -> Any:
         """Return the mean of the vectors of each text's tokens."""
         import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
 
-        model = _shared_model(self._folder).get()
+        model = _MODEL.get()
         means = np.zeros((len(texts), model.vectors.shape[1]), dtype=np.float32)
         for index, encoding in enumerate(model.tokenizer.encode_batch_fast(texts, add_special_tokens=False)):
             if encoding.ids:
@@ -74,12 +68,6 @@ def static_unavailable_reason() -> str | None:
     return None
 
 
-@cache
-def _shared_model(folder: Path) -> PerProcess[_StaticModel]:
-    """Return the model of ``folder``, which all embedders share."""
-    return PerProcess(lambda: _load(folder))
-
-
 def _load(folder: Path) -> _StaticModel:
     import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
 
@@ -93,3 +81,7 @@ def _load(folder: Path) -> _StaticModel:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return _StaticModel(tokenizer, vectors)
+
+
+_MODEL = PerProcess(lambda: _load(package_folder(_PACKAGE) or Path()))
+"""The model, which all embedders of a process share."""

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import time
 import weakref
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from recollect import arguments
-from recollect.errors import ArgumentError, ArgumentTypeError, RecollectError
+from recollect.errors import ArgumentError, RecollectError
 from recollect.inference.runtime import ErrorType, PerProcess, require_module
 
 OPENAI_URL = "https://api.openai.com/v1"
 
+BACKOFF = 0.5
 _MAX_BACKOFF = 8.0
 _MAX_RETRY_AFTER = 60.0
 
@@ -28,61 +28,13 @@ _ADVICE = {
 }
 
 
-class ApiKey:
-    """A key that was passed, or that an environment variable holds at the time of each request, or none.
-
-    >>> ApiKey("COHERE_API_KEY", key="a secret")
-    ApiKey('COHERE_API_KEY', key='***')
-    >>> ApiKey("COHERE_API_KEY").source
-    'the key in the environment variable COHERE_API_KEY'
-    """
-
-    def __init__(self, variable: str | None, key: str | None = None) -> None:
-        """Check both; ``key`` wins over the variable, and without either no key is sent."""
-        self._variable = None if variable is None else arguments.name("key_variable", variable)
-        # By hand, in a closure: a dump of the object's attributes does not show the key.
-        self._key = None if key is None else _sealed(key)
-
-    @property
-    def source(self) -> str:
-        """Where the key comes from, for error messages."""
-        if self._key is not None:
-            return "the key that was passed"
-        if self._variable:
-            return f"the key in the environment variable {self._variable}"
-        return "key_variable: no key is sent"
-
-    def value(self, error_type: ErrorType) -> str | None:
-        """Return the key, or ``None`` if there is none."""
-        key = (os.environ.get(self._variable or "", "") if self._key is None else self._key()).strip()
-        if not key.isascii() or not key.isprintable():
-            # The HTTP client would refuse such a header with an error that shows the key.
-            raise error_type(f"{self.source} has characters that are not allowed in a header")
-        return key or None
-
-    def __repr__(self) -> str:
-        key = "" if self._key is None else ", key='***'"
-        return f"ApiKey({self._variable!r}{key})"
-
-
-def _sealed(key: str) -> Callable[[], str]:
-    if not isinstance(key, str):
-        raise ArgumentTypeError("key", f"must be a string, got {type(key).__name__}")  # never the value
-    return lambda: key
-
-
 class JsonApi:
     """Posts JSON to ``{base_url}{path}`` and returns the JSON of the response. Thread-safe.
 
-    The key is read for each request and is never shown or logged. A request that finds no server, a busy or a failing
-    one is repeated up to ``retries`` times, after the delay of the ``Retry-After`` header or one that doubles from
-    ``backoff`` seconds. ``style`` names the expected API in errors, ``smaller`` is the advice for a request that is too
-    large. ``server`` is the address without a password.
-
-    >>> from recollect.errors import EmbedderError
-    >>> api = JsonApi("http://me:word@localhost:11434/v1/", "/embeddings", key=ApiKey(None), error_type=EmbedderError)
-    >>> api.error("is asleep")
-    EmbedderError('http://localhost:11434/v1/embeddings is asleep')
+    The key is read from the environment variable ``key_variable`` for each request, and is never stored, shown or
+    logged. A request that finds no server, a busy or a failing one is repeated up to ``retries`` times, after the delay
+    of the ``Retry-After`` header or one that doubles from half a second. ``style`` names the expected API in errors,
+    ``smaller`` is the advice for a request that is too large. ``server`` is the address without a password.
     """
 
     def __init__(
@@ -90,31 +42,29 @@ class JsonApi:
         base_url: str,
         path: str,
         *,
-        key: ApiKey,
+        key_variable: str | None,
         error_type: ErrorType,
         style: str = "an OpenAI-style API",
         smaller: str = "send less at once",
         timeout: float = 30.0,
         retries: int = 4,
-        backoff: float = 0.5,
     ) -> None:
         url = check_url(base_url)
         self.server = without_password(url)
         self._url, self._shown_url = url + path, self.server + path
-        self._key = key
+        self._key_variable = None if key_variable is None else arguments.name("key_variable", key_variable)
         self._error_type = error_type
         self._style = style
-        self._advice_values: Mapping[str, str] = {"key": key.source, "smaller": smaller}
+        self._smaller = smaller
         self._timeout = arguments.number("timeout", timeout, at_least=0.001)
         self._retries = arguments.count("retries", retries)
-        self._backoff = arguments.number("backoff", backoff, at_least=0)
         self._client = PerProcess(self._new_client)
 
     def post(self, body: Mapping[str, Any]) -> Any:
         """Send ``body`` until it is answered or the retries are used up; return the JSON of the response."""
         httpx = require_module("httpx", self._error_type)
         client = self._client.get()
-        key = self._key.value(self._error_type)
+        key = self._key()
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         attempt = 0
         while True:
@@ -137,7 +87,7 @@ class JsonApi:
             if attempt >= self._retries:
                 raise self.error(f"{problem} (tried {attempt + 1} times)" if attempt else problem)
             retry_after = None if response is None else response.headers.get("Retry-After")
-            time.sleep(retry_delay(attempt, retry_after, backoff=self._backoff))
+            time.sleep(retry_delay(attempt, retry_after, backoff=BACKOFF))
             attempt += 1
 
     def error(self, problem: str) -> RecollectError:
@@ -148,12 +98,24 @@ class JsonApi:
         """Return an error about a response that is not of the expected style."""
         return self.error(f"returned {problem}: is this {self._style}?")
 
-    def _problem(self, response: Any, key: str | None) -> str:
+    def _problem(self, response: Any, key: str) -> str:
         """Return the status, what to do, and the first characters of the body without the key."""
         body = " ".join(response.text.split())
         body = (body.replace(key, "***") if key else body)[:200]
-        advice = _ADVICE.get(response.status_code, "").format(**self._advice_values)
+        advice = _ADVICE.get(response.status_code, "").format(key=self._key_source, smaller=self._smaller)
         return "; ".join(filter(None, (f"returned {response.status_code} {response.reason_phrase}", advice, body)))
+
+    @property
+    def _key_source(self) -> str:
+        variable = self._key_variable
+        return f"the key in the environment variable {variable}" if variable else "key_variable: no key is sent"
+
+    def _key(self) -> str:
+        key = os.environ.get(self._key_variable or "", "").strip()
+        if not key.isascii() or not key.isprintable():
+            # The HTTP client would refuse such a header with an error that shows the key.
+            raise self._error_type(f"{self._key_source} has characters that are not allowed in a header")
+        return key
 
     def _new_client(self) -> Any:
         """Return a client that reuses its connections and is closed with this object."""
@@ -162,54 +124,28 @@ class JsonApi:
         return client
 
 
-def retry_delay(attempt: int, retry_after: str | None, *, backoff: float, now: datetime | None = None) -> float:
+def retry_delay(attempt: int, retry_after: str | None, *, backoff: float) -> float:
     """Return how many seconds to wait after the failed ``attempt``, counted from 0.
 
-    A ``Retry-After`` header, in seconds or a date, counts up to a minute. Otherwise the delay doubles from ``backoff``
-    up to 8 seconds, less a random half, so that clients that were refused together do not return together.
-
-    >>> retry_delay(0, "2", backoff=0.5)
-    2.0
-    >>> 2.0 <= retry_delay(3, None, backoff=0.5) <= 4.0
-    True
+    A ``Retry-After`` header in seconds counts up to a minute. Otherwise the delay doubles from ``backoff`` up to 8
+    seconds, less a random half, so that clients that were refused together do not return together.
     """
     from random import uniform  # noqa: PLC0415 (imported only to wait)
 
-    seconds = None if retry_after is None else _retry_after_seconds(retry_after, now or datetime.now(UTC))
-    if seconds is not None:
-        return min(max(seconds, 0.0), _MAX_RETRY_AFTER)
+    if retry_after is not None and retry_after.strip().isdecimal():
+        return min(float(retry_after), _MAX_RETRY_AFTER)
     longest = min(backoff * 2.0 ** min(attempt, 64), _MAX_BACKOFF)
     return uniform(longest / 2, longest)  # noqa: S311 (nothing here is a secret)
 
 
-def _retry_after_seconds(value: str, now: datetime) -> float | None:
-    from email.utils import parsedate_to_datetime  # noqa: PLC0415 (imported only to wait)
-
-    if value.strip().isdecimal():
-        return float(value)
-    try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    return (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds()
-
-
 def split_model_url(text: str) -> tuple[str, str | None]:
-    """Split ``MODEL@URL``; a model's own name may contain ``@``, because an address begins with ``http``.
-
-    >>> split_model_url("nomic@v2@http://localhost:11434/v1"), split_model_url("nomic@v2")
-    (('nomic@v2', 'http://localhost:11434/v1'), ('nomic@v2', None))
-    """
+    """Split ``MODEL@URL``; a model's own name may contain ``@``, because an address begins with ``http``."""
     model, at, address = text.rpartition("@http")
     return (model, f"http{address}") if at else (text, None)
 
 
 def check_url(value: str) -> str:
-    """Return ``value`` without a trailing slash if it is the address of an HTTP server.
-
-    >>> check_url("http://localhost:11434/v1/")
-    'http://localhost:11434/v1'
-    """
+    """Return ``value`` without a trailing slash if it is the address of an HTTP server."""
     text = arguments.name("base_url", value).strip().rstrip("/")
     expected = "must be an address such as http://localhost:11434/v1"
     try:

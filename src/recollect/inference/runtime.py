@@ -25,22 +25,12 @@ _EXTRAS = {"httpx": "http", "ir_measures": "eval", "jinja2": "eval", "markupsafe
 
 
 def missing_modules(*modules: str) -> list[str]:
-    """Return the modules that are not installed; none is imported.
-
-    >>> missing_modules("json", "no_such_module")
-    ['no_such_module']
-    """
+    """Return the modules that are not installed; none is imported."""
     return [module for module in modules if find_spec(module) is None]
 
 
 def package_folder(package: str) -> Path | None:
-    """Return the folder of an installed package, or ``None``; the package is not imported.
-
-    >>> package_folder("json").name
-    'json'
-    >>> package_folder("no_such_package") is None
-    True
-    """
+    """Return the folder of an installed package, or ``None``; the package is not imported."""
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         return None
@@ -48,14 +38,7 @@ def package_folder(package: str) -> Path | None:
 
 
 def require_module(module: str, error_type: ErrorType) -> Any:
-    """Import and return ``module``; raise an ``error_type`` that says what to install if that fails.
-
-    >>> require_module("no_such_module", EmbedderError)
-    Traceback (most recent call last):
-        ...
-    recollect.errors.EmbedderError: no_such_module cannot be imported (No module named 'no_such_module'):
-    pip install 'recollectdb[models]'
-    """
+    """Import and return ``module``; raise an ``error_type`` that says what to install if that fails."""
     try:
         return import_module(module)
     except ImportError as error:
@@ -63,37 +46,26 @@ def require_module(module: str, error_type: ErrorType) -> Any:
         raise error_type(f"{module} cannot be imported ({error}): pip install 'recollectdb[{extra}]'") from error
 
 
-class _Slot(Generic[T]):
-    """The value of one process, and the lock under which it is created."""
-
-    def __init__(self) -> None:
-        self.lock = Lock()
-        self.values: list[T] = []
-
-
 class PerProcess(Generic[T]):
     """A value that is created on first use, once in each process, by whichever thread comes first.
 
     A forked child creates its own: threads and connections of its parent do not exist there. It never touches the
     inherited value, because even freeing a model would wait for threads that are gone.
-
-    >>> shared = PerProcess(lambda: object())
-    >>> shared.get() is shared.get()
-    True
     """
 
     def __init__(self, create: Callable[[], T]) -> None:
         self._create = create
-        self._slots: dict[int, _Slot[T]] = {}
+        self._slots: dict[int, tuple[Lock, list[T]]] = {}
 
     def get(self) -> T:
         """Return the value, created now if needed; after an error the next call tries again."""
         # setdefault is atomic, so that a fork never inherits a lock that nobody will release.
-        slot = self._slots.setdefault(os.getpid(), _Slot())
-        if not slot.values:
-            with slot.lock:
-                slot.values = slot.values or [self._create()]
-        return slot.values[0]
+        lock, values = self._slots.setdefault(os.getpid(), (Lock(), []))
+        if not values:
+            with lock:
+                if not values:
+                    values.append(self._create())
+        return values[0]
 
 
 def batches(texts: Sequence[str], *, size: int, characters: int | None = None) -> Iterator[list[int]]:
@@ -101,11 +73,6 @@ def batches(texts: Sequence[str], *, size: int, characters: int | None = None) -
 
     Texts of similar length waste the least on padding, and a batch that exceeds the memory fails at once rather than
     at the end. With ``characters``, a batch holds at most so many; a longer text is a batch of its own.
-
-    >>> list(batches(["a", "eleven ants", "four", "bee"], size=2))
-    [[1, 2], [3, 0]]
-    >>> list(batches(["a", "eleven ants", "four", "bee"], size=9, characters=8))
-    [[1], [2, 3, 0]]
     """
     batch: list[int] = []
     total = 0
@@ -121,13 +88,7 @@ def batches(texts: Sequence[str], *, size: int, characters: int | None = None) -
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
-    """Return the folder of built files: ``RECOLLECT_CACHE``, or the platform's cache folder.
-
-    >>> cache_folder({"RECOLLECT_CACHE": "models"}).as_posix()
-    'models'
-    >>> cache_folder({"XDG_CACHE_HOME": "/var/cache/me"}, "linux").as_posix()
-    '/var/cache/me/recollect'
-    """
+    """Return the folder of built files: ``RECOLLECT_CACHE``, or the platform's cache folder."""
     if environment.get("RECOLLECT_CACHE"):
         return Path(environment["RECOLLECT_CACHE"]).expanduser()
     if environment.get("XDG_CACHE_HOME"):
@@ -187,11 +148,7 @@ def file_fingerprint(path: Path) -> str:
 
 
 def is_folder(path: str | Path) -> bool:
-    """Return whether there is such a folder; an impossible name is none.
-
-    >>> is_folder("."), is_folder("a" * 5000), is_folder(chr(0))
-    (True, False, False)
-    """
+    """Return whether there is such a folder; an impossible name is none."""
     return os.path.isdir(path)  # noqa: PTH112 (that of pathlib raises an error for a name that is too long)
 
 

@@ -1,7 +1,5 @@
 """Plain data: notes, drafts, documents, filters, candidates and hits."""
 
-from recollect.model.candidate import Candidate, Contribution, Step, as_candidate, as_candidates
-from recollect.model.document import Document, NoteName, WriteCounts
 from recollect.model.note import (
     DEFAULT_NAMESPACE,
     DRAFT_FIELDS,
@@ -9,12 +7,14 @@ from recollect.model.note import (
     NOTE_FIELDS,
     TEXT_FIELDS,
     UNCHANGED_IF_EMPTY,
+    Document,
     Draft,
     Edge,
     EmbeddingText,
     Link,
     Note,
-    NoteField,
+    NoteName,
+    WriteCounts,
     aliases_of,
     draft_of,
     embedding_chunks,
@@ -22,7 +22,16 @@ from recollect.model.note import (
     is_blank,
     is_expired,
 )
-from recollect.model.search import Filters, Hit, RankedHits
+from recollect.model.search import (
+    Candidate,
+    Contribution,
+    Filters,
+    Hit,
+    RankedHits,
+    Step,
+    as_candidate,
+    as_candidates,
+)
 
 __all__ = [
     "DEFAULT_NAMESPACE",
@@ -41,7 +50,6 @@ __all__ = [
     "Hit",
     "Link",
     "Note",
-    "NoteField",
     "NoteName",
     "RankedHits",
     "Step",

@@ -1,4 +1,4 @@
-"""A note, the table of its fields, drafts, and the chunks of a note that are embedded.
+"""A note, the table of its fields, drafts, documents, and the chunks of a note that are embedded.
 
 The dataclass :class:`Note` is the only list of a note's fields: each field carries its check and its description.
 :data:`NOTE_FIELDS` is the same list as a table, from which drafts, JSON and the schemas of other interfaces are built.
@@ -6,11 +6,13 @@ The dataclass :class:`Note` is the only list of a note's fields: each field carr
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from datetime import datetime
+from functools import partial
 from hashlib import blake2b
 from operator import attrgetter
 from string import punctuation
@@ -54,16 +56,10 @@ class Link(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A connection between two notes of a graph, seen from one of them.
-
-    >>> Edge("n1", "n2", "mention", "out").distance
-    1
-    """
+    """A connection between two notes of a graph, seen from ``source``, whose neighbours were requested."""
 
     source: str
-    """The id of the note whose neighbours were requested."""
     target: str
-    """The id of the neighbour."""
     kind: str
     """``previous``, ``next``, ``mention``, ``entity``, or a link's kind."""
     direction: Literal["out", "in"]
@@ -73,11 +69,7 @@ class Edge(NamedTuple):
 
 
 class NoteField(NamedTuple):
-    """The definition of one field of a note, for every schema that has notes.
-
-    >>> NOTE_FIELDS["position"].description, NOTE_FIELDS["importance"].default
-    ('The index of the note in its session, from 0.', 0.5)
-    """
+    """The definition of one field of a note, for every schema that has notes."""
 
     name: str
     type: str
@@ -89,7 +81,7 @@ class NoteField(NamedTuple):
     default: Any
     """The value of a new note that does not set the field; ``None`` for ``content``, which is required."""
     by_hand: bool
-    """Whether people and models set it; the other fields are set by the store, or by programs that copy notes."""
+    """Whether people and models set it, and not only the store or programs that copy notes."""
 
 
 def _text(argument: str, value: Any) -> str:
@@ -98,13 +90,6 @@ def _text(argument: str, value: Any) -> str:
 
 def _expiry(argument: str, value: Any) -> datetime | None:
     return None if value == NEVER else arguments.optional_instant(argument, value)
-
-
-def _unit(argument: str, value: Any) -> float:
-    number = arguments.number(argument, value)
-    if not 0 <= number <= 1:
-        raise ArgumentError(argument, f"must lie between 0 and 1, got {number:g}")
-    return number
 
 
 def _position(argument: str, value: Any) -> int | None:
@@ -134,9 +119,10 @@ def _link(argument: str, value: Any) -> Link:
     return Link(arguments.name(f"{argument}.kind", pair[0]), arguments.name(f"{argument}.target", pair[1]))
 
 
-def _spec(description: str, check: Callable[[str, Any], Any], *, by_hand: bool = True) -> dict[str, Any]:
-    """Return the metadata of a field of :class:`Note`."""
-    return {"description": description, "check": check, "by_hand": by_hand}
+def _field(description: str, check: Callable[[str, Any], Any], default: Any = "", *, by_hand: bool = True) -> Any:
+    """Return a field of :class:`Note` that is not required, with a default or a function that returns it."""
+    default_of: dict[str, Any] = {"default_factory" if callable(default) else "default": default}
+    return field(**default_of, metadata={"description": description, "check": check, "by_hand": by_hand})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,58 +137,39 @@ class Note:
     (('drinks',), '2026-04-18T00:00:00+00:00')
     """
 
-    id: str = field(
-        default="", metadata=_spec("The note's id, unique in its namespace; generated if not given.", arguments.line)
+    id: str = _field("The note's id, unique in its namespace; generated if not given.", arguments.line)
+    path: str = _field("The note's path, such as memory/tea.md, unique in its namespace.", arguments.line)
+    title: str = _field("The note's title.", _text)
+    summary: str = _field("A sentence that sums up the text.", _text)
+    tags: tuple[str, ...] = _field("Tags to filter by.", arguments.names, ())
+    content: str = field(metadata={"description": "The note's text.", "check": _text, "by_hand": True})
+    created_at: datetime | None = _field(
+        "When the note was created, in ISO 8601; now if not given.", arguments.optional_instant, None
     )
-    path: str = field(
-        default="",
-        metadata=_spec("The note's path, such as memory/tea.md, unique in its namespace.", arguments.line),
+    updated_at: datetime | None = _field(
+        "When the note was last changed, in ISO 8601; now if not given.",
+        arguments.optional_instant,
+        None,
+        by_hand=False,
     )
-    title: str = field(default="", metadata=_spec("The note's title.", _text))
-    summary: str = field(default="", metadata=_spec("A sentence that sums up the text.", _text))
-    tags: tuple[str, ...] = field(default=(), metadata=_spec("Tags to filter by.", arguments.names))
-    content: str = field(metadata=_spec("The note's text.", _text))
-    created_at: datetime | None = field(
-        default=None,
-        metadata=_spec("When the note was created, in ISO 8601; now if not given.", arguments.optional_instant),
+    last_accessed_at: datetime | None = _field(
+        "When the note was last read, in ISO 8601.", arguments.optional_instant, None, by_hand=False
     )
-    updated_at: datetime | None = field(
-        default=None,
-        metadata=_spec(
-            "When the note was last changed, in ISO 8601; now if not given.", arguments.optional_instant, by_hand=False
-        ),
+    expires_at: datetime | None = _field(
+        "When the note expires, in ISO 8601; 'never' removes the expiry of a stored note.", _expiry, None
     )
-    last_accessed_at: datetime | None = field(
-        default=None,
-        metadata=_spec("When the note was last read, in ISO 8601.", arguments.optional_instant, by_hand=False),
+    importance: float = _field(
+        f"From 0 to 1; {DEFAULT_IMPORTANCE} in a new note. "
+        "Used by the presets memini and weighted-graph; the default preset does not use it.",
+        partial(arguments.number, at_least=0, at_most=1),
+        DEFAULT_IMPORTANCE,
     )
-    expires_at: datetime | None = field(
-        default=None,
-        metadata=_spec("When the note expires, in ISO 8601; 'never' removes the expiry of a stored note.", _expiry),
-    )
-    importance: float = field(
-        default=DEFAULT_IMPORTANCE,
-        metadata=_spec(
-            f"From 0 to 1; {DEFAULT_IMPORTANCE} in a new note. "
-            "Used by the presets memini and weighted-graph; the default preset does not use it.",
-            _unit,
-        ),
-    )
-    session: str = field(
-        default="", metadata=_spec("The conversation or document that the note belongs to.", arguments.line)
-    )
-    position: int | None = field(
-        default=None, metadata=_spec("The index of the note in its session, from 0.", _position)
-    )
-    links: tuple[Link, ...] = field(
-        default=(), metadata=_spec("Links to other notes: a kind, and a path, id or name.", _links)
-    )
-    metadata: Mapping[str, Any] = field(
-        default_factory=dict, metadata=_spec("Any other data, as a JSON object.", arguments.json_object)
-    )
-    namespace: str = field(
-        default=DEFAULT_NAMESPACE,
-        metadata=_spec("The namespace of the note; searches never cross namespaces.", arguments.name),
+    session: str = _field("The conversation or document that the note belongs to.", arguments.line)
+    position: int | None = _field("The index of the note in its session, from 0.", _position, None)
+    links: tuple[Link, ...] = _field("Links to other notes: a kind, and a path, id or name.", _links, ())
+    metadata: Mapping[str, Any] = _field("Any other data, as a JSON object.", arguments.json_object, dict)
+    namespace: str = _field(
+        "The namespace of the note; searches never cross namespaces.", arguments.name, DEFAULT_NAMESPACE
     )
 
     def __post_init__(self) -> None:
@@ -214,11 +181,7 @@ class Note:
 
     @classmethod
     def from_checked(cls, values: Mapping[str, Any]) -> Note:
-        """Return a note with values that were checked before, such as those of a store; all fields must be present.
-
-        >>> Note.from_checked({name: field.default for name, field in NOTE_FIELDS.items()} | {"content": "tea"}).content
-        'tea'
-        """
+        """Return a note with values that were checked before, such as those of a store; all fields must be present."""
         note = object.__new__(cls)
         for name, _ in _CHECKS:
             object.__setattr__(note, name, values[name])
@@ -241,6 +204,39 @@ def to_json(value: Any) -> Any:
 
 
 _JSON_TYPES = frozenset((str, float, int, type(None)))
+
+
+class StoredMetadata(Mapping[str, Any]):
+    """A read-only mapping over a JSON object that is decoded when it is first read.
+
+    A search fetches hundreds of candidates and shows few: decoding all metadata would take longer than fetching it.
+    """
+
+    __slots__ = ("_json", "_values")
+
+    def __init__(self, text: str) -> None:
+        self._json = text
+        self._values: dict[str, Any] | None = None
+
+    def _decoded(self) -> dict[str, Any]:
+        if self._values is None:
+            self._values = arguments.with_deep_stack(lambda: json.loads(self._json))
+        return self._values
+
+    def __getitem__(self, key: str) -> Any:
+        return self._decoded()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._decoded())
+
+    def __len__(self) -> int:
+        return len(self._decoded())
+
+    def __bool__(self) -> bool:
+        return self._json != "{}"
+
+    def __repr__(self) -> str:
+        return repr(self._decoded())
 
 
 def field_default(declared: Field[Any]) -> Any:
@@ -304,11 +300,7 @@ def draft_of(value: Note | str | Mapping[str, Any], *, argument: str = "note") -
 
 
 def aliases_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the alternative names in a note's metadata: ``aliases`` or ``alias``, a list or text with commas.
-
-    >>> aliases_of({"aliases": ["Shiv", "S. Rao", 7]}), aliases_of({"Alias": "Shiv, Shivi"})
-    (('Shiv', 'S. Rao'), ('Shiv', 'Shivi'))
-    """
+    """Return the alternative names in a note's metadata: ``aliases`` or ``alias``, a list or text with commas."""
     aliases: dict[str, None] = {}
     for key, value in metadata.items():
         if key.strip().lower() in ("aliases", "alias"):
@@ -318,13 +310,7 @@ def aliases_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def is_blank(values: Mapping[str, Any]) -> bool:
-    r"""Return whether content, title and summary are all missing, or only white space and punctuation.
-
-    >>> is_blank({"content": " \n", "tags": ("tea",)}), is_blank({"content": "", "title": "Tea"})
-    (True, False)
-    >>> is_blank({"content": "..."}), is_blank({"content": "---", "summary": "?!"}), is_blank({"content": "🎻"})
-    (True, True, False)
-    """
+    """Return whether content, title and summary are all missing, or only white space and punctuation."""
     return not any(_has_text(values.get(name, "")) for name in TEXT_FIELDS)
 
 
@@ -336,13 +322,40 @@ def _has_text(text: str) -> bool:
 
 
 def is_expired(draft: Draft) -> bool:
-    """Return whether the ``expires_at`` of a draft is in the past.
-
-    >>> is_expired(draft_of({"content": "The fair is on.", "expires_at": "2020-02-02"})), is_expired(draft_of("Tea."))
-    (True, False)
-    """
+    """Return whether the ``expires_at`` of a draft is in the past."""
     expires_at = draft.get("expires_at")
     return expires_at is not None and bool(expires_at <= arguments.now())
+
+
+class Document(NamedTuple):
+    """A file, whose notes are replaced as a whole: its location, a fingerprint of its contents, and the notes."""
+
+    root: str
+    """The folder that was read, as an absolute path."""
+    name: str
+    """The file's path below the root, with slashes."""
+    fingerprint: str
+    """Changes whenever the file changes: size, modification time and a hash."""
+    drafts: Sequence[Draft]
+
+
+class NoteName(NamedTuple):
+    """The names by which links refer to a note; names that it lacks are empty."""
+
+    id: str
+    path: str
+    title: str
+    aliases: tuple[str, ...] = ()
+
+
+class WriteCounts(NamedTuple):
+    """The numbers of notes that a write of documents added, updated, left unchanged and removed."""
+
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    """Notes that the documents no longer contain."""
 
 
 # An encoder reads about a page, and its vector blurs what a single sentence says. So a long note has a vector for each
@@ -368,33 +381,19 @@ class EmbeddingText(str):
 
 
 def embedding_text(title: str, summary: str, content: str) -> EmbeddingText:
-    r"""Return the text of a note that is embedded: title, summary and content, those that are not empty.
-
-    >>> embedding_text("Tea", "", "Prefers sencha.")
-    'Tea\nPrefers sencha.'
-    """
+    """Return the text of a note that is embedded: title, summary and content, those that are not empty."""
     text = EmbeddingText("\n".join(part for part in (title, summary, content) if part) if title or summary else content)
     text.heading = title if len(title) <= MAX_HEADING_CHARS else ""
     return text
 
 
 def text_digest(text: str) -> bytes:
-    """Return the digest of an embedded text, which is stored with its vector.
-
-    >>> text_digest("green tea").hex()
-    '04b9e0c3323cecc73eb217a3f0450aeb'
-    """
+    """Return the digest of an embedded text, which is stored with its vector."""
     return blake2b(text.encode(), digest_size=16).digest()
 
 
 def embedding_chunks(text: str) -> list[str]:
-    """Split a text into chunks that end where a sentence or line does; a short text is its only chunk.
-
-    >>> embedding_chunks("Prefers sencha.")
-    ['Prefers sencha.']
-    >>> [len(chunk) for chunk in embedding_chunks("Green tea, mostly sencha. " * 50)]
-    [285, 285, 285, 285, 155]
-    """
+    """Split a text into chunks that end where a sentence or line does; a short text is its only chunk."""
     if len(text) <= MAX_UNSPLIT_CHARS:
         return [str(text)]
     heading = getattr(text, "heading", "")
@@ -410,11 +409,6 @@ def embedding_chunks(text: str) -> list[str]:
     if not chunks:
         return [str(text[:MAX_UNSPLIT_CHARS])]  # white space only
     return [f"{heading}\n{chunk}" for chunk in chunks] if heading else chunks
-
-
-def chunk_count(length: int) -> int:
-    """Estimate the number of chunks of a text of ``length`` characters."""
-    return 1 if length <= MAX_UNSPLIT_CHARS else min(MAX_CHUNKS, -(-length // CHUNK_CHARS))
 
 
 def _parts(text: str) -> Iterator[tuple[str, str]]:

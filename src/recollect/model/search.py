@@ -1,24 +1,259 @@
-"""The data of a search that callers see: hits, results and filters."""
+"""The data of a search: candidates with the records that explain their scores, hits, results and filters.
+
+A search creates hundreds of candidates. So records are named tuples, which are cheaper to create than frozen
+dataclasses, and :class:`Candidate` is a slotted dataclass that is not frozen; functions return changed copies.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from math import fsum
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from recollect import arguments
 from recollect.errors import ArgumentError, ArgumentTypeError
-from recollect.model.candidate import Candidate
-from recollect.model.note import to_json
+from recollect.model.note import DEFAULT_IMPORTANCE, field_default, to_json
 
 T = TypeVar("T")
 _REPR_HITS = 3
 
 WEAK_SHARE = 0.1
 """A hit of a result with an answer is weak if its confidence is below this share of the best, and the threshold."""
+
+
+class Contribution(NamedTuple):
+    """What one leg (``lexical``, ``vector``, ``graph`` or the caller's own) added to a fused score.
+
+    ``rank``, from 1, and ``score`` are those in the leg's list; ``points`` is the addend of the fused score.
+
+    >>> Contribution(leg="lexical", rank=1, score=7.25, points=1 / 61).points
+    0.01639344262295082
+    """
+
+    leg: str
+    rank: int
+    score: float
+    points: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON-ready data."""
+        return self._asdict()
+
+
+class Step(NamedTuple):
+    """What one stage did to a candidate, and why: ``score_after = score_before * factor + addend``.
+
+    Ranks count from 1. A stage without effect has factor 1 and addend 0.
+
+    >>> step = Step("importance", "importance 0.80", 0.94, 0.0, 0.5, 0.47, 2, 1)
+    >>> step.factor * step.score_before + step.addend == step.score_after
+    True
+    """
+
+    stage: str
+    reason: str
+    factor: float
+    addend: float
+    score_before: float
+    score_after: float
+    rank_before: int
+    rank_after: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON-ready data."""
+        return self._asdict()
+
+    def to_trace(self) -> dict[str, Any]:
+        """Return the record as JSON-ready data with the camelCase names of a trace."""
+        return dict(zip(_TRACE_NAMES, self, strict=True))
+
+
+_TRACE_NAMES = ("stage", "reason", "factor", "addend", "scoreBefore", "scoreAfter", "rankBefore", "rankAfter")
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A note that a search considers, with the record of its score.
+
+    Only ``id`` is required. ``None`` counts as missing, and dates may be ISO-8601 strings. ``score`` is the sum of
+    :attr:`contributions`, the addends of the legs, changed by ``steps``, the effects of the stages.
+
+    >>> Candidate("n1", path="memory/tea.md", score=0.5).importance
+    0.5
+    """
+
+    id: str
+    path: str = ""
+    title: str = ""
+    summary: str = ""
+    content: str = ""
+    score: float = 0.0
+    lexical_rank: int | None = None
+    lexical_score: float | None = None
+    vector_rank: int | None = None
+    vector_similarity: float | None = None
+    snippet: str = ""
+    created_at: datetime | None = None
+    last_accessed_at: datetime | None = None
+    importance: float = DEFAULT_IMPORTANCE
+    session: str = ""
+    position: int | None = None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    rerank_score: float | None = None
+    confidence: float | None = None
+    """The probability, from 0 to 1, that the note answers the query."""
+    superseded_by: tuple[str, ...] = ()
+    """The ids of the notes that supersede it."""
+    inherited_relevance: float | None = None
+    """The best relevance of the notes that it supersedes, if that is higher than its own."""
+    inherited_confidence: float | None = None
+    """The best confidence of the notes that it supersedes, if that is higher than its own."""
+    ceiling: float | None = None
+    """The highest score that the fusion could have given to any candidate."""
+    evidence: tuple[Any, ...] = ()
+    """The contributions as one flat tuple: leg, rank, raw score and points of the first, then of the second, …"""
+    steps: tuple[Step, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, (_, default) in _CHECKS.items():
+            value = getattr(self, name)
+            if value is not default or name == "id":
+                setattr(self, name, _checked("", name, value))
+
+    @property
+    def in_keyword(self) -> bool:
+        """Whether the lexical leg returned it."""
+        return self.lexical_rank is not None
+
+    @property
+    def in_semantic(self) -> bool:
+        """Whether the vector leg returned it."""
+        return self.vector_rank is not None
+
+    @property
+    def contributions(self) -> tuple[Contribution, ...]:
+        """What each leg added to the fused score."""
+        flat = iter(self.evidence)
+        return tuple(map(Contribution, flat, flat, flat, flat))
+
+    @property
+    def relevance(self) -> float | None:
+        """The fused score as a share of the ceiling, from 0 to 1; ``None`` before fusion.
+
+        A note that supersedes others has at least their relevance.
+        """
+        if self.inherited_relevance is None:
+            return self.own_relevance
+        return max(self.inherited_relevance, self.own_relevance or 0.0)
+
+    @property
+    def own_relevance(self) -> float | None:
+        """The relevance without that of superseded notes."""
+        if self.ceiling is None:
+            return None
+        fused = fsum(self.evidence[3::4])
+        return min(1.0, fused / self.ceiling) if self.ceiling > 0 else 0.0
+
+    def copy(self) -> Candidate:
+        """Return a copy. Written out field by field: the quickest way, and a search makes hundreds."""
+        copied = object.__new__(Candidate)
+        copied.id = self.id
+        copied.path = self.path
+        copied.title = self.title
+        copied.summary = self.summary
+        copied.content = self.content
+        copied.score = self.score
+        copied.lexical_rank = self.lexical_rank
+        copied.lexical_score = self.lexical_score
+        copied.vector_rank = self.vector_rank
+        copied.vector_similarity = self.vector_similarity
+        copied.snippet = self.snippet
+        copied.created_at = self.created_at
+        copied.last_accessed_at = self.last_accessed_at
+        copied.importance = self.importance
+        copied.session = self.session
+        copied.position = self.position
+        copied.tags = self.tags
+        copied.metadata = self.metadata
+        copied.rerank_score = self.rerank_score
+        copied.confidence = self.confidence
+        copied.superseded_by = self.superseded_by
+        copied.inherited_relevance = self.inherited_relevance
+        copied.inherited_confidence = self.inherited_confidence
+        copied.ceiling = self.ceiling
+        copied.evidence = self.evidence
+        copied.steps = self.steps
+        return copied
+
+    def rescored(self, score: float, steps: Iterable[Step] = ()) -> Candidate:
+        """Return a copy with another score and further steps."""
+        copied = self.copy()
+        copied.score = score
+        copied.steps = (*self.steps, *steps)
+        return copied
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any], *, argument: str = "candidate") -> Candidate:
+        """Return a candidate from a mapping with its field names as keys; other keys are ignored."""
+        if not isinstance(values, Mapping):
+            raise ArgumentTypeError(
+                argument, f"must be a Candidate or a mapping with its keys, got {type(values).__name__}"
+            )
+        if "id" not in values:
+            raise ArgumentError(argument, "has no 'id'")
+        candidate = cls("")
+        for name in _CHECKS:
+            if name in values and name not in ("evidence", "steps"):
+                setattr(candidate, name, _checked(f"{argument}.", name, values[name]))
+        return candidate
+
+
+def as_candidates(argument: str, values: Iterable[Candidate | Mapping[str, Any]]) -> list[Candidate]:
+    """Return ``values`` as a new list of candidates; mappings with a candidate's keys become candidates."""
+    items = arguments.sequence(argument, values)
+    if set(map(type, items)) <= {Candidate}:
+        return list(items)
+    return [
+        item if isinstance(item, Candidate) else Candidate.from_mapping(item, argument=f"{argument}[{index}]")
+        for index, item in enumerate(items)
+    ]
+
+
+def as_candidate(argument: str, value: Candidate | Mapping[str, Any]) -> Candidate:
+    """Return ``value`` as a candidate; unlike in a list, the id may be missing."""
+    if isinstance(value, Candidate):
+        return value
+    if isinstance(value, Mapping):
+        value = {**value, "id": value.get("id") or ""}
+    return Candidate.from_mapping(value, argument=argument)
+
+
+def _checked(prefix: str, name: str, value: Any) -> Any:
+    check, default = _CHECKS[name]
+    return default if value is None and name != "id" else check(prefix + name, value)
+
+
+_CHECKS_BY_TYPE: dict[str, Callable[[str, Any], Any]] = {
+    "str": arguments.text,
+    "float": arguments.number,
+    "float | None": arguments.number,
+    "int | None": arguments.count,
+    "datetime | None": arguments.instant,
+    "tuple[str, ...]": arguments.names,
+    "tuple[Any, ...]": arguments.record,
+    "Mapping[str, Any]": arguments.json_object,
+    "tuple[Step, ...]": arguments.record,
+}
+_CHECKS = {
+    definition.name: (_CHECKS_BY_TYPE[str(definition.type)], field_default(definition))
+    for definition in fields(Candidate)
+}
+"""The check and the default of each field."""
 
 
 class _CandidateField(property, Generic[T]):
@@ -67,20 +302,12 @@ class Hit:
     snippet = _CandidateField[str]("snippet", "The passage of the text that matches the query best, on one line.")
     created_at = _CandidateField[datetime | None]("created_at", "When the note was created.")
     importance = _CandidateField[float]("importance", "The note's importance, from 0 to 1.")
-    session = _CandidateField[str](
-        "session", "The conversation or document that the note belongs to; empty if there is none."
-    )
+    session = _CandidateField[str]("session", "The conversation or document that the note belongs to, or empty.")
     position = _CandidateField[int | None]("position", "The note's index in its session, from 0.")
     tags = _CandidateField[tuple[str, ...]]("tags", "The note's tags.")
-    score = _CandidateField[float](
-        "score", "What the hits of one result are ordered by; not comparable between results."
-    )
-    relevance = _CandidateField[float | None](
-        "relevance", "The fused score as a share of the highest possible one, from 0 to 1."
-    )
-    confidence = _CandidateField[float | None](
-        "confidence", "The probability, from 0 to 1, that the note answers the query; use it to accept or reject a hit."
-    )
+    score = _CandidateField[float]("score", "Orders the hits of one result; not comparable between results.")
+    relevance = _CandidateField[float | None]("relevance", "The share of the highest possible fused score, 0 to 1.")
+    confidence = _CandidateField[float | None]("confidence", "The probability that the note answers the query.")
     rerank_score = _CandidateField[float | None]("rerank_score", "The reranker's score; ``None`` if not reranked.")
     superseded_by = _CandidateField[tuple[str, ...]]("superseded_by", "The ids of the notes that supersede it.")
 
@@ -91,34 +318,15 @@ class Hit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the hit as JSON-ready data."""
-        candidate = self.candidate
-        return {
-            "rank": self.rank,
-            "id": candidate.id,
-            "path": candidate.path,
-            "title": candidate.title,
-            "summary": candidate.summary,
-            "snippet": candidate.snippet,
-            "highlights": [list(span) for span in self.highlights],
-            "content": candidate.content,
-            "created_at": to_json(candidate.created_at),
-            "importance": candidate.importance,
-            "session": candidate.session,
-            "position": candidate.position,
-            "tags": list(candidate.tags),
-            "metadata": self.metadata,
-            "score": candidate.score,
-            "relevance": candidate.relevance,
-            "confidence": candidate.confidence,
-            "rerank_score": candidate.rerank_score,
-            "superseded_by": list(candidate.superseded_by),
-            "lexical_rank": candidate.lexical_rank,
-            "lexical_score": candidate.lexical_score,
-            "vector_rank": candidate.vector_rank,
-            "vector_similarity": candidate.vector_similarity,
-            "contributions": [part.to_dict() for part in candidate.contributions],
-            "steps": [step.to_dict() for step in candidate.steps],
-        }
+        own = {"rank": self.rank, "highlights": [list(span) for span in self.highlights]}
+        return {name: own[name] if name in own else to_json(getattr(self.candidate, name)) for name in _HIT_KEYS}
+
+
+_HIT_KEYS = (
+    *("rank", "id", "path", "title", "summary", "snippet", "highlights", "content", "created_at", "importance"),
+    *("session", "position", "tags", "metadata", "score", "relevance", "confidence", "rerank_score", "superseded_by"),
+    *("lexical_rank", "lexical_score", "vector_rank", "vector_similarity", "contributions", "steps"),
+)
 
 
 class RankedHits(Sequence[Hit]):
@@ -202,13 +410,6 @@ def _tags(argument: str, value: Any) -> tuple[str, ...]:
     return arguments.names(argument, [value] if isinstance(value, str) else value)
 
 
-def _session(argument: str, value: Any) -> str | None:
-    return None if value is None else arguments.line(argument, value)
-
-
-_DATE = {"check": arguments.optional_instant}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
     """Conditions that a note must meet, all of them; the store applies them before ranking.
@@ -223,16 +424,18 @@ class Filters:
 
     path_prefix: str = field(default="", metadata={"check": arguments.line})
     tags: tuple[str, ...] = field(default=(), metadata={"check": _tags})
-    session: str | None = field(default=None, metadata={"check": _session})
-    created_after: datetime | None = field(default=None, metadata=_DATE)
-    created_before: datetime | None = field(default=None, metadata=_DATE)
-    updated_after: datetime | None = field(default=None, metadata=_DATE)
-    updated_before: datetime | None = field(default=None, metadata=_DATE)
+    session: str | None = field(default=None, metadata={"check": arguments.line})
+    created_after: datetime | None = field(default=None, metadata={"check": arguments.instant})
+    created_before: datetime | None = field(default=None, metadata={"check": arguments.instant})
+    updated_after: datetime | None = field(default=None, metadata={"check": arguments.instant})
+    updated_before: datetime | None = field(default=None, metadata={"check": arguments.instant})
     metadata: Mapping[str, Any] = field(default_factory=dict, metadata={"check": arguments.json_object})
 
     def __post_init__(self) -> None:
-        for name, check in _CHECKS.items():
-            object.__setattr__(self, name, check(f"filters.{name}", getattr(self, name)))
+        for declared in _CONDITIONS.values():
+            value = getattr(self, declared.name)
+            if value is not declared.default:
+                object.__setattr__(self, declared.name, declared.metadata["check"](f"filters.{declared.name}", value))
 
     def __bool__(self) -> bool:
         return self != _NO_FILTERS
@@ -246,11 +449,11 @@ class Filters:
             return value
         if not isinstance(value, Mapping):
             raise ArgumentTypeError("filters", f"must be Filters or a mapping, got {type(value).__name__}")
-        unknown = [name for name in value if name not in _CHECKS]
+        unknown = [name for name in value if name not in _CONDITIONS]
         if unknown:
-            raise ArgumentError("filters", f"has no condition {unknown[0]!r}; there are {', '.join(_CHECKS)}")
+            raise ArgumentError("filters", f"has no condition {unknown[0]!r}; there are {', '.join(_CONDITIONS)}")
         return cls(**{name: item for name, item in value.items() if item is not None})
 
 
-_CHECKS = {declared.name: declared.metadata["check"] for declared in fields(Filters)}
+_CONDITIONS = {declared.name: declared for declared in fields(Filters)}
 _NO_FILTERS = Filters()

@@ -1,6 +1,5 @@
 """Text becomes a query tree, and the tree an engine's query. See ``docs/query-language.md`` for the language."""
 
-from recollect.query.aliases import AliasTable, expand_aliases
 from recollect.query.dates import (
     TemporalExpansion,
     augment_with_temporal,
@@ -10,7 +9,7 @@ from recollect.query.dates import (
     with_dates,
 )
 from recollect.query.expressions import AllOf, AnyOf, Except, Expression, Match, Renderer, exclusion, expression, render
-from recollect.query.parser import MAX_LENGTH, Query, Token, compile_fts5, normalise, parse
+from recollect.query.parser import MAX_LENGTH, AliasTable, Query, Token, compile_fts5, expand_aliases, normalise, parse
 from recollect.query.terms import query_tokens, sanitise, strongest_term
 from recollect.query.time_expressions import dates_in_text, find_time_expressions
 from recollect.query.time_intervals import TimeInterval

@@ -30,16 +30,13 @@ _NUMERIC = javascript_pattern(
     r"(?P<year>\d{4})[-/](?P<month>\d{2})[-/](?P<day>\d{2})"
     r"(?:\s*\([^()]*\))?"
     r"(?:(?:\s+|T)(?P<hour>\d{2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?P<fraction>[.,]\d+)?)?"
-    r"\s*(?P<offset>Z|[-+]\d{2}(?::?\d{2})?)?)?"
+    r"\s*(?:Z|(?P<sign>[-+])(?P<hours>\d{2})(?::?(?P<minutes>\d{2}))?)?)?"
     r"(?:\s*\([^()]*\))?"
 )
 _RFC_2822 = javascript_pattern(
     r"(?:(?:mon|tue|wed|thu|fri|sat|sun)(?:,\s*|\s+))?\d{1,2}\s+(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\s+\d{4}"
     r"\s+\d{2}:\d{2}(?::\d{2})?(?:\s+(?:[-+]\d{4}|UTC?|GMT|Z|[ECMP][SD]T))?(?:\s*\([^()]*\))?"
 )
-_DATE_FIELDS = re.compile(r"(\d{4})[-/](\d{2})[-/](\d{2})(?:[^:]*?(\d{2}):(\d{2})(?::(\d{2}))?)?", re.ASCII)
-_MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_DAY_FIRST = re.compile(rf"\b(\d{{1,2}})\s+({'|'.join(_MONTH_NAMES)})\s+(\d{{4}})", re.IGNORECASE)
 
 
 def parse_question_date(text: QuestionDate) -> datetime | None:
@@ -63,41 +60,16 @@ def check_question_date(value: QuestionDate) -> QuestionDate:
 
     :func:`parse_question_date` is lenient: it ignores other texts, and fields roll over, so that 2026-13-40 is a day in
     February 2027. This raises ``ArgumentError`` for both.
-
-    >>> check_question_date("2026/04/18 (Sat) 09:30"), check_question_date(" ")
-    ('2026/04/18 (Sat) 09:30', None)
-    >>> check_question_date("2026-13-40")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    recollect.errors.ArgumentError: question_date: must be a date such as 2026-04-18, ..., got '2026-13-40'
     """
     if isinstance(value, str) and not value.strip():
         return None
-    if value is None or (read_date("question_date", value) is not None and _is_in_calendar(value)):
+    if value is None or read_date("question_date", value, rolls_over=False) is not None:
         return value
     raise ArgumentError(
         "question_date",
         "must be a date such as 2026-04-18, 2026/04/18 (Sat) 09:30, or a time in ISO 8601 or RFC 2822, "
         f"got {str(value)[:60]!r}",
     )
-
-
-def _is_in_calendar(value: QuestionDate) -> bool:
-    """Return whether no field of a readable date rolls over."""
-    if not isinstance(value, str):
-        return True
-    (fields,) = _DATE_FIELDS.findall(_DAY_FIRST.sub(_to_numeric, collapse_whitespace(value)))[:1]
-    year, month, day, hour, minute, second = (int(part or 0) for part in fields)
-    try:
-        datetime(year, month, day, hour, minute, second)  # noqa: DTZ001 (only the fields are checked)
-    except ValueError:
-        return False
-    return True
-
-
-def _to_numeric(match: re.Match[str]) -> str:
-    """Return ``18 Apr 2026`` as ``2026-04-18``."""
-    return f"{match[3]}-{_MONTH_NAMES.index(match[2].lower()) + 1:02}-{int(match[1]):02}"
 
 
 def date_search_tokens(text: QuestionDate) -> list[str]:
@@ -113,20 +85,23 @@ def date_search_tokens(text: QuestionDate) -> list[str]:
     return [day, day.replace("-", "/"), day[:4], WEEKDAYS[instant.weekday()], MONTHS[instant.month - 1]]
 
 
-def read_date(argument: str, value: QuestionDate) -> datetime | None:
+def read_date(argument: str, value: QuestionDate, *, rolls_over: bool = True) -> datetime | None:
     """Return the instant in UTC that ``value`` names, or ``None``; an error names ``argument``."""
-    if value is None:
-        return None
+    if value is not None and not isinstance(value, (str, date)):
+        raise ArgumentTypeError(argument, f"must be a string or a date, got {type(value).__name__}")
     try:
         if isinstance(value, datetime):
             return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
         if isinstance(value, date):
             return datetime(value.year, value.month, value.day, tzinfo=UTC)
-        if not isinstance(value, str):
-            raise ArgumentTypeError(argument, f"must be a string or a date, got {type(value).__name__}")
-        trimmed = collapse_whitespace(value)
-        return _numeric(trimmed) or _rfc_2822(trimmed)
-    except OverflowError:  # outside of the years 1 to 9999
+        parsed = _fields(collapse_whitespace(value)) if value else None
+        if parsed is None:
+            return None
+        (year, month, day, hour, minute, second), offset = parsed
+        if not rolls_over:
+            datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+        return rolled(year, month, day) + timedelta(hours=hour, minutes=minute, seconds=second) - offset
+    except (OverflowError, ValueError):  # outside of the years 1 to 9999, or of the calendar
         return None
 
 
@@ -138,35 +113,18 @@ def rolled(year: int, month: int, day: int) -> datetime:
     return datetime(year + years, month + 1, 1, tzinfo=UTC) + timedelta(days=day - 1)
 
 
-def _numeric(text: str) -> datetime | None:
-    match = _NUMERIC.fullmatch(text)
-    if match is None:
-        return None
-    year, month, day, hour, minute, second = (int(match[part] or 0) for part in _PARTS)
-    fraction = float(f"0{(match['fraction'] or '.0').replace(',', '.')}")
-    time = timedelta(hours=hour, minutes=minute, seconds=second, milliseconds=int(fraction * 1000))
-    return rolled(year, month, day) + time - _offset(match["offset"])
-
-
-_PARTS = ("year", "month", "day", "hour", "minute", "second")
-
-
-def _offset(text: str | None) -> timedelta:
-    if text is None or text in "Zz":
-        return timedelta()
-    hours, minutes = int(text[1:3]), int(text[3:].lstrip(":") or 0)
-    return timedelta(hours=hours, minutes=minutes) * (-1 if text[0] == "-" else 1)
-
-
-def _rfc_2822(text: str) -> datetime | None:
+def _fields(text: str) -> tuple[tuple[int, ...], timedelta] | None:
+    """Return the fields of a date, from its year to its second, and its offset from UTC; ``None`` if it is no date."""
+    if match := _NUMERIC.fullmatch(text):
+        milliseconds = int(float(f"0{(match['fraction'] or '.0').replace(',', '.')}") * 1000)
+        sign, hours, minutes = match["sign"], match["hours"], match["minutes"]
+        offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0)) * (-1 if sign == "-" else 1)
+        fields = (match[name] for name in ("year", "month", "day", "hour", "minute", "second"))
+        return tuple(int(digits or 0) for digits in fields), offset - timedelta(milliseconds=milliseconds)
     from email.utils import parsedate_tz  # noqa: PLC0415 (rarely needed, and slow to import)
 
-    fields = parsedate_tz(text) if _RFC_2822.fullmatch(text) else None
-    if fields is None:
-        return None
-    year, month, day, hour, minute, second = fields[:6]
-    time = timedelta(hours=hour, minutes=minute, seconds=second - (fields[9] or 0))
-    return rolled(year, month, day) + time
+    parsed = parsedate_tz(text) if _RFC_2822.fullmatch(text) else None
+    return None if parsed is None else (parsed[:6], timedelta(seconds=parsed[9] or 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,20 +167,17 @@ def expand_temporal(question: str, question_date: QuestionDate) -> TemporalExpan
         return TemporalExpansion(question, question, (), resolved=False)
     hints: dict[str, None] = {}
 
-    def dated(resolve: Callable[[re.Match[str], datetime], datetime], suffix: str) -> Callable[[re.Match[str]], str]:
-        def replacement(match: re.Match[str]) -> str:
-            try:
-                day = resolve(match, anchor)
-            except OverflowError:  # before the year 1
-                return match[0]
-            hint = f"{day.year:04d}/{day.month:02d}/{day.day:02d}"
-            hints[hint] = None
-            return f"{match[0]} ({suffix}{hint})"
+    def with_date(match: re.Match[str], resolve: Callable[[re.Match[str], datetime], datetime], prefix: str) -> str:
+        try:
+            day = resolve(match, anchor)
+        except OverflowError:  # before the year 1
+            return match[0]
+        hint = f"{day.year:04d}/{day.month:02d}/{day.day:02d}"
+        hints[hint] = None
+        return f"{match[0]} ({prefix}{hint})"
 
-        return replacement
-
-    expanded = _RELATIVE_TIME.sub(dated(_ago, "around "), question)
-    expanded = _LAST_WEEKDAY.sub(dated(_last_weekday, ""), expanded)
+    expanded = _RELATIVE_TIME.sub(lambda match: with_date(match, _ago, "around "), question)
+    expanded = _LAST_WEEKDAY.sub(lambda match: with_date(match, _last_weekday, ""), expanded)
     return TemporalExpansion(question, expanded + _ordering_note(question), tuple(hints), resolved=bool(hints))
 
 

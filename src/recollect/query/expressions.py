@@ -104,8 +104,6 @@ def render(node: Expression, renderer: Renderer[Rendered]) -> Rendered:
     >>> render(expression(parse("green tea NOT sugar")), Plain())
     'any(green, tea) but not sugar'
     """
-    if not isinstance(node, Match | AnyOf | AllOf | Except):
-        raise ArgumentTypeError("node", f"must be an expression, which an empty query has not; got {node!r}")
     match node:
         case Match(kind, text):
             return renderer.match(kind, text)
@@ -113,8 +111,9 @@ def render(node: Expression, renderer: Renderer[Rendered]) -> Rendered:
             return renderer.any_of([render(part, renderer) for part in parts])
         case AllOf(parts):
             return renderer.all_of([render(part, renderer) for part in parts])
-        case _:
-            return renderer.without(render(node.included, renderer), render(node.excluded, renderer))
+        case Except(included, excluded):
+            return renderer.without(render(included, renderer), render(excluded, renderer))
+    raise ArgumentTypeError("node", f"must be an expression, which an empty query has not; got {node!r}")
 
 
 def expression(query: Query, semantics: Semantics = "strict") -> Expression | None:
@@ -178,30 +177,26 @@ def _groups(query: Query) -> list[list[Token]]:
 def _bind(clauses: Sequence[_Clause], *, strict: bool = False) -> Expression | None:
     """Join clauses as FTS5 binds them; the operator of the first one is ignored.
 
-    No index contains punctuation, so that ``tea AND "?!"`` matches nothing; with ``strict``, it is ignored, and
-    repeated words are dropped, which only cost time.
+    Repeated dates are dropped. No index contains punctuation, so that ``tea AND "?!"`` matches nothing; with
+    ``strict``, it is ignored, and all repetitions are dropped, which only cost time.
     """
-    alternatives: list[Expression] = []
-    required: list[Expression] = []
-    excluded: list[Expression] = []
-
-    def close() -> None:
-        if required:
-            words = [node for node in required if _has_word(node)] if strict else []
-            parts = words or required
-            included = parts[0] if len(parts) == 1 else AllOf(tuple(parts))
-            alternatives.append(Except(included, _any(excluded)) if excluded else included)
-        required.clear()
-        excluded.clear()
-
+    groups: list[tuple[list[Expression], list[Expression]]] = []
     for index, (operator, node) in enumerate(clauses):
         if index == 0 or operator in (None, "OR"):
-            close()
+            groups.append(([], []))
+        required, excluded = groups[-1]
         (excluded if operator == "NOT" and index else required).append(node)
-    close()
-    if strict:
-        alternatives = list(dict.fromkeys(alternatives))
-    return _any(_without_repeated_dates(alternatives)) if alternatives else None
+    alternatives: dict[Expression | int, Expression] = {}
+    for index, (required, excluded) in enumerate(groups):
+        words = [node for node in required if _has_word(node)] if strict else []
+        parts = words or required
+        node = parts[0] if len(parts) == 1 else AllOf(tuple(parts))
+        if excluded:
+            node = Except(node, _any(excluded))
+        # Temporal expansion writes each date in two spellings.
+        is_date = isinstance(node, Match) and _DATE_WORDS.fullmatch(node.text)
+        alternatives.setdefault(node if strict or is_date else index, node)
+    return _any(list(alternatives.values())) if alternatives else None
 
 
 def _has_word(node: Expression) -> bool:
@@ -246,19 +241,6 @@ def _spellings(token: Token) -> list[Match]:
 _KIND_OF_PARTS: dict[Kind, Kind] = {"term": "phrase", "phrase": "phrase", "prefix": "prefix"}
 
 
-def _without_repeated_dates(alternatives: Sequence[Expression]) -> list[Expression]:
-    """Drop repeated dates: temporal expansion writes each in two spellings."""
-    distinct: list[Expression] = []
-    dates: set[Expression] = set()
-    for node in alternatives:
-        if isinstance(node, Match) and _DATE_WORDS.fullmatch(node.text):
-            if node in dates:
-                continue
-            dates.add(node)
-        distinct.append(node)
-    return distinct
-
-
 # Other written forms of the same number, identifier or name. Hyphens, spaces and thousands separators vary: 1,240 and
 # 1240, W-118 and W118. So do letters that keyboards lack: Sørensen and Sorensen. In a lexical index these are different
 # words.
@@ -287,25 +269,16 @@ Form = tuple[Kind, str]
 
 
 class JoinedWords(NamedTuple):
-    """Adjacent words of a query that may be one word in a note."""
+    """Adjacent words of a query, its tokens from ``first`` to before ``last``, that may be one word in a note."""
 
     first: int
-    """The index of the first token."""
     last: int
-    """The index after the last token."""
     written: str
     form: Form
-    """The words without the white space between them."""
 
 
 def number_forms(written: str) -> list[Form]:
-    """Return the other forms of a word with a digit: parts joined or split, and digits in groups.
-
-    >>> number_forms("W118")
-    [('phrase', 'w 118')]
-    >>> number_forms("1240"), number_forms("v15.4")
-    ([('phrase', '1 240'), ('term', '0x1240')], [('phrase', 'v 15 4'), ('phrase', '15 4')])
-    """
+    """Return the other forms of a word with a digit: parts joined or split, and digits in groups."""
     lowered = written.lower()
     if not _DIGIT.search(lowered) or len(lowered) > _MAX_CHARS:
         return []
@@ -315,35 +288,28 @@ def number_forms(written: str) -> list[Form]:
 
 
 def letter_forms(word: str) -> list[Form]:
-    """Return a word with interchangeable letters replaced: ø for o, ß for ss, and back.
-
-    >>> letter_forms("Weiss")
-    [('term', 'weiß'), ('term', 'weıss'), ('term', 'weıß')]
-    >>> letter_forms("Straße")
-    [('term', 'strasse')]
-    """
+    """Return a word with interchangeable letters replaced: ø for o, ß for ss, and back."""
     lowered = word.lower()
     if not lowered.isalpha() or not 3 <= len(lowered) <= _MAX_CHARS:
         return []
     folded = fold_accents(lowered)
     if folded != lowered:
         return [("term", folded)]
-    matches = list(_REPLACEABLE_LETTERS.finditer(lowered))
-    count = len(matches)
-    choices: Iterable[Iterable[bool]] = product((False, True), repeat=count)
+    count = len(_REPLACEABLE_LETTERS.findall(lowered))
+    choices: Iterable[Sequence[bool]] = product((False, True), repeat=count)
     if count > _MAX_REPLACED:  # one at a time, instead of all combinations
         choices = ([index == replaced for index in range(count)] for replaced in range(count))
-    forms = ("".join(_replaced(lowered, matches, choice)) for choice in choices)
-    return [("term", form) for form in dict.fromkeys(forms) if form != lowered]
+    forms = dict.fromkeys(_replace_letters(lowered, choice) for choice in choices)
+    return [("term", form) for form in forms if form != lowered]
+
+
+def _replace_letters(word: str, choice: Iterable[bool]) -> str:
+    is_replaced = iter(choice)
+    return _REPLACEABLE_LETTERS.sub(lambda match: _LETTER_FORMS[match[0]] if next(is_replaced) else match[0], word)
 
 
 def joined_forms(query: Query) -> list[JoinedWords]:
-    """Return runs of adjacent words, one of them with a digit, that may be one word in a note, longest first.
-
-    >>> from recollect.query import parse
-    >>> [joined.form for joined in joined_forms(parse("call 0171 5523981"))]
-    [('term', 'call01715523981'), ('term', 'call0171'), ('term', '01715523981')]
-    """
+    """Return runs of adjacent words, one of them with a digit, that may be one word in a note, longest first."""
     if query.has_operators:
         return []
     words = list(_words_as_written(query))
@@ -364,11 +330,7 @@ def joined_forms(query: Query) -> list[JoinedWords]:
 
 
 def any_form(written: str, forms: Iterable[Form]) -> tuple[Token, ...]:
-    """Return tokens that are alternatives for one word, as aliases are.
-
-    >>> [token.alternative for token in any_form("W118", [("term", "w118"), ("phrase", "w 118")])]
-    [1, 2]
-    """
+    """Return tokens that are alternatives for one word, as aliases are."""
     return tuple(Token(kind, text, None, written, number) for number, (kind, text) in enumerate(forms, 1))
 
 
@@ -377,7 +339,10 @@ def _divisions(lowered: str) -> Iterator[list[str]]:
 
     Digits around a point or comma are joined only if it may separate thousands.
     """
-    for spelling in _versions(lowered):
+    spellings = [lowered]
+    if version := _VERSION.fullmatch(lowered):
+        spellings.append(version[1] if lowered[0] == "v" else f"v{lowered}")
+    for spelling in spellings:
         matches = list(_PART.finditer(spelling))
         parts = [match[0] for match in matches]
         gaps = [(spelling[left.end() : right.start()], right[0]) for left, right in pairwise(matches)]
@@ -395,13 +360,6 @@ def _divisions(lowered: str) -> Iterator[list[str]]:
             yield from _digit_groups("".join(parts))
     if (number := _HEXADECIMAL.fullmatch(lowered)) and _DIGIT.search(number[1]):
         yield [number[1] if lowered.startswith("0x") else f"0x{lowered}"]
-
-
-def _versions(lowered: str) -> Iterator[str]:
-    """Yield the word, and for a version number also the form with or without v."""
-    yield lowered
-    if version := _VERSION.fullmatch(lowered):
-        yield version[1] if lowered[0] == "v" else f"v{lowered}"
 
 
 def _digit_groups(letters: str) -> Iterator[list[str]]:
@@ -432,15 +390,6 @@ def _words(lowered: str) -> list[str]:
 
 def _form(words: list[str]) -> Form:
     return ("phrase" if len(words) > 1 else "term"), " ".join(words)
-
-
-def _replaced(word: str, matches: list[re.Match[str]], choice: Iterable[bool]) -> Iterator[str]:
-    end = 0
-    for match, is_replaced in zip(matches, choice, strict=True):
-        yield word[end : match.start()]
-        yield _LETTER_FORMS[match[0]] if is_replaced else match[0]
-        end = match.end()
-    yield word[end:]
 
 
 def _words_as_written(query: Query) -> Iterator[tuple[int | None, str]]:

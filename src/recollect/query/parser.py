@@ -1,4 +1,4 @@
-"""Text becomes a query tree, which is independent of any engine.
+"""Text becomes a query tree, which is independent of any engine, and aliases replace its terms.
 
 The grammar is small: quoted phrases, ``AND``, ``OR`` and ``NOT`` in capitals, a trailing ``*`` for a prefix, and
 bare words. No text is an error.
@@ -7,6 +7,7 @@ bare words. No text is an error.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, cast
@@ -14,7 +15,7 @@ from typing import Any, Literal, NamedTuple, cast
 from recollect import arguments
 from recollect.errors import ArgumentTypeError
 from recollect.query.terms import STOPWORDS
-from recollect.text import WHITESPACE, collapse_whitespace, compose, well_formed
+from recollect.text import WHITESPACE, collapse_whitespace, compose, split_words, well_formed
 
 MAX_LENGTH = 100_000
 """How many characters of a query are read."""
@@ -32,6 +33,16 @@ _WORD_OR_PHRASE = re.compile(r'"[^"]*"?|[^ "]+')
 _DIGIT = re.compile(r"\d")
 _SYMBOLIC_NAME = re.compile(r"[\"'(\[{<]*(\.[^\W\d_][^\W_]*|[^\W\d_]+(?:\+{1,2}|#))[\"'?!.,;:)\]}>]*")
 _PARTIAL_WORD = re.compile(rf"[{WHITESPACE}][^{WHITESPACE}]*\Z")
+_AUXILIARIES = frozenset(
+    "am are be been can could did do does had has have is may might must shall should was were will would".split()
+)
+_QUESTION_WORDS = frozenset(
+    "how what when where which who whom whose why hoe waar waarom wanneer wat welk welke wie".split()
+)
+_OPERATOR_WORD = re.compile(r"(?<![^ ])(AND|OR|NOT)(?![^ ])")
+_LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_FTS5_SYNTAX = {"term": "{}", "phrase": '"{}"', "prefix": "{}*"}
+_CONNECTIVES = {None: "OR", "OR": "OR", "AND": "AND", "NOT": "AND NOT"}
 
 
 class Token(NamedTuple):
@@ -127,7 +138,8 @@ def parse(text: str, *, drop_stopwords: bool = True, keep_short: bool = False) -
     warnings: tuple[str, ...] = ()
     if len(text) > MAX_LENGTH:
         warnings = (f"the query has {len(text):,} characters; only the first {MAX_LENGTH:,} were read",)
-        text = _truncate(text)
+        first = text[:MAX_LENGTH]  # without a last word that is cut off
+        text = first if text[MAX_LENGTH] in WHITESPACE else _PARTIAL_WORD.sub("", first) or first
     raw = normalise(text)
     quoted = '"' in raw
     words = _WORD_OR_PHRASE.findall(raw) if quoted else raw.split(" ")
@@ -158,11 +170,7 @@ def parse(text: str, *, drop_stopwords: bool = True, keep_short: bool = False) -
 
 
 def clean_word(word: str) -> str:
-    """Return a bare word without punctuation, lower-cased.
-
-    >>> clean_word("(Node.js)*")
-    'nodejs'
-    """
+    """Return a bare word without punctuation, lower-cased: ``nodejs`` for ``(Node.js)*``."""
     return strip_punctuation(word).lower()
 
 
@@ -175,50 +183,16 @@ def is_short_name(word: str) -> bool:
     """Return whether a word of one or two characters is a name rather than a function word.
 
     It is one if it has a digit, a capital, or a letter of a script without capitals, or ends in a symbol that is part
-    of a name.
-
-    >>> [is_short_name(word) for word in ("5", "2b", "QA", "Go", "c#", "東京", "to")]
-    [True, True, True, True, True, True, False]
+    of a name: 5, 2b, QA, Go, c#, 東京.
     """
-    return (
-        word != word.lower()
-        or word.lower() == word.upper()
-        or _DIGIT.search(word) is not None
-        or bool(symbolic_name(word))
-    )
+    lowered = word.lower()
+    return bool(word != lowered or lowered == word.upper() or _DIGIT.search(word) or symbolic_name(word))
 
 
 def symbolic_name(word: str) -> str:
-    """Return a name with a symbol, such as C++ or .NET, in lower case; "" for any other word.
-
-    >>> symbolic_name("(C#)?"), symbolic_name(".NET,"), symbolic_name("node.js")
-    ('c#', '.net', '')
-    """
+    """Return a name with a symbol, such as C++ or .NET, in lower case; "" for any other word."""
     name = _SYMBOLIC_NAME.fullmatch(word)
     return name[1].lower() if name else ""
-
-
-def _truncate(text: str) -> str:
-    """Return the first :data:`MAX_LENGTH` characters, without a last word that is cut off."""
-    truncated = text[:MAX_LENGTH]
-    if text[MAX_LENGTH] in WHITESPACE:
-        return truncated
-    return _PARTIAL_WORD.sub("", truncated) or truncated
-
-
-_AUXILIARIES = frozenset(
-    """
-    am are be been can could did do does had has have is may might must shall should was were will would
-    """.split()
-)
-_QUESTION_WORDS = frozenset(
-    """
-    how what when where which who whom whose why
-    hoe waar waarom wanneer wat welk welke wie
-    """.split()
-)
-_OPERATOR_WORD = re.compile(r"(?<![^ ])(AND|OR|NOT)(?![^ ])")
-_LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
 def is_question(text: str) -> bool:
@@ -229,11 +203,6 @@ def is_question(text: str) -> bool:
     - begins with a question word or an auxiliary verb, or ends with a question mark, and has another function word
       besides the operators and its first word; or
     - has an auxiliary verb right before a NOT.
-
-    >>> is_question("why do we NOT use MongoDB?"), is_question("we do NOT use MongoDB")
-    (True, True)
-    >>> is_question("coffee NOT decaf"), is_question("coffee NOT decaf?"), is_question("what NOT decaf")
-    (False, False, False)
     """
     plain = normalise(text)
     if '"' in plain:
@@ -247,21 +216,11 @@ def is_question(text: str) -> bool:
 
 
 def lower_operators(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return a question with its operators in lower case, and the operators; any other text unchanged.
-
-    >>> lower_operators("why do we NOT use MongoDB?")
-    ('why do we not use MongoDB?', ('NOT',))
-    >>> lower_operators("alpha AND beta")
-    ('alpha AND beta', ())
-    """
+    """Return a question with its operators in lower case, and the operators; any other text unchanged."""
     operators = tuple(dict.fromkeys(_OPERATOR_WORD.findall(normalise(text))))
     if not operators or not is_question(text):
         return text, ()
     return _OPERATOR_WORD.sub(lambda match: match[0].lower(), normalise(text)), operators
-
-
-_FTS5_SYNTAX = {"term": "{}", "phrase": '"{}"', "prefix": "{}*"}
-_CONNECTIVES = {None: "OR", "OR": "OR", "AND": "AND", "NOT": "AND NOT"}
 
 
 def compile_fts5(query: Query) -> str:
@@ -281,3 +240,65 @@ def compile_fts5(query: Query) -> str:
             parts.append(_CONNECTIVES[token.operator])
         parts.append(_FTS5_SYNTAX[token.kind].format(token.text))
     return " ".join(parts)
+
+
+class AliasTable(Mapping[str, tuple[str, ...]]):
+    """A table from terms to alternatives, prepared once for many queries.
+
+    Case and punctuation of keys are ignored, as in queries; a key of several words never matches. The source forbids a
+    file format for aliases.
+
+    >>> table = AliasTable({"K8s": ["kubernetes", "kube-system"]})
+    >>> table["k8s"]
+    ('kubernetes', 'kube-system')
+    """
+
+    def __init__(self, aliases: Mapping[str, Sequence[str]]) -> None:
+        if not isinstance(aliases, Mapping):
+            raise ArgumentTypeError(
+                "aliases", f"must map a term to a list of alternatives, got {type(aliases).__name__}"
+            )
+        self._alternatives: dict[str, tuple[str, ...]] = {}
+        for key, alternatives in aliases.items():
+            argument = f"aliases[{key!r}]"
+            texts = tuple(arguments.text(argument, item) for item in arguments.sequence(argument, alternatives))
+            term = clean_word(normalise(arguments.text("aliases key", key)))
+            if term not in self._alternatives or term == key:
+                self._alternatives[term] = texts
+
+    def __getitem__(self, term: str) -> tuple[str, ...]:
+        if not isinstance(term, str):
+            raise KeyError(term)
+        return self._alternatives[clean_word(normalise(term))]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._alternatives)
+
+    def __len__(self) -> int:
+        return len(self._alternatives)
+
+
+def expand_aliases(query: Query, aliases: Mapping[str, Sequence[str]]) -> Query:
+    """Return ``query`` with each term replaced by the alternatives that ``aliases`` lists for it.
+
+    Phrases and prefixes do not change. An alternative of one word becomes a term, of several a phrase. The term itself
+    stays only if it is one of its alternatives, or if they are all empty. Its operator goes to the first alternative.
+    Aliases are not expanded recursively, nor by a second table.
+
+    >>> compile_fts5(expand_aliases(parse("BOSCH drill"), {"bosch": ["bosch", "robert-bosch"]}))
+    'bosch OR "robert bosch" OR drill'
+    """
+    table = aliases if isinstance(aliases, AliasTable) else AliasTable(aliases)
+    expanded: list[Token] = []
+    for token in require_query(query).tokens:
+        is_term = token.kind == "term" and token.alternative == 0
+        split = (split_words(text) for text in (table.get(token.text, ()) if is_term else ()))
+        alternatives = dict.fromkeys(" ".join(words) for words in split if words)
+        if not alternatives:
+            expanded.append(token)
+            continue
+        for number, text in enumerate(alternatives, 1):
+            kind: Kind = "phrase" if " " in text else "term"
+            operator = token.operator if number == 1 else None
+            expanded.append(Token(kind, text, operator, token.source, number))
+    return Query(query.raw, tuple(expanded), query.has_operators, query.warnings)

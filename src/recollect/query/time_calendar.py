@@ -3,59 +3,63 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
-from datetime import datetime
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import partial
+from itertools import islice
 
+from recollect.query import time_words
 from recollect.query.dates import rolled
-from recollect.query.time_intervals import DAY, Mention, TokenizedText, latest, month, period, yearly
-from recollect.query.time_words import (
-    HOLIDAY_LEADS,
-    HOLIDAY_STARTS,
-    HOLIDAYS,
-    LONGEST_HOLIDAY,
-    PAST,
-    PAST_AFTER,
-    QUARTERS,
-    RELATIVE,
-    UNITS,
-)
-
-_PHRASE_GAPS = frozenset((" ", "-", "'", "’"))
-"""The separators between two words of a phrase."""
-
+from recollect.query.time_intervals import DAY, Mention, TokenizedText, month, period, yearly
 
 _YEAR = r"(?:19|20)\d\d"
 _QUARTER = re.compile(
     rf"\b(?:(?P<before>{_YEAR})\s*[-/]?\s*)?"
-    rf"(?:(?P<letter>Q)(?P<number>[1-4])\b|(?P<word>{'|'.join(map(re.escape, QUARTERS))})\s+"
+    rf"(?:(?P<letter>Q)(?P<number>[1-4])\b|(?P<word>{'|'.join(map(re.escape, time_words.QUARTERS))})\s+"
     r"(?:quarter|quartals?|trimestre|kwartaal)\b)"
     rf"(?:\s*[-/]?\s*(?:(?:of|in|de|del|van|des\s+jahres)\s+)?(?:(?P<year>{_YEAR})\b|"
     r"(?P<relative>last|this|next)\s+year\b))?",
     re.IGNORECASE,
 )
-
-
-def quarters(words: TokenizedText, now: datetime) -> Iterator[Mention]:
-    """Yield "Q3 2025", "the first quarter of last year", "im ersten Quartal"; without a year, the latest one."""
-    for match in _QUARTER.finditer(words.text):
-        number = int(match["number"]) if match["number"] else QUARTERS[match["word"].lower()]
-        year = match["year"] or match["before"]
-        if match["relative"]:
-            year = str(now.year + RELATIVE[match["relative"].lower()])
-        if match["letter"] == "q" and not year:
-            continue  # "the q4 weights"
-        bounds = month(int(year) if year else now.year, 3 * number - 2, 3)
-        if not year and bounds[0] > now:
-            bounds = month(now.year - 1, 3 * number - 2, 3)
-        yield Mention(*match.span(), [bounds])
-
-
 _ISO_WEEK = re.compile(rf"(?<![\w./-])(?P<year>{_YEAR})-?W(?P<number>\d\d)\b(?!-\d)")
 _NUMBERED_WEEK = re.compile(
     r"\b(?:(?P<calendar>KW|CW|calendar\s+week|kalenderwoche)\s*|(?:week|woche|semaine|semana)\s+(?=\d\d))"
     rf"(?P<number>\d\d?)\b(?![.,:]?\d)(?:\s*(?:/|,|of|in|de|del|van)?\s*(?P<year>{_YEAR})\b|(?P<other>\s+(?:of|in)\b))?",
     re.IGNORECASE,
 )
+_CURRENT_PERIOD = re.compile(
+    r"\b(?:(?:beginning|start|middle|end)\s+of\s+the\s+|(?:anfang|mitte|ende)\s+de[sr]\s+|"
+    r"(?:début|milieu|fin)\s+(?:du\s+|de\s+la\s+|de\s+l['’])|"
+    r"(?:principios?|comienzos|inicios|mediados|finales|fines)\s+(?:del?\s+|de\s+la\s+)|"
+    r"(?:begin|midden|einde?)\s+van\s+(?:het|de)\s+)"
+    r"(?P<unit>week|month|quarter|year|woche|monats|quartals|jahres|semaine|mois|trimestre|année|semana|mes|año|maand|"
+    r"kwartaal|jaar)\b(?!['’]|\s+(?:of|in|before|after|\d))",
+    re.IGNORECASE,
+)
+_FULL_YEAR = rf"(?P<year>{_YEAR})(?!\d)"
+_YEAR_FIRST = re.compile(
+    rf"(?<![\w./-]){_FULL_YEAR}(?P<mark>[-/.])(?P<month>\d\d?)(?P=mark)(?P<day>\d\d?)(?!\d|[./-]\d)"
+)
+_DOTTED = re.compile(rf"(?<![\w./-])(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.\s?{_FULL_YEAR}(?!\.\d)")
+_SLASHED = re.compile(rf"(?<![\w./-])(?P<day>\d\d?)(?P<mark>[-/])(?P<month>\d\d?)(?P=mark){_FULL_YEAR}(?![-/]\d)")
+_YEAR_AND_MONTH = re.compile(rf"(?<![\w./-]){_FULL_YEAR}-(?P<month>0[1-9]|1[0-2])(?![\d-])")
+_DAY_AND_MONTH = re.compile(r"(?<![\w./-])(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.(?!\s?\d|\w)")
+_MONTH_AND_YEAR = re.compile(rf"(?<![\w./-])(?P<month>0?[1-9]|1[0-2])/(?P<year>{_YEAR})(?![\w/-])")
+_DATE_LEADS = frozenset("am vom zum bis seit ab den der dem on vor nach le el op und".split())
+_JOINED = re.compile(r"\.?,?\s*")
+
+
+def quarters(words: TokenizedText, now: datetime) -> Iterator[Mention]:
+    """Yield "Q3 2025", "the first quarter of last year", "im ersten Quartal"; without a year, the latest one."""
+    for match in _QUARTER.finditer(words.text):
+        number = int(match["number"]) if match["number"] else time_words.QUARTERS[match["word"].lower()]
+        year = match["year"] or match["before"]
+        if match["relative"]:
+            year = str(now.year + time_words.RELATIVE[match["relative"].lower()])
+        if match["letter"] == "q" and not year:
+            continue  # "the q4 weights"
+        in_year = partial(month, number=3 * number - 2, count=3)
+        yield Mention(*match.span(), [in_year(int(year)) if year else yearly(now, in_year, None)])
 
 
 def calendar_weeks(words: TokenizedText, now: datetime) -> Iterator[Mention]:
@@ -66,48 +70,38 @@ def calendar_weeks(words: TokenizedText, now: datetime) -> Iterator[Mention]:
             if pattern is _NUMBERED_WEEK and match["other"] and not match["calendar"]:
                 continue  # "week 20 of the pregnancy"
             years = [int(match["year"])] if match["year"] else [now.year, now.year - 1]
-            weeks = [week for year in years for week in _weeks(year, number) if match["year"] or week[0] <= now]
+            weeks = [start for year in years for start in _week_starts(year, number) if match["year"] or start <= now]
             if weeks:
-                yield Mention(*match.span(), weeks[:1])
+                yield Mention(*match.span(), [period("week", weeks[0])])
 
 
-def _weeks(year: int, number: int) -> list[tuple[datetime, datetime]]:
-    """Return the bounds of a numbered week of a year; none if the year has no such week."""
-    first = period("week", rolled(year, 1, 4))[0]  # 4 January is always in week 1
-    start = first + 7 * (number - 1) * DAY
-    return [(start, start + 7 * DAY)] if number >= 1 and start.isocalendar().year == year else []
-
-
-def longest_phrase(words: TokenizedText, index: int, phrases: Container[str], max_words: int) -> int:
-    """Return the number of words of the longest phrase that begins at an index; 0 if there is none."""
-    longest = min(max_words, len(words.lower) - index)
-    length = next((n for n in range(longest, 0, -1) if " ".join(words.lower[index : index + n]) in phrases), 0)
-    is_joined = all(words.gap(position) in _PHRASE_GAPS for position in range(index, index + length - 1))
-    return length if is_joined else 0
+def _week_starts(year: int, number: int) -> list[datetime]:
+    """Return the Monday of a numbered week of a year; none if the year has no such week."""
+    try:
+        return [datetime.fromisocalendar(year, number, 1).replace(tzinfo=UTC)]
+    except ValueError:
+        return []
 
 
 def holidays(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield Christmas, New Year and Easter with a year, a word such as "last" or a preposition; else they are names."""
-    for index, word in enumerate(words.lower):
-        length = longest_phrase(words, index, HOLIDAYS, LONGEST_HOLIDAY) if word in HOLIDAY_STARTS else 0
-        end = index + length - 1
+    for index in words.indexes(time_words.HOLIDAY_STARTS):
+        length = words.phrase_length(index, time_words.HOLIDAYS, time_words.LONGEST_HOLIDAY)
         if not length:
             continue
-        holiday = HOLIDAYS[" ".join(words.lower[index : end + 1])]
-        first, relative = relative_before(words, index)
-        if not relative and words.at(end + 1) in PAST_AFTER and words.spaced(end):
-            relative = "last"
+        end = index + length - 1
+        in_year = partial(_holiday_bounds, time_words.HOLIDAYS[" ".join(words.lower[index : end + 1])])
+        first, relative, last = relative_around(words, index, end)
         year = year_after(words, end)
         if year:
-            bounds = _holiday_bounds(holiday, int(words.at(year)))
+            bounds = in_year(int(words.at(year)))
         elif relative:
-            bounds = yearly(now, lambda number, holiday=holiday: _holiday_bounds(holiday, number), RELATIVE[relative])  # type: ignore[misc]
-        elif words.before(index) in HOLIDAY_LEADS or words.two_before(index) in HOLIDAY_LEADS:
-            bounds = latest(now, lambda number, holiday=holiday: _holiday_bounds(holiday, number))  # type: ignore[misc]
+            bounds = yearly(now, in_year, time_words.RELATIVE[relative])
+        elif not time_words.HOLIDAY_LEADS.isdisjoint((words.before(index), words.two_before(index))):
+            bounds = yearly(now, in_year, None)
         else:
             continue  # "Christmas presents"
-        last = year or end + (relative == "last" and words.at(end + 1) in PAST_AFTER)
-        yield words.mention(first, last, [bounds])
+        yield words.mention(first, year or last, [bounds])
 
 
 def _holiday_bounds(holiday: str, year: int) -> tuple[datetime, datetime]:
@@ -123,11 +117,7 @@ def _holiday_bounds(holiday: str, year: int) -> tuple[datetime, datetime]:
 
 
 def easter(year: int) -> datetime:
-    """Return Easter Sunday of the Gregorian calendar (Meeus, Astronomical Algorithms, chapter 8).
-
-    >>> easter(2026).date().isoformat()
-    '2026-04-05'
-    """
+    """Return Easter Sunday of the Gregorian calendar (Meeus, Astronomical Algorithms, chapter 8)."""
     a, b, c = year % 19, year // 100, year % 100
     h = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
     k = (32 + 2 * (b % 4) + 2 * (c // 4) - h - c % 4) % 7
@@ -136,30 +126,10 @@ def easter(year: int) -> datetime:
     return rolled(year, number, day_before + 1)
 
 
-_CURRENT_PERIOD = re.compile(
-    r"\b(?:(?:beginning|start|middle|end)\s+of\s+the\s+|(?:anfang|mitte|ende)\s+de[sr]\s+|"
-    r"(?:début|milieu|fin)\s+(?:du\s+|de\s+la\s+|de\s+l['’])|"
-    r"(?:principios?|comienzos|inicios|mediados|finales|fines)\s+(?:del?\s+|de\s+la\s+)|"
-    r"(?:begin|midden|einde?)\s+van\s+(?:het|de)\s+)"
-    r"(?P<unit>week|month|quarter|year|woche|monats|quartals|jahres|semaine|mois|trimestre|année|semana|mes|año|maand|"
-    r"kwartaal|jaar)\b(?!['’]|\s+(?:of|in|before|after|\d))",
-    re.IGNORECASE,
-)
-
-
 def current_periods(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield the current week, month, quarter or year if a part of it is named: "the beginning of the year"."""
     for match in _CURRENT_PERIOD.finditer(words.text):
-        yield Mention(*match.span("unit"), [period(UNITS[match["unit"].lower()], now)])
-
-
-_FULL_YEAR = rf"(?P<year>{_YEAR})(?!\d)"
-_YEAR_FIRST = re.compile(
-    rf"(?<![\w./-]){_FULL_YEAR}(?P<mark>[-/.])(?P<month>\d\d?)(?P=mark)(?P<day>\d\d?)(?!\d|[./-]\d)"
-)
-_DOTTED = re.compile(rf"(?<![\w./-])(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.\s?{_FULL_YEAR}(?!\.\d)")
-_SLASHED = re.compile(rf"(?<![\w./-])(?P<day>\d\d?)(?P<mark>[-/])(?P<month>\d\d?)(?P=mark){_FULL_YEAR}(?![-/]\d)")
-_YEAR_AND_MONTH = re.compile(rf"(?<![\w./-]){_FULL_YEAR}-(?P<month>0[1-9]|1[0-2])(?![\d-])")
+        yield Mention(*match.span("unit"), [period(time_words.UNITS[match["unit"].lower()], now)])
 
 
 def numeric_dates(words: TokenizedText) -> list[Mention]:
@@ -194,12 +164,7 @@ def latest_days(now: datetime, number: int, first: int = 0, last: int = 0) -> li
     """Return the bounds of a month, or of days of it, in the latest year in which it has begun; empty if none."""
     years = range(now.year, max(0, now.year - 9), -1)  # 29 February may be eight years ago
     begun = (bounds for year in years for bounds in days_of_month(year, number, first, last) if bounds[0] <= now)
-    return [bounds for bounds in [next(begun, None)] if bounds]
-
-
-_DAY_AND_MONTH = re.compile(r"(?<![\w./-])(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.(?!\s?\d|\w)")
-_MONTH_AND_YEAR = re.compile(rf"(?<![\w./-])(?P<month>0?[1-9]|1[0-2])/(?P<year>{_YEAR})(?![\w/-])")
-_DATE_LEADS = frozenset("am vom zum bis seit ab den der dem on vor nach le el op und".split())
+    return list(islice(begun, 1))
 
 
 def short_dates(words: TokenizedText, now: datetime) -> Iterator[Mention]:
@@ -223,22 +188,19 @@ def year_after(words: TokenizedText, index: int) -> int:
     return year_index if is_year(words, year_index) else 0
 
 
-_JOINED = re.compile(r"\.?,?\s*")
-
-
 def is_year(words: TokenizedText, index: int) -> bool:
     """Return whether a word is a year from 1900 to 2099."""
     word = words.at(index)
     return len(word) == 4 and word.isdigit() and word[:2] in ("19", "20") and not words.gap(index)[:1].isalpha()
 
 
-def relative_before(words: TokenizedText, index: int) -> tuple[int, str]:
-    """Return the index of "last", "this" or "next" before a word, and that word in English; "" if there is none."""
+def relative_around(words: TokenizedText, index: int, end: int) -> tuple[int, str, int]:
+    """Return the words from ``index`` to ``end`` with "last", "this" or "next" beside them: first, that word, last."""
     for length, text in ((2, words.two_before(index)), (1, words.before(index))):
-        if text in RELATIVE:
-            return index - length, text
-        if text in PAST:
-            return index - length, "last"
-    if words.spaced(index) and words.at(index + 1) in PAST_AFTER:
-        return index, "last"
-    return index, ""
+        if text in time_words.RELATIVE:
+            return index - length, text, end
+        if text in time_words.PAST:
+            return index - length, "last", end
+    if words.spaced(end) and words.at(end + 1) in time_words.PAST_AFTER:
+        return index, "last", end + 1
+    return index, "", end

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 
 from recollect import arguments
 from recollect.query.terms import STOPWORDS
+from recollect.query.time_calendar import days_of_month
 from recollect.query.time_intervals import (
     DAY,
     Bounds,
@@ -31,6 +32,37 @@ from recollect.query.time_words import GENERIC_WORDS, TIME_WORDS, UNITS
 
 MAX_CHARACTERS = 2000
 """How many characters of a text are read."""
+_WINDOW = 24
+"""How many characters on either side of a number may belong to its date."""
+_MAX_LEAD_CHARS = 40
+
+_DIGITS = re.compile(r"\d+")
+_WORDS = re.compile(r"[^\W\d_]+")
+_EXCLUDED = r'\b(?-i:NOT)\s+["(]?\s*$'
+_OF_YEAR = re.compile(r"\s+(?:of\s+|im\s+|de\s+|del\s+|van\s+)?", re.IGNORECASE)
+_RANGE = re.compile(
+    r"\s*(?:and|to|until|till|through|und|bis|et|y|en|tot|a|à|[-–—])\s*(?:in\s+|the\s+)?", re.IGNORECASE
+)
+_RANGE_LEAD = r"\b(?:(?P<between>between|zwischen|entre|tussen)|from|von|de|van|desde)\s+(?:the\s+)?$"
+_DASHES = frozenset(("-", "–", "—"))
+_PART = (
+    r"\b(?:(?P<early>early|(?:the\s+)?(?:beginning|start)\s+of|anfang|début|begin(?!\s+in)(?:\s+van)?|"
+    r"(?:a\s+)?(?:principios?|comienzos|inicios)\s+del?)|"
+    r"(?P<middle>mid|(?:the\s+)?middle\s+of|mitte|mi|milieu|midden|halverwege|(?:a\s+)?mediados\s+del?)|"
+    r"(?P<late>late|(?:(?:towards?|at|by)\s+)?(?:the\s+)?end\s+of|ende|einde?(?:\s+van)?|"
+    r"(?:a\s+)?(?:finales|fines)\s+del?|fin))"
+    r"(?:\s+in)?[\s-]+(?:the\s+|des\s+|der\s+|du\s+|de\s+la\s+|la\s+|de\s+l['’]|het\s+|de\s+)?$"
+)
+_BORDER = r"\s+(?:(?P<before>before|prior\s+to)|after|following)\s+(?:the\s+)?$"
+_WEEK_OF = r"\b(?:the\s+)?(?P<unit>week|weekend)\s+of\s+(?:the\s+)?$"
+_OPEN = (
+    r"\b(?:(?P<since>since|ever\s+since|seit|depuis|desde|sinds)|"
+    r"(?P<until>until|till|up\s+to|through|by|bis|jusqu['’](?:en|à|au)|hasta|tot)|"
+    r"(?P<before>before|prior\s+to|earlier\s+than|vor|avant|antes\s+de|voor)|"
+    r"(?P<after>after|later\s+than|nach|après|después\s+de|na))\s+(?:the\s+|in\s+|le\s+|el\s+|dem\s+)?$"
+)
+_FROM = r"\bfrom\s+$"
+_ONWARDS = re.compile(r"\s+(?:on|onwards?|forward)\b", re.IGNORECASE)
 
 
 def find_time_expressions(text: str, now: datetime) -> tuple[TimeInterval, ...]:
@@ -65,13 +97,7 @@ def find_time_expressions(text: str, now: datetime) -> tuple[TimeInterval, ...]:
 
 
 def asks_only_for_times(text: str, intervals: Sequence[TimeInterval]) -> bool:
-    """Return whether a text has no topic besides the times in it.
-
-    >>> now = datetime(2026, 11, 17, tzinfo=UTC)
-    >>> texts = "what happened in May?", "runs in May"
-    >>> [asks_only_for_times(text, find_time_expressions(text, now)) for text in texts]
-    [True, False]
-    """
+    """Return whether a text has no topic besides the times in it."""
     if not intervals or len(text) > MAX_CHARACTERS:
         return False
     rest = list(text)
@@ -117,22 +143,8 @@ def _around_digits(text: str) -> list[tuple[int, str]]:
     return [(start, text[start:end]) for start, end in windows]
 
 
-_DIGITS = re.compile(r"\d+")
-_WORDS = re.compile(r"[^\W\d_]+")
-_WINDOW = 24
-"""How many characters on either side of a number may belong to its date."""
-
-
 def _intervals(text: str, start: int, end: int, bounds: Sequence[Bounds]) -> list[TimeInterval]:
     return [TimeInterval(*pair, text[start:end], (start, end)) for pair in bounds]
-
-
-_EXCLUDED = r'\b(?-i:NOT)\s+["(]?\s*$'
-
-_RANGE = re.compile(
-    r"\s*(?:and|to|until|till|through|und|bis|et|y|en|tot|a|à|[-–—])\s*(?:in\s+|the\s+)?", re.IGNORECASE
-)
-_RANGE_LEAD = r"\b(?:(?P<between>between|zwischen|entre|tussen)|from|von|de|van|desde)\s+(?:the\s+)?$"
 
 
 def _with_years(text: str, mentions: list[Mention]) -> list[Mention]:
@@ -143,20 +155,13 @@ def _with_years(text: str, mentions: list[Mention]) -> list[Mention]:
         follows = first is not None and mention.certain and _OF_YEAR.fullmatch(text[first.end : mention.start])
         if follows and first and first.yearless and first.bounds and mention.bounds:
             (start, end), (number, day_of_month) = mention.bounds[-1], first.yearless
-            moved = month(start.year, number)[0] + max(0, day_of_month - 1) * DAY
-            if (start, end) == period("year", start) and moved.month == number:
-                length = first.bounds[0][1] - first.bounds[0][0]
-                bounds = (moved, moved + length) if day_of_month else month(start.year, number)
-                joined[-1] = Mention(first.start, mention.end, [bounds])
+            until = day_of_month and day_of_month + (first.bounds[0][1] - first.bounds[0][0]).days - 1
+            bounds = days_of_month(start.year, number, day_of_month, until)
+            if (start, end) == period("year", start) and bounds:
+                joined[-1] = Mention(first.start, mention.end, bounds)
                 continue
         joined.append(mention)
     return joined
-
-
-_OF_YEAR = re.compile(r"\s+(?:of\s+|im\s+|de\s+|del\s+|van\s+)?", re.IGNORECASE)
-
-
-_DASHES = frozenset(("-", "–", "—"))
 
 
 def _ranges(text: str, mentions: list[Mention]) -> list[Mention]:
@@ -190,33 +195,15 @@ def _start_before(first: Mention, last: Mention) -> datetime:
     return start
 
 
-_PART = (
-    r"\b(?:(?P<early>early|(?:the\s+)?(?:beginning|start)\s+of|anfang|début|begin(?!\s+in)(?:\s+van)?|"
-    r"(?:a\s+)?(?:principios?|comienzos|inicios)\s+del?)|"
-    r"(?P<middle>mid|(?:the\s+)?middle\s+of|mitte|mi|milieu|midden|halverwege|(?:a\s+)?mediados\s+del?)|"
-    r"(?P<late>late|(?:(?:towards?|at|by)\s+)?(?:the\s+)?end\s+of|ende|einde?(?:\s+van)?|"
-    r"(?:a\s+)?(?:finales|fines)\s+del?|fin))"
-    r"(?:\s+in)?[\s-]+(?:the\s+|des\s+|der\s+|du\s+|de\s+la\s+|la\s+|de\s+l['’]|het\s+|de\s+)?$"
-)
-_BORDER = r"\s+(?:(?P<before>before|prior\s+to)|after|following)\s+(?:the\s+)?$"
-_WEEK_OF = r"\b(?:the\s+)?(?P<unit>week|weekend)\s+of\s+(?:the\s+)?$"
-_OPEN = (
-    r"\b(?:(?P<since>since|ever\s+since|seit|depuis|desde|sinds)|"
-    r"(?P<until>until|till|up\s+to|through|by|bis|jusqu['’](?:en|à|au)|hasta|tot)|"
-    r"(?P<before>before|prior\s+to|earlier\s+than|vor|avant|antes\s+de|voor)|"
-    r"(?P<after>after|later\s+than|nach|après|después\s+de|na))\s+(?:the\s+|in\s+|le\s+|el\s+|dem\s+)?$"
-)
-_FROM = r"\bfrom\s+$"
-_ONWARDS = re.compile(r"\s+(?:on|onwards?|forward)\b", re.IGNORECASE)
-
-
 def _qualified(text: str, mention: Mention) -> list[TimeInterval]:
     """Apply the words before a mention: a part of it, a distance to it, or an open interval."""
     if mention.ranged:
         return _intervals(text, mention.start, mention.end, mention.bounds)
     part = _search_before(_PART, text, mention.start)
     if part:
-        mention = replace(mention, start=part.start(), bounds=[_third(*bounds, part) for bounds in mention.bounds])
+        mention = replace(
+            mention, start=part.start(), bounds=[_third(*bounds, part.lastgroup) for bounds in mention.bounds]
+        )
     border = _search_before(_BORDER, text, mention.start)
     distant = _at_distance(text, border, mention) if border else []
     if distant:
@@ -225,8 +212,8 @@ def _qualified(text: str, mention: Mention) -> list[TimeInterval]:
         unit: Unit = "week" if match["unit"].lower() == "week" else "weekend"
         return _intervals(text, match.start(), mention.end, [period(unit, start) for start, _ in mention.bounds])
     if match := _search_before(_OPEN, text, mention.start):
-        bounds = [_open_interval(match, *pair) for pair in mention.bounds]
-        return _intervals(text, match.start(), mention.end, bounds)
+        open_bounds = [_open_interval(*pair, match.lastgroup) for pair in mention.bounds]
+        return _intervals(text, match.start(), mention.end, open_bounds)
     onwards = _ONWARDS.match(text, mention.end) if _search_before(_FROM, text, mention.start) else None
     if onwards:
         return _intervals(text, mention.start, onwards.end(), [(start, None) for start, _ in mention.bounds])
@@ -238,15 +225,12 @@ def _search_before(pattern: str, text: str, position: int) -> re.Match[str] | No
     return re.compile(pattern, re.IGNORECASE).search(text, max(0, position - _MAX_LEAD_CHARS), position)
 
 
-_MAX_LEAD_CHARS = 40
-
-
-def _third(start: datetime, end: datetime, part: re.Match[str]) -> tuple[datetime, datetime]:
-    """Return the first, the middle or the last third of an interval."""
+def _third(start: datetime, end: datetime, part: str | None) -> tuple[datetime, datetime]:
+    """Return the early, the middle or the late third of an interval."""
     third = (end - start) // 3
-    if part["early"]:
+    if part == "early":
         return start, start + third
-    return (start + third, end - third) if part["middle"] else (end - third, end)
+    return (start + third, end - third) if part == "middle" else (end - third, end)
 
 
 def _at_distance(text: str, border: re.Match[str], mention: Mention) -> list[TimeInterval]:
@@ -274,9 +258,9 @@ def _adjacent(start: datetime, end: datetime, unit: Unit, number: tuple[int, int
     return offset_interval(start, unit, number, -1) if before else offset_interval(last, unit, number, 1)
 
 
-def _open_interval(match: re.Match[str], start: datetime, end: datetime) -> Bounds:
-    if match["since"]:
+def _open_interval(start: datetime, end: datetime, preposition: str | None) -> Bounds:
+    if preposition == "since":
         return start, None
-    if match["until"]:
+    if preposition == "until":
         return None, end
-    return (None, start) if match["before"] else (end, None)
+    return (None, start) if preposition == "before" else (end, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, TypeAlias
@@ -11,11 +11,16 @@ from typing import Any, Literal, TypeAlias
 from recollect.query.dates import MONTHS, rolled
 
 DAY = timedelta(days=1)
+_FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 Bounds: TypeAlias = tuple[datetime | None, datetime | None]
 """Start and end of an interval; ``None`` where it is open."""
 
 Unit: TypeAlias = Literal["day", "week", "weekend", "month", "quarter", "year"]
+
+
+_WORD_OR_NUMBER = re.compile(r"\d+|[^\W\d_]+")
+_CLAUSE_ENDS = frozenset("?.!,;:)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +40,15 @@ class TimeInterval:
 
     def contains(self, moment: datetime) -> bool:
         """Return whether a moment lies within the interval."""
-        return (self.start is None or self.start <= moment) and (self.end is None or moment < self.end)
-
-    def distance(self, moment: datetime) -> timedelta:
-        """Return the distance of a moment from the interval; 0 within it."""
-        if self.start is not None and moment < self.start:
-            return self.start - moment
-        return moment - self.end if self.end is not None and moment >= self.end else timedelta()
+        return (self.start or _FIRST) <= moment < (self.end or _LAST)
 
     def overlaps(self, other: TimeInterval) -> bool:
         """Return whether the intervals have a moment in common."""
-        return (self.start is None or other.end is None or self.start < other.end) and (
-            other.start is None or self.end is None or other.start < self.end
-        )
+        return (self.start or _FIRST) < (other.end or _LAST) and (other.start or _FIRST) < (self.end or _LAST)
 
     def covers(self, other: TimeInterval) -> bool:
         """Return whether all of another interval lies within this one."""
-        from_start = self.start is None or (other.start is not None and self.start <= other.start)
-        return from_start and (self.end is None or (other.end is not None and other.end <= self.end))
+        return (self.start or _FIRST) <= (other.start or _FIRST) and (other.end or _LAST) <= (self.end or _LAST)
 
     def to_dict(self) -> dict[str, str | None]:
         """Return the interval as JSON-ready data: expression, label and bounds."""
@@ -63,10 +59,10 @@ class TimeInterval:
     def label(self) -> str:
         """The interval as text: a year, a month, a day, or the first and the last day."""
         start, end = self.start, self.end
-        if start is None or end is None:
-            if start is not None:
-                return f"the time since {start.date()}"
-            return "any time" if end is None else f"the time before {end.date()}"
+        if end is None:
+            return f"the time since {(start or _FIRST).date()}"
+        if start is None:
+            return f"the time before {end.date()}"
         if end - start == DAY and start == day(start)[0]:
             return str(start.date())
         if start.day == end.day == 1 and start.hour == end.hour == 0:
@@ -93,9 +89,6 @@ def period(unit: Unit, moment: datetime, offset: int = 0) -> tuple[datetime, dat
     """Return the bounds of the calendar period of a moment, or of the period ``offset`` periods later.
 
     Weeks begin on Monday, as in ISO 8601; the weekend is Saturday and Sunday of the moment's week.
-
-    >>> [str(bound.date()) for bound in period("week", datetime(2026, 11, 17, tzinfo=UTC), -1)]
-    ['2026-11-09', '2026-11-16']
     """
     today = day(moment)[0]
     if unit == "day":
@@ -111,11 +104,7 @@ def period(unit: Unit, moment: datetime, offset: int = 0) -> tuple[datetime, dat
 
 
 def shifted(moment: datetime, unit: Unit, count: int) -> datetime:
-    """Return midnight of the day ``count`` units later; a day that a month lacks becomes its last one.
-
-    >>> shifted(datetime(2026, 3, 31, tzinfo=UTC), "month", -1).date().isoformat()
-    '2026-02-28'
-    """
+    """Return midnight of the day ``count`` units later; a day that a month lacks becomes its last one."""
     today = day(moment)[0]
     if unit in ("day", "week", "weekend"):
         return today + count * (1 if unit == "day" else 7) * DAY
@@ -124,26 +113,16 @@ def shifted(moment: datetime, unit: Unit, count: int) -> datetime:
     return min(start + (today.day - 1) * DAY, end - DAY)
 
 
-def last_weekday(moment: datetime, weekday: int) -> datetime:
-    """Return midnight of the last such weekday before the day of a moment; Monday is 0."""
-    today = day(moment)[0]
-    return today - ((today.weekday() - weekday - 1) % 7 + 1) * DAY
-
-
 def yearly(
-    now: datetime, in_year: Callable[[int], tuple[datetime, datetime]], offset: int
+    now: datetime, in_year: Callable[[int], tuple[datetime, datetime]], offset: int | None
 ) -> tuple[datetime, datetime]:
-    """Return a yearly period: the last one that is over (``offset`` -1), that of this year (0), or the next one (1)."""
+    """Return a yearly period: the last that is over (-1), this year's (0), the next (1), the latest begun (None)."""
+    if offset is None:
+        return next(bounds for years in (1, 0, -1) if (bounds := in_year(now.year + years))[0] <= now)
     years = [in_year(now.year + distance) for distance in range(-2, 3)]
     if offset < 0:
         return max(bounds for bounds in years if bounds[1] <= now)
     return years[2] if offset == 0 else min(bounds for bounds in years if bounds[0] > now)
-
-
-def latest(now: datetime, in_year: Callable[[int], tuple[datetime, datetime]]) -> tuple[datetime, datetime]:
-    """Return the latest yearly period that has begun."""
-    years = (in_year(now.year + distance) for distance in (1, 0, -1))
-    return next(bounds for bounds in years if bounds[0] <= now)
 
 
 @dataclass(slots=True)
@@ -160,7 +139,6 @@ class Mention:
     weekday: int | None = None
     """The weekday, if it is only that; Monday is 0."""
     ranged: bool = False
-    """Whether it is a range, such as "from March to May"."""
 
 
 class TokenizedText:
@@ -177,6 +155,17 @@ class TokenizedText:
     def at(self, index: int) -> str:
         """Return a word in lower case; empty if there is no such index."""
         return self.lower[index] if 0 <= index < len(self.lower) else ""
+
+    def indexes(self, table: Container[str]) -> list[int]:
+        """Return the indexes of the words that a table has."""
+        return [index for index, word in enumerate(self.lower) if word in table]
+
+    def phrase_length(self, index: int, phrases: Container[str], max_words: int) -> int:
+        """Return the number of words of the longest phrase that begins at an index; 0 if there is none."""
+        longest = min(max_words, len(self.lower) - index)
+        length = next((n for n in range(longest, 0, -1) if " ".join(self.lower[index : index + n]) in phrases), 0)
+        gaps = (self.gap(position) for position in range(index, index + length - 1))
+        return length if all(gap in (" ", "-", "'", "’") for gap in gaps) else 0
 
     def written(self, index: int) -> str:
         """Return a word in its original case."""
@@ -209,7 +198,3 @@ class TokenizedText:
         """Return whether a word is the last of its sentence or clause."""
         gap = self.gap(index).lstrip()
         return gap[:1] in _CLAUSE_ENDS if gap else index == len(self.spans) - 1
-
-
-_WORD_OR_NUMBER = re.compile(r"\d+|[^\W\d_]+")
-_CLAUSE_ENDS = frozenset("?.!,;:)")

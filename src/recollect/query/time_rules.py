@@ -7,65 +7,46 @@ weekday, a season, a unit or a phrase) and read the words before and after it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator
-from datetime import datetime, timedelta
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from functools import partial
 
+from recollect.query import time_calendar, time_words
 from recollect.query.time_calendar import (
-    calendar_weeks,
-    current_periods,
     days_of_month,
-    holidays,
     is_year,
     latest_days,
-    longest_phrase,
     numeric_dates,
-    quarters,
-    relative_before,
-    short_dates,
+    relative_around,
     year_after,
 )
-from recollect.query.time_intervals import (
-    DAY,
-    Mention,
-    TokenizedText,
-    Unit,
-    day,
-    last_weekday,
-    month,
-    period,
-    shifted,
-    yearly,
+from recollect.query.time_intervals import DAY, Mention, TokenizedText, Unit, day, month, period, shifted, yearly
+from recollect.query.time_words import MONTH_NUMBERS, PAST, RELATIVE, UNITS, WEEKDAY_NUMBERS
+
+_VERBS = frozenset(("may", "mar", "march"))
+_Days = tuple[int, int, int, int, bool]
+"""The first and the last word of a date, its first and last day, and whether words show that it is a date."""
+_ORDINALS = frozenset(("st", "nd", "rd", "th", "er"))
+_DAY_GAP = re.compile(r"\.?\s+")
+_PART_OF_NUMBER = frozenset(".,:/$€£-#")
+_DAY_LEADS = frozenset("on the of by since until till before after from am le el op".split())
+_NUMBER_CONTINUES = re.compile(r"[:%€$/]|[.,](?=\S)")
+_COUNTED_NOUNS = frozenset((*UNITS, *"people persons times am pm hours minutes miles km percent".split()))
+_DURATION_WORDS = frozenset(
+    "many much often times long did was were have has had oft lange combien fois cuántos".split()
 )
-from recollect.query.time_words import (
-    AGO,
-    AGO_BEFORE,
-    ARTICLES,
-    CERTAIN_MONTHS,
-    FORTNIGHTS,
-    FRENCH,
-    FUTURE_LEADS,
-    HALF_OF,
-    HALVES,
-    HIER,
-    LONGEST_PHRASE,
-    MONTH_LEADS,
-    MONTH_NUMBERS,
-    NOT_FRENCH,
-    NUMBERS,
-    ORDINALS,
-    PAST,
-    PAST_AFTER,
-    PHRASE_STARTS,
-    PHRASES,
-    RELATIVE,
-    SEASON_LEADS,
-    SEASON_STARTS,
-    UNITS,
-    WEEKDAY_LEADS,
-    WEEKDAY_NUMBERS,
-    WEEKS_OF_MONTH,
-    YEAR_LEADS,
-)
+_WITHIN = frozenset(("in", "over", "during", "within", "for", "throughout"))
+_TOLERANCES: dict[Unit, tuple[int, int, int]] = {"month": (10, 3, 30), "quarter": (30, 10, 60), "year": (60, 30, 183)}
+"""Days on either side of one unit ago, further days for each further unit, and the most days; else for weeks."""
+_WEEKS_OF_MONTH = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2, "fourth": 3, "4th": 3, "last": -1}
+RANGE_MARKS = frozenset(("-", "–", "—", "to", "until", "till", "through", "thru", "bis", "tot", "à", "a"))
+"""The separators of a range of weekdays."""
+_RECURRING = frozenset(("a", "an", "any", "each", "every", "per"))
+_PLURAL = frozenset(("mornings", "afternoons", "evenings", "nights"))
+_SECOND_YEAR = re.compile(r"\s*[/-]\s*(?:20)?\d\d\b")
+_NOT_A_SEASON = re.compile(r"\s+(?:of|off|from|into|on|boot|rolls?|onions?|[A-Z]\w+)\b|-")
+_POSSESSIVE = re.compile(r"['’]s\b")
+_PART_OF_OTHER_NUMBER = re.compile(r"^[/:#$€£%_]|\d[/:#$€£%_]|\d[.,]\d$")
 
 
 def find_mentions(words: TokenizedText, now: datetime) -> list[Mention]:
@@ -80,151 +61,93 @@ def find_mentions(words: TokenizedText, now: datetime) -> list[Mention]:
 
 def date_mentions(words: TokenizedText, now: datetime) -> list[Mention]:
     """Return only the days, and the months with a year, that a text names."""
-    return sorted(numeric_dates(words) + _named_dates(words, now), key=lambda mention: mention.start)
+    return sorted([*numeric_dates(words), *_named_dates(words, now)], key=lambda mention: mention.start)
 
 
-# Days of months, and months with a year
+def _named_dates(words: TokenizedText, now: datetime) -> Iterator[Mention]:
+    """Yield "9 October", "Oct 9th, 2026", "October 9-12", "March 2025"; without a year, the latest that fits."""
+    for index in words.indexes(MONTH_NUMBERS):
+        number, name = MONTH_NUMBERS[words.at(index)], words.written(index)
+        for first, last, day_of_month, until, stated in (*_day_before(words, index), *_day_after(words, index)):
+            year = year_after(words, last)
+            bounds = []
+            if year:
+                bounds = days_of_month(int(words.at(year)), number, day_of_month, until)
+            elif stated or name not in _VERBS:  # not "4 may be enough", "march 5 miles"
+                bounds = latest_days(now, number, day_of_month, until)
+            if bounds:
+                yield words.mention(first, year or last, bounds, yearless=None if year else (number, day_of_month))
+                break
+        else:
+            year = year_after(words, index)
+            if year and name != "Mars":  # Mars 2020 is a rover; French months are written small
+                yield words.mention(index, year, days_of_month(int(words.at(year)), number))
 
 
-def _named_dates(words: TokenizedText, now: datetime) -> list[Mention]:
-    dates = (
-        _day_before(words, index, now) or _day_after(words, index, now) or _with_year(words, index)
-        for index in _indexes(words, MONTH_NUMBERS)
-    )
-    return [date for date in dates if date]
-
-
-def _indexes(words: TokenizedText, table: Container[str]) -> list[int]:
-    return [index for index, word in enumerate(words.lower) if word in table]
-
-
-def _is_day(words: TokenizedText, index: int) -> bool:
+def _day_number(words: TokenizedText, index: int) -> int:
+    """Return the day of a month that a word may be; 0 if it is none."""
     word = words.at(index)
-    return 0 < len(word) <= 2 and word.isdecimal() and 1 <= int(word) <= 31
+    return int(word) if 0 < len(word) <= 2 and word.isdecimal() and int(word) <= 31 else 0
 
 
-def _day_before(words: TokenizedText, index: int, now: datetime) -> Mention | None:
-    """Read "9 October", "the 9th of October 2026"."""
-    day_index = index - 1
-    if words.at(day_index) in ("of", "de"):
-        day_index -= 1
-    ordinal = words.at(day_index) in ORDINALS and day_index > 0 and not words.gap(day_index - 1)
+def _day_before(words: TokenizedText, index: int) -> Iterator[_Days]:
+    """Yield the day in "9 October", "the 9th of October"."""
+    day_index = index - 1 - (words.at(index - 1) in ("of", "de"))
+    ordinal = words.at(day_index) in _ORDINALS and day_index > 0 and not words.gap(day_index - 1)
     day_index -= ordinal
-    if not _is_day(words, day_index) or not _DAY_GAP.fullmatch(words.gap(index - 1)):
-        return None
-    start = words.spans[day_index][0]
-    if words.text[max(0, start - 1) : start] in _PART_OF_NUMBER:
-        return None
-    stated = ordinal or day_index != index - 1 or words.before(day_index) in _DAY_LEADS
-    return _dated(words, (day_index, index), index, int(words.at(day_index)), 0, now, stated=stated)
+    number = _day_number(words, day_index)
+    if number and _DAY_GAP.fullmatch(words.gap(index - 1)):
+        start = words.spans[day_index][0]
+        if words.text[max(0, start - 1) : start] not in _PART_OF_NUMBER:
+            stated = ordinal or day_index != index - 1 or words.before(day_index) in _DAY_LEADS
+            yield day_index, index, number, 0, stated
 
 
-_DAY_GAP = re.compile(r"\.?\s+")
-_PART_OF_NUMBER = frozenset(".,:/$€£-#")
-_DAY_LEADS = frozenset("on the of by since until till before after from am le el op".split())
-
-
-def _day_after(words: TokenizedText, index: int, now: datetime) -> Mention | None:
-    """Read "October 9", "Oct 9th, 2026", "October 9-12"."""
-    day_index = index + 2 if words.at(index + 1) == "the" else index + 1
-    if not _is_day(words, day_index) or not _DAY_GAP.fullmatch(words.gap(index)):
-        return None
-    ordinal = words.at(day_index + 1) in ORDINALS and not words.gap(day_index)
-    last, until = day_index + ordinal, 0
-    if words.gap(last).strip() in ("-", "–") and _is_day(words, last + 1):
-        last, until = last + 1, int(words.at(last + 1))
-    is_amount = _NUMBER_CONTINUES.match(words.gap(last)) or words.at(last + 1) in _COUNTED_NOUNS
-    if is_amount and not year_after(words, last):
-        return None  # a time, a price, "May 4 people"
-    stated = ordinal or words.before(index) in _DAY_LEADS
-    return _dated(words, (index, last), index, int(words.at(day_index)), until, now, stated=stated)
-
-
-_NUMBER_CONTINUES = re.compile(r"[:%€$/]|[.,](?=\S)")
-_COUNTED_NOUNS = frozenset(
-    (*UNITS, "people", "persons", "times", "am", "pm", "hours", "minutes", "miles", "km", "percent")
-)
-
-
-def _dated(
-    words: TokenizedText,
-    span_indexes: tuple[int, int],
-    index: int,
-    first: int,
-    until: int,
-    now: datetime,
-    *,
-    stated: bool,
-) -> Mention | None:
-    """Return the day of a month, in the year after it or in the latest that fits."""
-    number = MONTH_NUMBERS[words.at(index)]
-    start, last = span_indexes
-    year = year_after(words, last)
-    if year:
-        bounds = days_of_month(int(words.at(year)), number, first, until)
-    elif words.written(index) in _VERBS and not stated:
-        return None  # "4 may be enough", "march 5 miles"
-    else:
-        bounds = latest_days(now, number, first, until)
-    yearless = None if year else (number, first)
-    return words.mention(start, year or last, bounds, yearless=yearless) if bounds else None
-
-
-_VERBS = frozenset(("may", "mar", "march"))
-
-
-def _with_year(words: TokenizedText, index: int) -> Mention | None:
-    """Read "March 2025"; Mars 2020 is a rover, French months are written small."""
-    year = year_after(words, index)
-    if not year or words.written(index) == "Mars":
-        return None
-    bounds = days_of_month(int(words.at(year)), MONTH_NUMBERS[words.at(index)])
-    return words.mention(index, year, bounds)
-
-
-# Numbers of units, phrases
+def _day_after(words: TokenizedText, index: int) -> Iterator[_Days]:
+    """Yield the day in "October 9", "Oct the 9th", or the days in "October 9-12"."""
+    day_index = index + 1 + (words.at(index + 1) == "the")
+    number = _day_number(words, day_index)
+    if number and _DAY_GAP.fullmatch(words.gap(index)):
+        ordinal = words.at(day_index + 1) in _ORDINALS and not words.gap(day_index)
+        last, until = day_index + ordinal, 0
+        if words.gap(last).strip() in ("-", "–") and _day_number(words, last + 1):
+            last, until = last + 1, _day_number(words, last + 1)
+        is_amount = _NUMBER_CONTINUES.match(words.gap(last)) or words.at(last + 1) in _COUNTED_NOUNS
+        if not is_amount or year_after(words, last):  # not a time, a price, "May 4 people"
+            yield index, last, number, until, ordinal or words.before(index) in _DAY_LEADS
 
 
 def _counted(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield "two weeks ago", "the past two weeks", "in the past month"."""
-    yield from filter(None, (_distance(words, index, now) for index in _indexes(words, UNITS)))
-
-
-def _distance(words: TokenizedText, index: int, now: datetime) -> Mention | None:
-    first, unit, number = count_before(words, index)
-    lead = words.before(first)
-    following = words.at(index + 1) if words.spaced(index) else ""
-    if number is None:
-        within, _, article = words.two_before(index - 1).partition(" ")
-        rolling = lead == "past" or (lead in PAST and article == "the" and within in _WITHIN)
-        if not rolling or unit == "weekend":
-            return None
-        length = 2 if words.at(index) in FORTNIGHTS else 1
-        return words.mention(index - 1, index, [_up_to_now(now, unit, length)])
-    if following in AGO:
-        return words.mention(first, index + 1, [offset_interval(now, unit, number, -1)])
-    if lead in AGO_BEFORE or (lead == "a" and words.two_before(first - 1) == "il y"):
-        before = first - (1 if lead in AGO_BEFORE else 3)
-        return words.mention(before, index, [offset_interval(now, unit, number, -1)])
-    if following == "from" and words.at(index + 2) in ("now", "today"):
-        return words.mention(first, index + 2, [offset_interval(now, unit, number, 1)])
-    if words.at(index) in FUTURE_LEADS.get(lead, ()) and _is_future(words, first, index):
-        return words.mention(first - 1, index, [offset_interval(now, unit, number, 1)])
-    return words.mention(first - 1, index, [_up_to_now(now, unit, number[1])]) if lead in PAST else None
+    for index in words.indexes(UNITS):
+        first, unit, number = count_before(words, index)
+        lead = words.before(first)
+        following = words.at(index + 1) if words.spaced(index) else ""
+        at_distance = partial(offset_interval, now, unit, number or (0, 0))
+        if number is None:
+            within, _, article = words.two_before(index - 1).partition(" ")
+            rolling = lead == "past" or (lead in PAST and article == "the" and within in _WITHIN)
+            if rolling and unit != "weekend":
+                length = 2 if words.at(index) in time_words.FORTNIGHTS else 1
+                yield words.mention(index - 1, index, [_up_to_now(now, unit, length)])
+        elif following in ("ago", "back", "geleden"):
+            yield words.mention(first, index + 1, [at_distance(-1)])
+        elif lead in ("vor", "hace"):
+            yield words.mention(first - 1, index, [at_distance(-1)])
+        elif lead == "a" and words.two_before(first - 1) == "il y":
+            yield words.mention(first - 3, index, [at_distance(-1)])
+        elif following == "from" and words.at(index + 2) in ("now", "today"):
+            yield words.mention(first, index + 2, [at_distance(1)])
+        elif words.at(index) in time_words.FUTURE_LEADS.get(lead, ()) and _is_future(words, first, index):
+            yield words.mention(first - 1, index, [at_distance(1)])
+        elif lead in PAST:
+            yield words.mention(first - 1, index, [_up_to_now(now, unit, number[1])])
 
 
 def _is_future(words: TokenizedText, first: int, index: int) -> bool:
     """Return whether "in two weeks" is a time, and not a duration or a frequency."""
-    clear = words.at(first) not in ARTICLES and words.ends_clause(index)
+    clear = words.at(first) not in time_words.ARTICLES and words.ends_clause(index)
     return clear and _DURATION_WORDS.isdisjoint(words.lower[:first])
-
-
-_DURATION_WORDS = frozenset(
-    "many much often times long did was were have has had oft lange combien fois cuántos".split()
-)
-
-
-_WITHIN = frozenset(("in", "over", "during", "within", "for", "throughout"))
 
 
 def count_before(words: TokenizedText, index: int) -> tuple[int, Unit, tuple[int, int] | None]:
@@ -234,51 +157,37 @@ def count_before(words: TokenizedText, index: int) -> tuple[int, Unit, tuple[int
     """
     unit = UNITS[words.at(index)]
     for first, text in ((index - 2, words.two_before(index)), (index - 1, words.before(index))):
-        if text in HALVES:
-            return (first, *HALF_OF.get(unit, (unit, None)))
-    first, number = number_before(words, index)
-    if number and words.at(index) in FORTNIGHTS:
+        if text in time_words.HALVES:
+            return (first, *time_words.HALF_OF.get(unit, (unit, None)))
+    first, number = _number_before(words, index)
+    if number and words.at(index) in time_words.FORTNIGHTS:
         number = 2 * number[0], 2 * number[1]
     return first, unit, number
 
 
-def number_before(words: TokenizedText, index: int) -> tuple[int, tuple[int, int] | None]:
-    """Return the index of the number before a word, and its smallest and largest value."""
-    for length in (3, 2, 1):
-        first = index - length
-        if first >= 0 and all(words.spaced(position) for position in range(first, index)):
+def _number_before(words: TokenizedText, index: int) -> tuple[int, tuple[int, int] | None]:
+    """Return the index of the number before a word, and the smallest and the largest number that it may mean."""
+    for first in range(max(0, index - 3), index):
+        if all(words.spaced(position) for position in range(first, index)):
             text = " ".join(words.lower[first:index])
-            numbers = number_range(text)
-            if numbers and not (text.isdigit() and words.text[max(0, words.spans[first][0] - 1)] in ".,"):
-                return first, numbers
+            if text in time_words.NUMBERS:
+                return first, time_words.NUMBERS[text]
+            is_fraction = words.text[max(0, words.spans[first][0] - 1)] in ".,"
+            if text.isdecimal() and len(text) <= 4 and not is_fraction:
+                return first, (int(text), int(text))
     return index, None
-
-
-def number_range(text: str) -> tuple[int, int] | None:
-    """Return the smallest and the largest number that digits or words may mean."""
-    if text.isdecimal():
-        return (int(text), int(text)) if len(text) <= 4 else None
-    return NUMBERS.get(text)
 
 
 def offset_interval(moment: datetime, unit: Unit, number: tuple[int, int], direction: int) -> tuple[datetime, datetime]:
     """Return the day so many units before or after a moment, with a tolerance that grows with the distance."""
     smallest, largest = number
-    tolerance = tolerance_of(unit, largest)
-    first, last = sorted(shifted(moment, unit, direction * count) for count in (smallest, largest))
-    return first - tolerance, last + DAY + tolerance
-
-
-def tolerance_of(unit: Unit, count: int) -> timedelta:
-    """Return the tolerance of "two weeks ago" and the like, on either side.
-
-    >>> tolerance_of("day", 2).days, tolerance_of("week", 2).days, tolerance_of("month", 3).days
-    (0, 4, 16)
-    """
     if unit == "day":
-        return (0 if count <= 2 else max(1, round(0.15 * count))) * DAY
-    first, more, limit = {"month": (10, 3, 30), "quarter": (30, 10, 60), "year": (60, 30, 183)}.get(unit, (3, 1, 10))
-    return min(limit, first + more * (count - 1)) * DAY
+        tolerance = 0 if largest <= 2 else max(1, round(0.15 * largest))
+    else:
+        least, more, most = _TOLERANCES.get(unit, (3, 1, 10))
+        tolerance = min(most, least + more * (largest - 1))
+    first, last = sorted(shifted(moment, unit, direction * count) for count in (smallest, largest))
+    return first - tolerance * DAY, last + (1 + tolerance) * DAY
 
 
 def _up_to_now(now: datetime, unit: Unit, count: int) -> tuple[datetime, datetime]:
@@ -287,35 +196,32 @@ def _up_to_now(now: datetime, unit: Unit, count: int) -> tuple[datetime, datetim
 
 def _weeks_of_months(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield "the second week of March"."""
-    for index in _indexes(words, ("week",)):
-        name, which = index + 2, WEEKS_OF_MONTH.get(words.before(index))
+    for index in words.indexes(("week",)):
+        name, which = index + 2, _WEEKS_OF_MONTH.get(words.before(index))
         number = MONTH_NUMBERS.get(words.at(name)) if words.at(index + 1) in ("of", "in") else None
         if which is not None and number is not None:
             year = year_after(words, name)
             start, end = (days_of_month(int(words.at(year)), number) if year else latest_days(now, number))[0]
-            week = (end - 7 * DAY, end) if which < 0 else (start + 7 * which * DAY, start + 7 * (which + 1) * DAY)
-            yield words.mention(index - 1, year or name, [week])
+            first = end - 7 * DAY if which < 0 else start + 7 * which * DAY
+            yield words.mention(index - 1, year or name, [(first, first + 7 * DAY)])
 
 
 def _phrases(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield "yesterday", "last week", "la semana pasada", "recently" and similar phrases."""
-    if not FRENCH.isdisjoint(words.lower) and NOT_FRENCH.isdisjoint(words.lower):
-        for index in _indexes(words, HIER):
+    if not time_words.FRENCH.isdisjoint(words.lower) and time_words.NOT_FRENCH.isdisjoint(words.lower):
+        for index in words.indexes(("hier",)):
             yield Mention(*words.spans[index], [period("day", now, -1)])
     index = 0
     while index < len(words.lower):
-        is_start = words.lower[index] in PHRASE_STARTS
-        length = longest_phrase(words, index, PHRASES, LONGEST_PHRASE) if is_start else 0
+        is_start = words.lower[index] in time_words.PHRASE_STARTS
+        length = words.phrase_length(index, time_words.PHRASES, time_words.LONGEST_PHRASE) if is_start else 0
         last = index + length - 1
-        if length and words.before(index) != "most":  # "most recently" is a superlative
-            meaning = PHRASES[" ".join(words.lower[index : last + 1])]
-            part = words.before(index)
-            first = index - 1 if part in _PARTS else index
+        part = words.before(index)
+        if length and part != "most":  # "most recently" is a superlative
+            meaning = time_words.PHRASES[" ".join(words.lower[index : last + 1])]
+            first = index - 1 if part in ("earlier", "later") else index
             yield words.mention(first, last, [_phrase_bounds(meaning, part, now)])
         index += max(length, 1)
-
-
-_PARTS = frozenset(("earlier", "later"))
 
 
 def _phrase_bounds(meaning: tuple[str, int], part: str, now: datetime) -> tuple[datetime, datetime]:
@@ -331,29 +237,27 @@ def _phrase_bounds(meaning: tuple[str, int], part: str, now: datetime) -> tuple[
     return (today[0], end) if part == "later" else (start, end)
 
 
-# Weekdays, seasons, months and years
-
-
 def _weekdays(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield weekdays: the last one before today, or after "this" and "next" that of this or the next week."""
-    for index in _indexes(words, WEEKDAY_NUMBERS):
+    for index in words.indexes(WEEKDAY_NUMBERS):
         weekday, name = WEEKDAY_NUMBERS[words.at(index)], words.written(index)
-        first, relative = relative_before(words, index)
-        last = index + (words.at(index + 1) in PAST_AFTER)
-        is_led = (bool(relative) or words.before(index) in WEEKDAY_LEADS) and len(name) > 4
-        is_last = words.ends_clause(last) and (relative or name[0].isupper()) and words.before(index) not in _RECURRING
-        certain = bool(is_last) or is_led
+        first, relative, last = relative_around(words, index, index)
+        lead = words.before(index)
+        is_led = (bool(relative) or lead in time_words.WEEKDAY_LEADS) and len(name) > 4
+        is_last = words.ends_clause(last) and (bool(relative) or name[0].isupper()) and lead not in _RECURRING
+        certain = is_last or is_led
         if not certain and not _in_weekday_range(words, index):
             continue  # "the Monday meeting", "the sun sets"
         if not relative and words.at(index + 1) in _PLURAL:
             continue  # "on Saturday mornings"
-        if RELATIVE.get(relative, -1) < 0:
-            bounds = day(last_weekday(now, weekday))
-        elif "coming" in relative:
-            bounds = day(last_weekday(now, weekday) + (14 if now.weekday() == weekday else 7) * DAY)
-        else:
-            bounds = day(period("week", now, RELATIVE[relative])[0] + weekday * DAY)
-        yield words.mention(first, last, [bounds], certain=certain, weekday=None if relative else weekday)
+        week = RELATIVE.get(relative, -1)
+        start = period("week", now, week)[0] + weekday * DAY
+        if week < 0 or "coming" in relative:  # the last one before today, or the first one after it
+            today = day(now)[0]
+            start = today - ((today.weekday() - weekday - 1) % 7 + 1) * DAY
+            if week > 0:
+                start += (14 if today.weekday() == weekday else 7) * DAY
+        yield words.mention(first, last, [day(start)], certain=certain, weekday=None if relative else weekday)
 
 
 def _in_weekday_range(words: TokenizedText, index: int) -> bool:
@@ -366,89 +270,66 @@ def _in_weekday_range(words: TokenizedText, index: int) -> bool:
     return False
 
 
-RANGE_MARKS = frozenset(("-", "–", "—", "to", "until", "till", "through", "thru", "bis", "tot", "à", "a"))
-"""The separators of a range of weekdays."""
-
-_RECURRING = frozenset(("a", "an", "any", "each", "every", "per"))
-_PLURAL = frozenset(("mornings", "afternoons", "evenings", "nights"))
-
-
 def _seasons(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield seasons; "winter 2025" has two interpretations, one at each end of the year."""
-    for index in _indexes(words, SEASON_STARTS):
-        start = SEASON_STARTS[words.at(index)]
-        first, relative = relative_before(words, index)
+    for index in words.indexes(time_words.SEASON_STARTS):
+        in_year = partial(month, number=time_words.SEASON_STARTS[words.at(index)], count=3)
+        first, relative, last = relative_around(words, index, index)
         year = year_after(words, index)
-        last = year or index + (words.at(index + 1) in PAST_AFTER)
         if year:
-            is_ambiguous = start == 12 and not _SECOND_YEAR.match(words.text, words.spans[year][1])
-            number = int(words.at(year))
-            bounds = [month(number, start, 3) for number in ((number - 1, number) if is_ambiguous else (number,))]
+            is_winter = time_words.SEASON_STARTS[words.at(index)] == 12
+            is_ambiguous = is_winter and not _SECOND_YEAR.match(words.text, words.spans[year][1])
+            bounds = [in_year(int(words.at(year)) - back) for back in ((1, 0) if is_ambiguous else (0,))]
         elif relative:
-            bounds = [yearly(now, lambda number, start=start: month(number, start, 3), RELATIVE[relative])]  # type: ignore[misc]
+            bounds = [yearly(now, in_year, RELATIVE[relative])]
         else:
             lead = words.before(index - 1) if words.before(index) in ("the", "l") else words.before(index)
-            follows = words.text[words.spans[index][1] :]
-            if (lead not in SEASON_LEADS and words.before(index) not in SEASON_LEADS) or _NOT_A_SEASON.match(follows):
+            is_name = _NOT_A_SEASON.match(words.text, words.spans[index][1])
+            if time_words.SEASON_LEADS.isdisjoint((lead, words.before(index))) or is_name:
                 continue  # "fall off a bike", "in Spring Boot"
-            this = month(now.year, start, 3)
-            bounds = [this if this[0] <= now else month(now.year - 1, start, 3)]
-        yield words.mention(first, last, bounds)
-
-
-_SECOND_YEAR = re.compile(r"\s*[/-]\s*(?:20)?\d\d\b")
-_NOT_A_SEASON = re.compile(r"\s+(?:of|off|from|into|on|boot|rolls?|onions?|[A-Z]\w+)\b|-")
+            bounds = [yearly(now, in_year, None)]
+        yield words.mention(first, year or last, bounds)
 
 
 def _months(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield months without a year: the one that "last" or "next" means, else the latest that has begun."""
-    for index in _indexes(words, MONTH_NUMBERS):
+    for index in words.indexes(MONTH_NUMBERS):
         number, name = MONTH_NUMBERS[words.at(index)], words.written(index)
-        first, relative = relative_before(words, index)
+        first, relative, _ = relative_around(words, index, index)
         start, end = words.spans[index]
         if relative and not (relative == "this" and name in _VERBS):  # "this may take a while"
-            bounds = [yearly(now, lambda year, number=number: month(year, number), RELATIVE[relative])]  # type: ignore[misc]
-            yield words.mention(first, index, bounds)
+            yield words.mention(first, index, [yearly(now, partial(month, number=number), RELATIVE[relative])])
             continue
         lead = words.before(index)
         is_name = _POSSESSIVE.match(words.text, end) or (name in _VERBS and lead in ("before", "after", "by", "begin"))
-        stated = (
-            lead in MONTH_LEADS or words.two_before(index) in MONTH_LEADS or words.text[:start].lower().endswith("mid-")
-        )
-        certain = words.at(index) in CERTAIN_MONTHS or (stated and not is_name)
+        is_led = not time_words.MONTH_LEADS.isdisjoint((lead, words.two_before(index)))
+        stated = is_led or words.text[:start].lower().endswith("mid-")
+        certain = words.at(index) in time_words.CERTAIN_MONTHS or (stated and not is_name)
         if certain or name[0].isupper() or lead in ("between", "and", "from", "to"):
             # "May and June went home" is not a time; "between May and June" is.
             yield Mention(start, end, latest_days(now, number), (number, 0), certain=certain)
 
 
-_POSSESSIVE = re.compile(r"['’]s\b")
-
-
 def _years(words: TokenizedText, _: datetime) -> Iterator[Mention]:
+    """Yield years; most numbers of four digits are years only after a preposition."""
     for index in range(len(words.lower)):
-        if is_year(words, index):
-            start, end = words.spans[index]
-            around = words.text[max(0, start - 1) : start], words.text[end : end + 1]
-            if around[0] in _PART_OF_YEAR or around[1] in _PART_OF_YEAR or _DECIMAL.match(words.text, end):
-                continue
-            lead, leads = words.before(index), words.two_before(index)
-            certain = lead in YEAR_LEADS or leads in YEAR_LEADS or (lead in ("of", "for") and words.ends_clause(index))
+        start, end = words.spans[index]
+        if is_year(words, index) and not _PART_OF_OTHER_NUMBER.search(words.text[max(0, start - 1) : end + 2]):
+            lead = words.before(index)
+            is_led = not time_words.YEAR_LEADS.isdisjoint((lead, words.two_before(index)))
+            certain = is_led or (lead in ("of", "for") and words.ends_clause(index))
             yield Mention(start, end, [month(int(words.at(index)), 1, 12)], certain=certain)
 
 
-_PART_OF_YEAR = frozenset("/:#$€£%_")
-_DECIMAL = re.compile(r"[.,]\d")
-
-
 _RULES: tuple[Callable[[TokenizedText, datetime], Iterable[Mention]], ...] = (
-    short_dates,
+    time_calendar.short_dates,
     _weeks_of_months,
     _named_dates,
-    quarters,
-    calendar_weeks,
-    holidays,
+    time_calendar.quarters,
+    time_calendar.calendar_weeks,
+    time_calendar.holidays,
     _counted,
-    current_periods,
+    time_calendar.current_periods,
     _phrases,
     _weekdays,
     _seasons,

@@ -113,8 +113,6 @@ HALF_OF: dict[Unit, tuple[Unit, tuple[int, int]]] = {
 }
 """Half of a unit in a smaller unit."""
 
-AGO = frozenset(("ago", "back", "geleden"))
-AGO_BEFORE = frozenset(("vor", "hace"))
 FUTURE_LEADS = {
     "in": frozenset(
         "days weeks fortnight fortnights months quarters years week month year tagen wochen monaten jahren".split()
@@ -124,8 +122,6 @@ FUTURE_LEADS = {
     "over": frozenset("dagen weken maanden jaar".split()),
 }
 """Prepositions of the future before a number and a unit, and the forms of the units that follow them."""
-ORDINALS = frozenset(("st", "nd", "rd", "th", "er"))
-WEEKS_OF_MONTH = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2, "fourth": 3, "4th": 3, "last": -1}
 
 
 def _declined(*stems: str) -> list[str]:
@@ -163,21 +159,18 @@ YEAR_LEADS = MONTH_LEADS | {"year", "im jahr", "prior to", "back in"}
 HOLIDAY_LEADS = frozenset(
     (*_BOUNDARY_WORDS.split(), "antes de", *"at over during around on zu an um à en por met bij".split())
 )
-HOLIDAYS: dict[str, str] = {}
+HOLIDAYS = {
+    name: holiday
+    for holiday, names in (
+        ("christmas", "christmas,xmas,christmas day,christmas eve,weihnachten,noël,navidad,kerst,kerstmis"),
+        ("easter", "easter,easter sunday,easter monday,ostern,pâques,pascua,semana santa,pasen"),
+        ("new year", "new year,new years,new year s,new year s day,new years day"),
+        ("new year", "neujahr,nouvel an,año nuevo,nieuwjaar"),
+        ("new year's eve", "new year s eve,new years eve,silvester,nochevieja,oudejaarsavond"),
+    )
+    for name in names.split(",")
+}
 """Phrases that name a holiday; without a word of ``HOLIDAY_LEADS``, "last" or a year they are not a time."""
-HOLIDAYS |= dict.fromkeys(
-    "christmas,xmas,christmas day,christmas eve,weihnachten,noël,navidad,kerst,kerstmis".split(","), "christmas"
-)
-HOLIDAYS |= dict.fromkeys(
-    "easter,easter sunday,easter monday,ostern,pâques,pascua,semana santa,pasen".split(","), "easter"
-)
-HOLIDAYS |= dict.fromkeys(
-    "new year,new years,new year s,new year s day,new years day,neujahr,nouvel an,año nuevo,nieuwjaar".split(","),
-    "new year",
-)
-HOLIDAYS |= dict.fromkeys(
-    "new year s eve,new years eve,silvester,nochevieja,oudejaarsavond".split(","), "new year's eve"
-)
 HOLIDAY_STARTS = frozenset(holiday.split()[0] for holiday in HOLIDAYS)
 LONGEST_HOLIDAY = max(len(holiday.split()) for holiday in HOLIDAYS)
 
@@ -196,41 +189,23 @@ QUARTERS = {
 }
 
 
-def _phrases() -> dict[str, tuple[str, int]]:
-    phrases: dict[str, tuple[str, int]] = {
-        f"{word} {unit}": (unit, offset)
-        for word, offset in RELATIVE.items()
-        for unit in ("week", "weekend", "month", "quarter", "year")
-    }
-    for unit, names in _PHRASE_UNITS:
-        for offset, adjectives in _PHRASE_ADJECTIVES:
-            phrases |= {f"{adjective} {name}": (unit, offset) for adjective in adjectives for name in names.split()}
-    for unit in ("week", "weekend", "month", "quarter", "year"):
-        phrases |= {f"{unit} before last": (unit, -2), f"the {unit} before last": (unit, -2)}
-        phrases |= {f"{unit} after next": (unit, 2), f"the {unit} after next": (unit, 2)}
-    for unit, offset, texts in _PHRASE_TABLE:
-        phrases |= dict.fromkeys((re.sub(r"\W+", " ", text) for text in texts.split(", ")), (unit, offset))
-    return phrases
-
-
-_PHRASE_UNITS = (
-    ("week", "woche week"),
-    ("weekend", "wochenende weekend"),
-    ("month", "monat maand"),
-    ("quarter", "quartal kwartaal"),
-    ("year", "jahr jahres jaar"),
-)
-_PHRASE_ADJECTIVES = (
-    (-2, [*_declined("vorletzt"), "voorvorig", "voorvorige"]),
-    (-1, [*_GERMAN_PAST, "vorig", "afgelopen"]),
-    (0, [*_declined("dies"), "deze", "dit"]),
-    (1, [*_declined("nächst", "kommend"), "volgend", "volgende"]),
-)
-"""German and Dutch words before a unit."""
-
+_PHRASE_UNITS = {
+    "week": "week woche",
+    "weekend": "weekend wochenende",
+    "month": "month monat maand",
+    "quarter": "quarter quartal kwartaal",
+    "year": "year jahr jahres jaar",
+}
+_PHRASE_ADJECTIVES = {
+    **RELATIVE,
+    **dict.fromkeys((*_declined("vorletzt"), "voorvorig", "voorvorige"), -2),
+    **dict.fromkeys((*_GERMAN_PAST, "vorig", "afgelopen"), -1),
+    **dict.fromkeys((*_declined("dies"), "deze", "dit"), 0),
+    **dict.fromkeys((*_declined("nächst", "kommend"), "volgend", "volgende"), 1),
+}
 _PHRASE_TABLE = (
     ("day", -2, "the day before yesterday, day before yesterday, vorgestern, avant-hier, anteayer, eergisteren"),
-    ("day", -1, "yesterday, last night, gestern, ayer, anoche, gisteren"),
+    ("day", -1, "yesterday, last night, gestern, ayer, anoche, gisteren, hier soir"),
     (
         "day",
         0,
@@ -238,7 +213,6 @@ _PHRASE_TABLE = (
     ),
     ("day", 1, "tomorrow, demain"),
     ("day", 2, "the day after tomorrow, day after tomorrow, übermorgen, après-demain, overmorgen"),
-    ("day", -1, "hier soir"),
     ("week", -2, "la semana antepasada"),
     ("week", -1, "la semaine dernière, la semaine passée, la semana pasada"),
     ("week", 0, "cette semaine, esta semana"),
@@ -254,20 +228,28 @@ _PHRASE_TABLE = (
     ("days", 30, "recently, lately, these days, kürzlich, neulich, récemment, recientemente, onlangs"),
     ("days", 10, "the other day"),
 )
-PHRASES = _phrases()
+PHRASES: dict[str, tuple[str, int]] = {
+    f"{adjective} {name}": (unit, offset)
+    for adjective, offset in _PHRASE_ADJECTIVES.items()
+    for unit, names in _PHRASE_UNITS.items()
+    for name in names.split()
+}
 """The meaning of each phrase: a unit and its offset from the current period; or ``days`` and how many days up to today;
 or ``the weekend``, the current one or the last."""
+for _unit in _PHRASE_UNITS:
+    for _article in ("", "the "):
+        PHRASES |= {f"{_article}{_unit} before last": (_unit, -2), f"{_article}{_unit} after next": (_unit, 2)}
+for _unit, _offset, _texts in _PHRASE_TABLE:
+    PHRASES |= dict.fromkeys((re.sub(r"\W+", " ", _text) for _text in _texts.split(", ")), (_unit, _offset))
 PHRASE_STARTS = frozenset(phrase.split()[0] for phrase in PHRASES)
 LONGEST_PHRASE = max(len(phrase.split()) for phrase in PHRASES)
 
-HIER = frozenset(("hier",))
-"""French for "yesterday", German and Dutch for "here"."""
 FRENCH = frozenset("je j tu il elle nous vous est ai avons avez ont été fait qu que quoi quel quelle le la les".split())
-"""A text with "hier" is French if it has one of these words and none of the next."""
+"""A text with "hier", German and Dutch for "here", is French if it has one of these words and none of the next."""
 NOT_FRENCH = frozenset("ich er wir ihr ist sind war der die das und was wo wer wie ein het een ik wat waar is".split())
 
 TIME_WORDS = (
-    frozenset((*MONTH_NUMBERS, *WEEKDAY_NUMBERS, *SEASON_STARTS, *UNITS, *HOLIDAY_STARTS, *HIER))
+    frozenset((*MONTH_NUMBERS, *WEEKDAY_NUMBERS, *SEASON_STARTS, *UNITS, *HOLIDAY_STARTS, "hier"))
     | {word for phrase in PHRASES for word in phrase.split()[-1:]}
     | {word for phrase in PHRASES for word in phrase.split()[:1] if " " not in phrase}
 )

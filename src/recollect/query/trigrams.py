@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
@@ -82,13 +81,14 @@ class TrigramIndex:
     def search(self, tokens: Iterable[str], limit: int) -> list[TrigramMatch]:
         """Return the chunks whose slug is similar to one of the words, as :func:`trigram_search` does."""
         count = arguments.count("limit", limit)
-        words = [
-            arguments.text(f"tokens[{index}]", token)
-            for index, token in enumerate(arguments.sequence("tokens", tokens))
-        ]
-        similarity_to = _similarity_to_any(words)
-        similar = ((identifier, path, similarity_to(grams)) for identifier, (path, grams) in self._slugs.items())
-        matches = [TrigramMatch(*match) for match in similar if match[2] >= TRIGRAM_THRESHOLD]
+        words = enumerate(arguments.sequence("tokens", tokens))
+        gram_sets = {frozenset(trigrams(arguments.text(f"tokens[{index}]", word))) for index, word in words}
+        matches = []
+        for identifier, (path, slug) in self._slugs.items():
+            overlaps = ((len(slug & grams), len(slug) + len(grams)) for grams in gram_sets)
+            similarity = max((shared / (total - shared) for shared, total in overlaps if shared), default=0.0)
+            if similarity >= TRIGRAM_THRESHOLD:
+                matches.append(TrigramMatch(identifier, path, similarity))
         matches.sort(key=lambda match: (-match.similarity, match.path))
         return matches[:count]
 
@@ -107,29 +107,7 @@ def trigram_search(chunks: Iterable[Any], tokens: Iterable[str], limit: int) -> 
     return TrigramIndex(chunks).search(tokens, limit)
 
 
-def _similarity_to_any(words: Iterable[str]) -> Callable[[AbstractSet[str]], float]:
-    """Return a function from a slug's trigrams to the best similarity to any of ``words``.
-
-    An inverted index from trigrams to words limits the comparison to words that share a trigram with the slug.
-    """
-    gram_sets = list({frozenset(trigrams(word)) for word in words})
-    words_with: dict[str, list[int]] = {}
-    for number, grams in enumerate(gram_sets):
-        for gram in grams:
-            words_with.setdefault(gram, []).append(number)
-
-    def similarity_to(slug: AbstractSet[str]) -> float:
-        shared = Counter(number for gram in slug for number in words_with.get(gram, ()))
-        return max(
-            (count / (len(slug) + len(gram_sets[number]) - count) for number, count in shared.items()), default=0.0
-        )
-
-    return similarity_to
-
-
 def _id_and_path(argument: str, chunk: Any) -> tuple[str, str]:
-    if isinstance(chunk, Mapping):
-        identifier, path = chunk.get("id"), chunk.get("path")
-    else:
-        identifier, path = getattr(chunk, "id", None), getattr(chunk, "path", None)
+    is_mapping = isinstance(chunk, Mapping)
+    identifier, path = (chunk.get(name) if is_mapping else getattr(chunk, name, None) for name in ("id", "path"))
     return arguments.text(f"{argument}.id", identifier), arguments.text(f"{argument}.path", path or "")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from numbers import Integral, Real
 from typing import Any, Protocol
 
 from recollect import arguments
-from recollect.errors import RerankerError
+from recollect.errors import ArgumentTypeError, RerankerError
 from recollect.text import well_formed
 
 
@@ -69,20 +69,39 @@ class ModelReranker(ABC):
         """Return a score for each document, or pairs of an index and a score; raise ``RerankerError`` if it fails."""
 
 
+class FunctionReranker(ModelReranker):
+    """Calls ``function`` with a query and a list of documents.
+
+    It returns a score for each document, or pairs of an index and a score, in any order, for some of them. Without
+    ``name`` the reranker has the function's own.
+
+    >>> def shared_words(query, documents):
+    ...     return [len(set(query.split()) & set(document.split())) for document in documents]
+    >>> FunctionReranker(shared_words).rerank("green tea", ["black coffee", "tea, green", "green tea"])
+    [(2, 2.0), (1, 1.0), (0, 0.0)]
+    """
+
+    def __init__(self, function: Callable[[str, list[str]], Any], *, name: str | None = None) -> None:
+        if not callable(function):
+            expected = "must be a function of a query and a list of documents"
+            raise ArgumentTypeError("function", f"{expected}, got {type(function).__name__}")
+        own = getattr(function, "__qualname__", type(function).__qualname__)
+        super().__init__(own if name is None else name, "a Python function")
+        self._function = function
+
+    def _scores(self, query: str, documents: list[str]) -> Any:
+        try:
+            output = self._function(query, documents)
+            return list(output) if isinstance(output, Iterator) else output  # a generator may still fail
+        except Exception as error:  # a user's function may raise anything; callers expect one type of error
+            raise RerankerError(f"{self._name} raised {type(error).__name__}: {error}") from error
+
+
 def sorted_scores(model: str, output: Any, *, count: int) -> list[tuple[int, float]]:
     """Return ``output`` as pairs of an index below ``count`` and a finite score, best first.
 
     It is a list of ``count`` scores, or of pairs in any order, of which some may be missing. Equal scores stay in the
     order of the documents. Anything else raises a ``RerankerError`` that says what ``model`` did wrong.
-
-    >>> sorted_scores("toy", [0.25, 0.5], count=2)
-    [(1, 0.5), (0, 0.25)]
-    >>> sorted_scores("toy", [(2, 0.5), (0, 0.75)], count=3)
-    [(0, 0.75), (2, 0.5)]
-    >>> sorted_scores("toy", [(3, 0.5)], count=3)
-    Traceback (most recent call last):
-        ...
-    recollect.errors.RerankerError: toy returned the index 3 for 3 documents
     """
     try:
         items = None if isinstance(output, (str, bytes, Mapping, Set)) else list(output)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from recollect import arguments
 from recollect.errors import ArgumentError, RerankerError
-from recollect.inference.http_api import ApiKey, JsonApi, check_url
+from recollect.inference.http_api import JsonApi, check_url
 from recollect.inference.runtime import batches
 from recollect.rerankers.base import ModelReranker, sorted_scores
 
@@ -19,12 +19,12 @@ AUTOMATIC_KEY = "auto"
 class _Dialect(NamedTuple):
     """The field names and the address of one API."""
 
-    path: str
-    documents: str
+    path: str = "/rerank"
+    documents: str = "documents"
     """The request field of the documents."""
-    results: str | None
+    results: str | None = None
     """The response field of the results; ``None`` if the response is that list."""
-    score: str
+    score: str = "relevance_score"
     limit: str | None = None
     """The request field of the number of results; all are requested."""
     fixed: Mapping[str, Any] = {}
@@ -39,30 +39,13 @@ class _Dialect(NamedTuple):
 DIALECTS: Mapping[str, _Dialect] = {
     "cohere": _Dialect(
         path="/v2/rerank",
-        documents="documents",
         limit="top_n",
         results="results",
-        score="relevance_score",
         url="https://api.cohere.com",
         key_variable="COHERE_API_KEY",
     ),
-    "voyage": _Dialect(
-        path="/rerank",
-        documents="documents",
-        limit="top_k",
-        results="data",
-        score="relevance_score",
-        url="https://api.voyageai.com/v1",
-        key_variable="VOYAGE_API_KEY",
-    ),
-    "tei": _Dialect(
-        path="/rerank",
-        documents="texts",
-        fixed={"raw_scores": False, "truncate": True},
-        results=None,
-        score="score",
-        batch_size=32,
-    ),
+    "voyage": _Dialect(limit="top_k", results="data", url="https://api.voyageai.com/v1", key_variable="VOYAGE_API_KEY"),
+    "tei": _Dialect(documents="texts", fixed={"raw_scores": False, "truncate": True}, score="score", batch_size=32),
 }
 
 
@@ -70,15 +53,15 @@ class HttpReranker(ModelReranker):
     """Sends query and documents to a server and reads the scores from the response.
 
     ``dialect`` is ``cohere`` (also used by Jina, vLLM, LiteLLM, Infinity and llama.cpp), ``voyage``, or ``tei`` (Text
-    Embeddings Inference). ``base_url`` is by default the vendor's own. ``path`` follows it, by default ``/v2/rerank``
-    for Cohere and ``/rerank`` for the others; an address that ends in ``/rerank`` is complete.
+    Embeddings Inference). ``base_url`` is by default the vendor's own. An address that does not end in ``/rerank`` is
+    followed by ``/v2/rerank`` for Cohere and by ``/rerank`` for the others.
 
-    The key is ``key``, or what the environment variable ``key_variable`` holds at the time of each request; it is never
-    shown or logged. By default that is ``COHERE_API_KEY`` or ``VOYAGE_API_KEY`` at the vendor's own address and
+    The key is read from the environment variable ``key_variable`` for each request; it is never stored, shown or
+    logged. By default that is ``COHERE_API_KEY`` or ``VOYAGE_API_KEY`` at the vendor's own address and
     ``RECOLLECT_RERANKER_KEY`` at any other, so that only the vendor receives the vendor's key; ``None`` sends none.
 
     A request that finds no server, a busy or a failing one is repeated up to ``retries`` times, after the delay that
-    the server requests or one that doubles from ``backoff`` seconds.
+    the server requests or one that doubles from half a second.
 
     >>> HttpReranker("cohere", "rerank-v3.5").describe()
     'cohere:rerank-v3.5, https://api.cohere.com'
@@ -92,13 +75,10 @@ class HttpReranker(ModelReranker):
         model: str | None = None,
         base_url: str | None = None,
         *,
-        path: str | None = None,
-        key: str | None = None,
         key_variable: str | None = AUTOMATIC_KEY,
         name: str | None = None,
         timeout: float = 10.0,
         retries: int = 2,
-        backoff: float = 0.5,
         batch_size: int | None = None,
         batch_characters: int = 200_000,
     ) -> None:
@@ -111,18 +91,15 @@ class HttpReranker(ModelReranker):
         self._dialect = fields
         self._request: dict[str, Any] = {} if model is None else {"model": arguments.name("model", model)}
         url = check_url(url)
-        if path is None:
-            path = "" if url.endswith("/rerank") else fields.path
         self._api = JsonApi(
             url,
-            "/" + arguments.line("path", path).lstrip("/") if path else "",
-            key=api_key(url, key, key_variable, vendor_url=fields.url, vendor_variable=fields.key_variable),
+            "" if url.endswith("/rerank") else fields.path,
+            key_variable=choose_key(url, key_variable, vendor_url=fields.url, vendor_variable=fields.key_variable),
             error_type=RerankerError,
             style=f"a {dialect}-style rerank API",
             smaller="pass a smaller batch_size or batch_characters",
             timeout=timeout,
             retries=retries,
-            backoff=backoff,
         )
         default_name = dialect if model is None else f"{dialect}:{model}"
         super().__init__(default_name if name is None else name, self._api.server)
@@ -163,21 +140,12 @@ class HttpReranker(ModelReranker):
         return [(result["index"], result[dialect.score]) for result in results]
 
 
-def api_key(
-    url: str, key: str | None, variable: str | None, *, vendor_url: str | None, vendor_variable: str | None
-) -> ApiKey:
-    """Return the key for ``url``; the key in ``vendor_variable`` is only sent to the scheme and host of ``vendor_url``.
-
-    >>> cohere = {"vendor_url": "https://api.cohere.com", "vendor_variable": "COHERE_API_KEY"}
-    >>> api_key("https://api.cohere.com/v1/rerank", None, "auto", **cohere)
-    ApiKey('COHERE_API_KEY')
-    >>> api_key("http://localhost:8000", None, "auto", **cohere)
-    ApiKey('RECOLLECT_RERANKER_KEY')
-    """
-    if variable == AUTOMATIC_KEY:
-        is_vendor = vendor_url is not None and _origin(url) == _origin(vendor_url)
-        variable = vendor_variable if is_vendor else "RECOLLECT_RERANKER_KEY"
-    return ApiKey(variable, key)
+def choose_key(url: str, variable: str | None, *, vendor_url: str | None, vendor_variable: str | None) -> str | None:
+    """Return the variable of the key for ``url``; a vendor's is only used for the scheme and host of ``vendor_url``."""
+    if variable != AUTOMATIC_KEY:
+        return variable
+    is_vendor = vendor_url is not None and _origin(url) == _origin(vendor_url)
+    return vendor_variable if is_vendor else "RECOLLECT_RERANKER_KEY"
 
 
 def _origin(url: str) -> tuple[str, str]:

@@ -9,9 +9,8 @@ from typing import Any
 
 from recollect.inference.http_api import OPENAI_URL, split_model_url
 from recollect.inference.runtime import Entry, SpecReader
-from recollect.rerankers.base import Reranker
+from recollect.rerankers.base import FunctionReranker, Reranker
 from recollect.rerankers.chat import ChatReranker
-from recollect.rerankers.function import FunctionReranker
 from recollect.rerankers.http_api import HttpReranker
 from recollect.rerankers.onnx import OnnxReranker
 

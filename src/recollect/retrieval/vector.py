@@ -15,7 +15,7 @@ from recollect import arguments
 from recollect.embedders.base import unit_rows
 from recollect.errors import ArgumentError, EmbedderError
 from recollect.model import Candidate, as_candidates
-from recollect.model.note import chunk_count
+from recollect.model.note import CHUNK_CHARS, MAX_CHUNKS, MAX_UNSPLIT_CHARS
 from recollect.retrieval.request import SearchRequest, SearchScope
 from recollect.retrieval.terms import error_summary
 from recollect.stores.base import ModelChangedError
@@ -299,9 +299,9 @@ def scale_similarities(
 
 def _discounted(candidate: Candidate, penalty: float) -> Candidate:
     """Return a candidate whose score is lower by ``penalty`` times the natural logarithm of its number of chunks."""
-    chunks = chunk_count(len(candidate.title) + len(candidate.summary) + len(candidate.content))
-    if chunks == 1 or not penalty:
+    length = len(candidate.title) + len(candidate.summary) + len(candidate.content)
+    if length <= MAX_UNSPLIT_CHARS or not penalty:
         return candidate
     discounted = candidate.copy()  # the caller's candidate is not changed
-    discounted.score -= penalty * log(chunks)
+    discounted.score -= penalty * log(min(MAX_CHUNKS, -(-length // CHUNK_CHARS)))
     return discounted

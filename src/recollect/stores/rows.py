@@ -25,7 +25,7 @@ from recollect.model import (
     Note,
     embedding_text,
 )
-from recollect.model.candidate import stored_metadata
+from recollect.model.note import StoredMetadata
 
 if TYPE_CHECKING:
     from recollect.stores.base import Model, Vector
@@ -138,7 +138,8 @@ def candidate_of(row: Sequence[Any]) -> Candidate:
     candidate.session = session or ""
     candidate.position = position
     candidate.tags = tuple(tags.split("\n")) if tags else ()
-    candidate.metadata = stored_metadata(metadata)
+    if metadata != "{}":
+        candidate.metadata = StoredMetadata(metadata)
     return candidate
 
 

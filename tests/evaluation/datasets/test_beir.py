@@ -136,7 +136,7 @@ def test_beir_unreadable_date(tmp_path: Path) -> None:
             [{"_id": str(number), "text": "a", "metadata": {"path": "tea.md"}} for number in range(2)],
             "line 2: the path tea.md was there before",
         ),
-        ([{"_id": "n1", "text": "a", "metadata": {"importance": 7}}], "line 1: importance: must lie between 0 and 1"),
+        ([{"_id": "n1", "text": "a", "metadata": {"importance": 7}}], "line 1: importance: must be at most 1, got 7"),
         ([{"_id": "n1", "text": "a", "metadata": {"created_at": "soon"}}], "line 1: created_at: must be an ISO-8601"),
         ([{"_id": "n1", "text": "a", "metadata": [1]}], "line 1: 'metadata' cannot be list"),
     ],
