@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from recollect.ingest import IngestReport, Problem
-from recollect.ingest.report import describe_skipped
 
 
 def test_problem_str_has_name_and_line() -> None:
@@ -29,12 +28,3 @@ def test_report_to_dict() -> None:
         "problems": [{"name": "a.md", "line": 3, "message": "is bad", "skipped": True}],
         "skipped": {".pdf": 8},
     }
-
-
-def test_describe_skipped() -> None:
-    counts = {f".{letter}": number for number, letter in enumerate("abcdefghij", 1)}
-    assert describe_skipped(counts) == (
-        "10 .j, 9 .i, 8 .h, 7 .g, 6 .f, 5 .e, 4 .d, 3 .c, 3 of other types; only Markdown, plain text, JSON and JSONL "
-        "are read: convert the others to Markdown or text"
-    )
-    assert describe_skipped({}) == ""

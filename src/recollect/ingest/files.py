@@ -71,57 +71,37 @@ class FileScan:
         self.problems.append(Problem(name, None, f"cannot be read: {_reason(error)}", skipped=True))
 
 
-class IgnoreRules:
-    """The ignore rules that apply in a folder: its own and those of the folders above it."""
-
-    def __init__(self, parent: IgnoreRules | None = None, folder: str = "", spec: GitIgnoreSpec | None = None) -> None:
-        """Take the rules of ``folder``, a path below the root that ends with a slash."""
-        self._parent = parent
-        self._folder = folder
-        self._spec = spec
-
-    def ignores(self, name: str) -> bool:
-        """Return whether a file, or a folder if ``name`` ends with a slash, is ignored; the innermost rule decides."""
-        rules: IgnoreRules | None = self
-        while rules is not None:
-            if rules._spec is not None:
-                included = rules._spec.check_file(name[len(rules._folder) :]).include
-                if included is not None:
-                    return included
-            rules = rules._parent
-        return False
-
-    def enter(self, directory: Path, folder: str, files: set[str], problems: list[Problem]) -> IgnoreRules:
-        """Return the rules that apply in ``directory``, whose path below the root is ``folder``."""
-        patterns = []
-        for file in IGNORE_FILES:
-            if file in files:
-                patterns += _patterns(directory / file, folder + file, problems)
-        if not patterns:
-            return self
-        from pathspec import GitIgnoreSpec  # noqa: PLC0415 (heavy, and most folders have no rules)
-
-        return IgnoreRules(self, folder, GitIgnoreSpec.from_lines(patterns))
+Rules = tuple[tuple[str, "GitIgnoreSpec"], ...]
+"""The ignore rules of a folder and of those above it, the innermost first, each with the path of its folder."""
 
 
-def _patterns(path: Path, name: str, problems: list[Problem]) -> list[str]:
-    """Return the valid lines of an ignore file."""
-    from pathspec import GitIgnoreSpec  # noqa: PLC0415 (as above)
+def _is_ignored(name: str, rules: Rules) -> bool:
+    """Return whether a file, or a folder if ``name`` ends with a slash, is ignored; the innermost rule decides."""
+    decisions = (spec.check_file(name[len(folder) :]).include for folder, spec in rules)
+    return next((included for included in decisions if included is not None), False)
 
-    try:
-        lines = path.read_bytes().decode("utf-8-sig", "replace").splitlines()
-    except OSError as error:
-        problems.append(Problem(name, None, f"cannot be read: {error.strerror}", skipped=True))
-        return []
+
+def _read_rules(directory: Path, folder: str, files: set[str], problems: list[Problem]) -> Rules:
+    """Return the ignore rules in the files of a directory, whose path below the root is ``folder``."""
+    ignore_files = [file for file in IGNORE_FILES if file in files]
+    if not ignore_files:
+        return ()
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415 (heavy, and most folders have no rules)
+
     patterns = []
-    for number, line in enumerate(lines, 1):
+    for file in ignore_files:
         try:
-            GitIgnoreSpec.from_lines([line])
-        except ValueError:
-            problems.append(Problem(name, number, f"is not a valid pattern: {line!r}", skipped=True))
-        else:
-            patterns.append(line)
-    return patterns
+            lines = (directory / file).read_bytes().decode("utf-8-sig", "replace").splitlines()
+        except OSError as error:
+            problems.append(Problem(folder + file, None, f"cannot be read: {error.strerror}", skipped=True))
+            continue
+        for number, line in enumerate(lines, 1):
+            try:
+                GitIgnoreSpec.from_lines([line])
+                patterns.append(line)
+            except ValueError:
+                problems.append(Problem(folder + file, number, f"is not a valid pattern: {line!r}", skipped=True))
+    return ((folder, GitIgnoreSpec.from_lines(patterns)),)
 
 
 def scan_files(source: str | os.PathLike[str]) -> FileScan:
@@ -156,8 +136,8 @@ def scan_files(source: str | os.PathLike[str]) -> FileScan:
 def _scan_folder(root: Path) -> FileScan:
     scan = FileScan(root, complete=True)
     visited: set[tuple[int, int]] = set()
-    folders: list[tuple[Path, str, IgnoreRules]] = [(root, "", IgnoreRules())]
-    linked: deque[tuple[Path, str, IgnoreRules]] = deque()
+    folders: list[tuple[Path, str, Rules]] = [(root, "", ())]
+    linked: deque[tuple[Path, str, Rules]] = deque()
     # Folders behind symbolic links come last, so that files get the name of the real folder if it is below the root.
     while folders or linked:
         directory, folder, rules = folders.pop() if folders else linked.popleft()
@@ -173,7 +153,7 @@ def _scan_folder(root: Path) -> FileScan:
                 raise IngestError(f"{_printable(root)} cannot be read: {_reason(error)}") from None
             scan.add_unreadable(folder.rstrip("/"), error)
             continue
-        rules = rules.enter(directory, folder, {entry.name for entry in entries}, scan.problems)
+        rules = (*_read_rules(directory, folder, {entry.name for entry in entries}, scan.problems), *rules)
         for entry in entries:
             if entry.name.startswith(".") or entry.name in _IGNORED_FOLDERS:
                 continue
@@ -186,7 +166,7 @@ def _scan_folder(root: Path) -> FileScan:
             try:
                 if not entry.is_dir():
                     _add_file(scan, entry, name, rules)
-                elif not rules.ignores(f"{name}/"):
+                elif not _is_ignored(f"{name}/", rules):
                     (linked if entry.is_symlink() else folders).append((Path(entry.path), f"{name}/", rules))
             except OSError as error:
                 scan.add_unreadable(name, error)
@@ -194,9 +174,9 @@ def _scan_folder(root: Path) -> FileScan:
     return scan
 
 
-def _add_file(scan: FileScan, entry: os.DirEntry[str], name: str, rules: IgnoreRules) -> None:
+def _add_file(scan: FileScan, entry: os.DirEntry[str], name: str, rules: Rules) -> None:
     """Add a file to the list, or count it as skipped if its type is not supported."""
-    if rules.ignores(name):
+    if _is_ignored(name, rules):
         return
     if reader_for(entry.name):
         status = entry.stat()

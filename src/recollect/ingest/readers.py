@@ -1,14 +1,40 @@
-"""The registry of file formats: which reader reads files with which suffix.
+"""The reader of plain text, and the registry of file formats: which reader reads files with which suffix.
 
 A new format is a module with a :class:`~recollect.ingest.source.Reader`, and an entry here.
 """
 
 from __future__ import annotations
 
+from recollect.ingest.chunking import chunk_text
+from recollect.ingest.dates import date_in_name
 from recollect.ingest.markdown import MARKDOWN_READER
-from recollect.ingest.plain_text import PLAIN_TEXT_READER
+from recollect.ingest.paths import NotePaths, file_title, note_title
 from recollect.ingest.records import JSON_LINES_READER, JSON_READER
-from recollect.ingest.source import Contents, Reader, Source, UnreadableError
+from recollect.ingest.source import MAX_TEXT_BYTES, Contents, Reader, Source, UnreadableError, text_reader
+from recollect.model import draft_of
+
+
+def parse_plain_text(text: str, source: Source) -> Contents:
+    r"""Return the notes of a plain text: as many paragraphs, else sentences, as fit into one.
+
+    >>> [note] = parse_plain_text("Ines likes tea.\n", Source("people/ines.txt", prefix="vault/")).drafts
+    >>> note["path"], note["title"], note["content"]
+    ('vault/people/ines.txt', 'Ines', 'Ines likes tea.')
+    """
+    paths = NotePaths(source.path)
+    common = {
+        "title": note_title(file_title(source.name)),
+        "created_at": date_in_name(source.name) or source.created_at,
+        "session": source.path,
+    }
+    drafts = [
+        draft_of({**common, "content": chunk.text, "path": paths.next(()), "position": position})
+        for position, chunk in enumerate(chunk_text(text))
+    ]
+    return Contents(drafts, [])
+
+
+PLAIN_TEXT_READER = text_reader(parse_plain_text, max_bytes=MAX_TEXT_BYTES)
 
 READERS: dict[str, Reader] = {
     ".md": MARKDOWN_READER,

@@ -112,8 +112,8 @@ class _RecordParser:
             raise UnreadableError(self._source.name, first.line, message)
         if more := self._failed - len(self._problems):
             message = f"and {more:,} more like these"
-            self._problems.append(Problem(self._source.name, None, message, skipped=True, times=more))
-        return Contents(self._drafts, self._problems)
+            self._problems.append(Problem(self._source.name, None, message, skipped=True))
+        return Contents(self._drafts, self._problems, self._failed)
 
     def _fail(self, number: int, message: str) -> None:
         self._failed += 1

@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-MAX_EXTENSIONS = 8
-"""How many extensions of skipped files a message lists one by one."""
-
 
 class Problem(NamedTuple):
     """A file, a line of it or a folder that could not be read as intended.
@@ -24,16 +21,10 @@ class Problem(NamedTuple):
     message: str
     skipped: bool
     """Whether the file or record was skipped; otherwise it was read except for what the message says."""
-    times: int = 1
-    """How many problems it stands for."""
 
     def __str__(self) -> str:
         location = self.name if self.line is None else f"{self.name}, line {self.line}"
         return f"{location}: {self.message}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the problem as JSON-ready data."""
-        return {"name": self.name, "line": self.line, "message": self.message, "skipped": self.skipped}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,21 +62,6 @@ class IngestReport:
             "notes": {
                 name: getattr(self, f"notes_{name}") for name in ("added", "updated", "unchanged", "removed", "failed")
             },
-            "problems": [problem.to_dict() for problem in self.problems],
+            "problems": [problem._asdict() for problem in self.problems],
             "skipped": dict(self.skipped),
         }
-
-
-def describe_skipped(counts: Mapping[str, int]) -> str:
-    """Return one line with the numbers of skipped files by extension and what to do; "" if there are none.
-
-    >>> describe_skipped({".pdf": 3, ".csv": 1})
-    '3 .pdf, 1 .csv; only Markdown, plain text, JSON and JSONL are read: convert the others to Markdown or text'
-    """
-    if not counts:
-        return ""
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    listed = [f"{count} {extension}" for extension, count in ordered[:MAX_EXTENSIONS]]
-    rest = sum(count for _, count in ordered[MAX_EXTENSIONS:])
-    numbers = ", ".join([*listed, f"{rest} of other types"] if rest else listed)
-    return f"{numbers}; only Markdown, plain text, JSON and JSONL are read: convert the others to Markdown or text"

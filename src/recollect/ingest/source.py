@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import NamedTuple
 
 from recollect.errors import IngestError
-from recollect.ingest.chunking import CHUNK_SIZE
 from recollect.ingest.report import Problem
 from recollect.model import Draft
 
@@ -43,8 +42,6 @@ class Source:
     """What the paths of its notes begin with."""
     created_at: datetime | None = None
     """The date of notes for which the file itself states none."""
-    chunk_size: int = CHUNK_SIZE
-    """How many characters a note that is part of a text should have."""
     screen: Screen | None = None
 
     @property
@@ -62,11 +59,8 @@ class Contents(NamedTuple):
 
     drafts: Sequence[Draft]
     problems: Sequence[Problem]
-
-    @property
-    def failed_records(self) -> int:
-        """How many records could not be read; 0 if there is no note, because then the whole file is skipped."""
-        return sum(problem.times for problem in self.problems if problem.skipped) if self.drafts else 0
+    failed_records: int = 0
+    """How many records could not be read; problems may list only some of them."""
 
 
 class Reader(NamedTuple):
@@ -132,22 +126,18 @@ def decode(data: bytes, name: str) -> tuple[str, list[Problem]]:
     >>> decode("Tee für Ines".encode("cp1252"), "tee.md")[0]
     'Tee für Ines'
     """
-    encoding = next((encoding for mark, encoding in _BYTE_ORDER_MARKS if data.startswith(mark)), "")
+    marked = next((encoding for mark, encoding in _BYTE_ORDER_MARKS if data.startswith(mark)), "")
     message = ""
-    if encoding:
-        try:
-            text = data.decode(encoding)
-        except UnicodeDecodeError as error:
-            raise UnreadableError(name, None, f"starts like {encoding.upper()} but is not: {error.reason}") from None
-    else:
+    try:
+        text = data.decode(marked or "utf-8-sig")
+    except UnicodeDecodeError as error:
+        if marked:
+            raise UnreadableError(name, None, f"starts like {marked.upper()} but is not: {error.reason}") from None
         data = data.removeprefix(codecs.BOM_UTF8)
         try:
-            text = data.decode()
+            text, message = data.decode("cp1252"), "not UTF-8; read as Windows-1252"
         except UnicodeDecodeError:
-            try:
-                text, message = data.decode("cp1252"), "not UTF-8; read as Windows-1252"
-            except UnicodeDecodeError:
-                text, message = data.decode("latin-1"), "not UTF-8; read as Latin-1"
+            text, message = data.decode("latin-1"), "not UTF-8; read as Latin-1"
     if "\0" in text:
         raise UnreadableError(name, None, "contains NUL characters: it is not a text file")
     return text, [Problem(name, None, message, skipped=False)] if message else []
