@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 import click
 
 from recollect.cli import memories, options, terminal
 from recollect.errors import NoteNotFoundError
-
-if TYPE_CHECKING:
-    from recollect.model import Note
 
 
 @click.command()
@@ -32,28 +26,12 @@ def get(*, key: str, namespace: str | None, db: str, as_json: bool) -> None:
         return
     if not terminal.is_quiet():
         click.echo(terminal.style(terminal.sanitise_line(note.title or note.path or note.id), bold=True))
-        for name, value in _fields(note):
-            click.echo(f"{terminal.style(f'{name:<11}', dim=True)}{terminal.sanitise_line(value)}")
+        for name, value in note.to_dict().items():
+            if name == "links":
+                terminal.print_field(name, ", ".join(f"{link.kind} → {link.target}" for link in note.links))
+            elif name == "metadata":
+                terminal.print_field(name, ", ".join(f"{key}: {item}" for key, item in note.metadata.items()))
+            elif name not in ("title", "content"):
+                terminal.print_field(name, ", ".join(value) if isinstance(value, list) else value)
         click.echo()
     click.echo(terminal.sanitise(note.content))
-
-
-def _fields(note: Note) -> Iterator[tuple[str, str]]:
-    """Yield the fields that are not empty."""
-    for name in ("id", "path", "summary"):
-        if value := getattr(note, name):
-            yield name, value
-    if note.tags:
-        yield "tags", ", ".join(note.tags)
-    for name in ("created_at", "updated_at", "last_accessed_at", "expires_at"):
-        if time := getattr(note, name):
-            yield name.removesuffix("_at").replace("last_", ""), f"{time:%Y-%m-%d %H:%M} UTC"
-    yield "importance", f"{note.importance:g}"
-    if note.session:
-        yield "session", note.session if note.position is None else f"{note.session}, position {note.position}"
-    for link in note.links:
-        yield "link", f"{link.kind} → {link.target}"
-    for key, value in note.metadata.items():
-        yield "metadata", f"{key} = {value}"
-    if note.namespace != "default":
-        yield "namespace", note.namespace

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
-from click.shell_completion import ShellComplete, get_completion_class
 
 from recollect.cli import terminal
 from recollect.errors import ArgumentError, RecollectError, RecollectWarning
@@ -40,7 +39,6 @@ COMMANDS = {
     "keys": "keys",
     "mcp": "mcp",
     "demo": "demo",
-    "completion": "group",
 }
 """The commands in the order of the help, and the module of each; its function has the command's name."""
 
@@ -150,18 +148,3 @@ def _discard_stdout() -> None:
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, sys.stdout.fileno())
     os.close(devnull)
-
-
-@click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@click.pass_context
-def completion(context: click.Context, /, *, shell: str) -> None:
-    """Print the completion script for a shell.
-
-    bash: eval "$(recollect completion bash)" in ~/.bashrc; zsh: the same in ~/.zshrc; fish: recollect completion fish >
-    ~/.config/fish/completions/recollect.fish
-    """
-    script_class = get_completion_class(shell) or ShellComplete
-    script = script_class(context.find_root().command, {}, "recollect", "_RECOLLECT_COMPLETE")
-    # Not script.source(): for bash it starts a bash to check its version, which this machine may not have.
-    click.echo(script.source_template % script.source_vars())

@@ -6,7 +6,7 @@ The search options are generated from :class:`recollect.SearchOptions`; the othe
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from typing import Any, NoReturn, TypeVar
 
@@ -295,12 +295,3 @@ dataset = _all(
         help="The folder for vectors and rankings; by default in the user's cache.",
     ),
 )
-
-
-def command_line_parameters(context: click.Context) -> Iterator[tuple[str, str]]:
-    """Yield name and flag of the parameters that were given on the command line."""
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            is_option = isinstance(parameter, click.Option)
-            yield name, parameter.opts[0] if is_option else parameter.human_readable_name

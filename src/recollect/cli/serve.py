@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +41,6 @@ from recollect.stores import redact_secrets
     help="The maximum time of a request in seconds.",
 )
 @click.option(
-    "--searches",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="The number of concurrent searches; by default the number of processors.",
-)
-@click.option(
     "--reports", type=click.Path(path_type=Path), metavar="FOLDER", help="Show the evaluation reports in this folder."
 )
 @click.option("--telemetry", is_flag=True, help="Send OpenTelemetry spans, configured by OTEL_… variables.")
@@ -63,7 +56,6 @@ def serve(
     keys: str | None,
     max_body: float,
     timeout: float,
-    searches: int | None,
     telemetry: bool,
     db: str,
     as_json: bool,
@@ -95,8 +87,6 @@ def serve(
         timeout=timeout,
         **{name: params.pop(name) for name in ("host", "port", "rate", "reports")},
     )
-    if searches is not None:
-        settings = replace(settings, read_threads=searches)
     check_keys(settings, ring)  # before the memory and the model are opened
     logs_json = as_json or not sys.stderr.isatty()
     log = Log(sys.stderr, as_json=logs_json, requests=not terminal.is_quiet())

@@ -75,6 +75,12 @@ def _print_labelled(label: str, colour: str, message: str) -> None:
     click.echo(f"{style(f'{label}:', fg=colour, bold=True)} {text}", err=True)
 
 
+def print_field(name: str, value: Any) -> None:
+    """Print a value with its name, unless it is missing or empty."""
+    if value not in (None, ""):
+        click.echo(f"{style(f'{name:<17}', dim=True)}{sanitise_line(str(value))}")
+
+
 def print_json(data: Any) -> None:
     """Print data as JSON; characters that the output cannot encode are escaped."""
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
@@ -93,18 +99,6 @@ def count(number: int, noun: str) -> str:
     ('1 note', '1,200 notes')
     """
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def file_size(size: int) -> str:
-    """Return a number of bytes with a unit.
-
-    >>> file_size(999), file_size(1_056_768)
-    ('999 B', '1.1 MB')
-    """
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size >= factor:
-            return f"{size / factor:.1f} {unit}"
-    return f"{size} B"
 
 
 def console() -> Console:

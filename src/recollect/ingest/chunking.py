@@ -49,7 +49,11 @@ class Block(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """A part of a text, with the headings above it."""
+    """A part of a text, with the headings above it.
+
+    >>> Chunk("Prefers sencha.", ("Ines", "Tea"), ("Ines", "Tea"), 0, 15).headings
+    ('Ines', 'Tea')
+    """
 
     text: str
     headings: tuple[str, ...]
