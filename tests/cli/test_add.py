@@ -97,7 +97,7 @@ def test_add_updates_one_field(run: Run) -> None:
 
 @pytest.mark.usefixtures("filled")
 def test_add_does_not_wait_for_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.cli.add.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    monkeypatch.setattr("recollect.cli.notes.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
     assert error_of(run("add"), 2).startswith("there is no text")
     assert run("add", "--id", "n1", "--title", "Green tea").exit_code == 0
 

@@ -31,6 +31,16 @@ def test_score_bar_width(share: float) -> None:
     assert len(score_bar(share)) == 8
 
 
+def test_score_bar() -> None:
+    assert (score_bar(0.5), score_bar(0.95)) == ("████    ", "███████▋")
+
+
+def test_sanitise_examples() -> None:
+    assert terminal.sanitise_line("green\ntea\x1b[31m") == "green tea�[31m"
+    assert terminal.sanitise("green\r\ntea\x07") == "green\ntea�"
+    assert (terminal.count(1, "note"), terminal.count(1200, "note")) == ("1 note", "1,200 notes")
+
+
 @pytest.mark.parametrize("colour", [False, True])
 def test_hostile_notes_are_sanitised(run: Run, monkeypatch: pytest.MonkeyPatch, colour: bool) -> None:
     with recollect.open("recollect.db", embedder=None) as memory:

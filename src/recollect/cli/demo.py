@@ -42,6 +42,13 @@ TOUR = (
 )
 """Arguments of ``recollect search``, and what they show."""
 EXPLAINED = ("can Mum manage the stairs at the inn in Kanazawa?",)
+NEXT_STEPS = (
+    "recollect demo --db {}    # keep the sample",
+    "recollect explain --db {} 'does Maren like coriander?'",
+    "recollect serve --db {}   # open the web UI at http://127.0.0.1:7700",
+    "recollect add 'Prefers green tea.' --path memory/tea.md    # start your own memory",
+    "recollect ingest ~/notes    # or ingest a folder",
+)
 HITS = 3
 RULE = "─" * 72
 
@@ -94,7 +101,11 @@ def demo(context: click.Context, /, *, query: tuple[str, ...], db: str | None, e
         if not query:
             _print_heading("explain", EXPLAINED, "Every result can explain its rank.")
             tables.print_explanation(terminal.console(), _run(memory, path, EXPLAINED), limit=HITS)
-        _print_next_steps(db)
+        if not terminal.is_quiet():
+            path = shlex.quote(redact_secrets(db or "demo.db"))
+            click.echo(terminal.style(f"{RULE}\nNext steps", bold=True))
+            for step in NEXT_STEPS[bool(db) :]:
+                click.echo(f"$ {step.format(path)}")
     if query and not has_answer:
         context.exit(1)
 
@@ -122,17 +133,3 @@ def _print_heading(command: str, arguments: tuple[str, ...], why: str) -> None:
         click.echo(terminal.style(why, bold=True))
     line = terminal.sanitise_line(shlex.join(["recollect", command, *arguments]))
     click.echo(f"$ {terminal.style(line, fg='green')}\n")
-
-
-def _print_next_steps(db: str | None) -> None:
-    path = shlex.quote(redact_secrets(db or "demo.db"))
-    for message in (
-        RULE,
-        "Next steps",
-        *(() if db else ("$ recollect demo --db demo.db                        # keep the sample",)),
-        f"$ recollect explain --db {path} 'does Maren like coriander?'",
-        f"$ recollect serve --db {path}                       # open the web UI at http://127.0.0.1:7700",
-        "$ recollect add 'Prefers green tea.' --path memory/tea.md  # start your own memory",
-        "$ recollect ingest ~/notes                           # or ingest a folder",
-    ):
-        terminal.print_message(message)

@@ -17,7 +17,7 @@ from recollect.cli import terminal
 from recollect.errors import ArgumentError, RecollectError, RecollectWarning
 
 COMMANDS = {
-    "add": "add",
+    "add": "notes",
     "ingest": "ingest",
     "search": "search",
     "explain": "search",
@@ -26,8 +26,8 @@ COMMANDS = {
     "questions": "questions",
     "tune": "tune",
     "presets": "presets",
-    "get": "get",
-    "delete": "delete",
+    "get": "notes",
+    "delete": "notes",
     "export": "transfer",
     "import": "transfer",
     "copy": "copy",

@@ -92,11 +92,7 @@ def _leg_ranks(hit: Hit) -> str:
 
 
 def score_bar(share: float) -> str:
-    """Return a bar with a resolution of an eighth of a cell.
-
-    >>> score_bar(0.5)
-    '████    '
-    """
+    """Return a bar with a resolution of an eighth of a cell."""
     eighths = round(min(1.0, max(0.0, share)) * BAR_CELLS * 8)
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).ljust(BAR_CELLS)[:BAR_CELLS]
 

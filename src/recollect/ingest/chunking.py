@@ -85,12 +85,7 @@ def chunk_text(text: str, *, size: int = CHUNK_SIZE) -> list[Chunk]:
 
 
 def chunk_blocks(text: str, blocks: Sequence[Block], *, size: int = CHUNK_SIZE) -> list[Chunk]:
-    r"""Return the chunks of ``text``, whose ``blocks`` cover it without gaps.
-
-    >>> tea = Block(0, 6, "heading", 1, "Tea"), Block(6, 13)
-    >>> [(chunk.text, chunk.headings) for chunk in chunk_blocks("# Tea\nSencha.", tea)]
-    [('# Tea\nSencha.', ('Tea',))]
-    """
+    """Return the chunks of ``text``, whose ``blocks`` cover it without gaps."""
     target = arguments.count("size", size)
     if target < MIN_CHUNK_SIZE:
         raise ArgumentError("size", f"must be at least {MIN_CHUNK_SIZE}, got {target}")

@@ -26,21 +26,16 @@ from recollect.text import collapse_whitespace
 MAX_CHARS = 65_536
 """Every note of a file has its front matter, so that its length is limited."""
 
-FIELD_OF_KEY = {
-    "title": "title",
-    "tags": "tags",
-    "tag": "tags",
-    "summary": "summary",
-    "description": "summary",
-    "created": "created_at",
-    "created_at": "created_at",
-    "date": "created_at",
-    "updated": "updated_at",
-    "updated_at": "updated_at",
-    "expires": "expires_at",
-    "expires_at": "expires_at",
-    "importance": "importance",
+_KEYS_OF_FIELD = {
+    "title": ("title",),
+    "tags": ("tags", "tag"),
+    "summary": ("summary", "description"),
+    "created_at": ("created_at", "created", "date"),
+    "updated_at": ("updated_at", "updated"),
+    "expires_at": ("expires_at", "expires"),
+    "importance": ("importance",),
 }
+FIELD_OF_KEY = {key: name for name, keys in _KEYS_OF_FIELD.items() for key in keys}
 """The field of a note that a key sets; other keys become links or metadata."""
 
 _LINK_KIND_ALIASES = {"replaces": "supersedes", "replaced-by": "superseded-by"}
@@ -49,8 +44,8 @@ _DELIMITER = re.compile(r"---[^\S\n]*$")
 _END = re.compile(r"^(?:---|\.\.\.)[^\S\n]*$", re.MULTILINE)
 _EMPTY_LINES_AND_COMMENTS = re.compile(r"(?:[^\S\n]*+(?:#[^\n]*+)?\n)*+")
 _KEY = re.compile(r"""(?:[^\s:#\-\[{"'][^:\n]*|"[^"\n]*"|'[^'\n]*'):(?:\s|$)""")
-_CONSTANTS = dict.fromkeys(("~", "null", "Null", "NULL", "")) | {"true": True, "True": True, "TRUE": True}
-_CONSTANTS |= dict.fromkeys(("false", "False", "FALSE"), False)
+_CONSTANTS = {"": None, "~": None, "null": None, "true": True, "false": False}
+_CONSTANTS |= {word: value for name, value in _CONSTANTS.items() for word in (name.title(), name.upper())}
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")
 _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
@@ -70,13 +65,9 @@ class FrontMatter:
 
 
 def parse_front_matter(text: str, name: str) -> FrontMatter:
-    r"""Return the front matter of ``text``, a file called ``name``.
+    """Return the front matter of ``text``, a file called ``name``.
 
     A value that its field does not accept becomes metadata, and a problem is reported.
-
-    >>> front = parse_front_matter("---\ntags: [tea, no]\ncups: 3\nrelated: '[[Ines]]'\n---\nSencha.", "tea.md")
-    >>> front.tags, front.metadata, front.links
-    (('tea', 'no'), {'cups': 3}, (Link(kind='related', target='Ines'),))
     """
     entries, end = split_front_matter(text, name)
     front = FrontMatter(end)
@@ -102,13 +93,10 @@ def parse_front_matter(text: str, name: str) -> FrontMatter:
 
 
 def split_front_matter(text: str, name: str) -> tuple[dict[str, tuple[Any, int]], int]:
-    r"""Return the values of the front matter with their lines, and the offset of the text below it.
+    """Return the values of the front matter with their lines, and the offset of the text below it.
 
     A file has front matter if its first line is ``---`` and a ``key:`` follows. Malformed front matter raises
     :class:`UnreadableError` with the line.
-
-    >>> split_front_matter("---\ncups: 3\n---\nSencha.", "tea.md")
-    ({'cups': (3, 2)}, 16)
     """
     first, _, rest = text.partition("\n")
     if not _DELIMITER.match(first):

@@ -162,7 +162,7 @@ class _Ingestion:
     def synchronise(self, scan: FileScan) -> IngestReport:
         """Write new and changed files, and remove the notes of files that no longer exist."""
         self._problems += scan.problems
-        self._counts["files_failed"] = scan.failed
+        self._counts["files_failed"] = len(scan.unreadable)
         # Removed first: a record with a path of its own may have moved to another file.
         names = {file.name for file in scan.files}
         gone = [name for name in self._fingerprints if name not in names and not scan.may_contain(name)]

@@ -13,7 +13,7 @@ import posixpath
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
 from recollect.ingest.paths import is_one_line
@@ -42,21 +42,15 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 
 
 class Mention(NamedTuple):
-    """A tag or a link in a text."""
+    """A tag without ``#``, the target of a wikilink, or the destination of a link, as written."""
 
     start: int
-    kind: str
-    """``tag``, ``wikilink`` or ``link``."""
+    kind: Literal["tag", "wikilink", "link"]
     name: str
-    """The tag without ``#``; the wikilink's target as written; the link's destination as written."""
 
 
 def find_mentions(text: str, start: int = 0, end: int | None = None) -> list[Mention]:
-    """Return the tags and links in a paragraph, the span of ``text`` from ``start`` to ``end``, in their order.
-
-    >>> [mention[1:] for mention in find_mentions("#tea for [[Ines|her]], `#not` this; see [more](tea.md).")]
-    [('tag', 'tea'), ('wikilink', 'Ines'), ('link', 'tea.md')]
-    """
+    """Return the tags and links in a paragraph, the span of ``text`` from ``start`` to ``end``, in their order."""
     prose = _mask_code(text[start:end])
     mentions: list[Mention] = []
     if "#" in prose:
@@ -77,13 +71,7 @@ def find_mentions(text: str, start: int = 0, end: int | None = None) -> list[Men
 
 
 def resolve_file_link(destination: str, name: str, prefix: str = "") -> Link | None:
-    """Return the link from the file ``name`` to another Markdown file below the root, or ``None`` if it is not one.
-
-    >>> resolve_file_link("../people/ines.md#birthday", "log/monday.md")
-    Link(kind='link', target='people/ines.md')
-    >>> resolve_file_link("https://example.org/tea.md", "log/monday.md") is None
-    True
-    """
+    """Return the link from the file ``name`` to another Markdown file below the root, or ``None`` if it is not one."""
     if len(destination) > MAX_NAME_CHARS or _SCHEME.match(destination):
         return None
     path = unquote(re.split(r"[#?]", destination, maxsplit=1)[0])
@@ -143,12 +131,7 @@ def _html_spans(prose: str) -> Iterator[tuple[int, int]]:
 
 
 class LinkResolver:
-    """Resolves links to notes by path, file name, title and alias; the note with the shortest path if several match.
-
-    >>> resolver = LinkResolver([NoteName("1", "people/shivani.md", "Shivani Rao", ("Shiv",))])
-    >>> resolver.resolve("shiv", "log.md"), resolver.resolve("nobody", "log.md")
-    (('people/shivani.md', ['people/shivani.md']), (None, []))
-    """
+    """Resolves links to notes by path, file name, title and alias; the note with the shortest path if several match."""
 
     def __init__(self, names: Iterable[NoteName] = ()) -> None:
         self._keys: set[str] = set()
@@ -219,12 +202,6 @@ def resolve_links(drafts: Sequence[Draft], resolver: LinkResolver, file: str) ->
 
     A target that is not found is not changed. Messages say that a target is not found, is ambiguous (the note with the
     shortest path is linked), or is the note itself.
-
-    >>> resolver = LinkResolver([NoteName("1", "drinks/coffee.md", "Coffee, black")])
-    >>> links = Link("supersedes", "coffee, black"), Link("supersedes", "Milk")
-    >>> (tea,), problems = resolve_links([{"content": "Tea.", "links": links}], resolver, "tea.md")
-    >>> [link.target for link in tea["links"]], problems[0].partition(";")[0]
-    (['drinks/coffee.md', 'Milk'], "supersedes: there is no note with the path, file name, title or alias 'Milk'")
     """
     resolved: list[Draft] = []
     problems: list[str] = []

@@ -51,13 +51,7 @@ _MARKUP = re.compile(r"\\([!-/:-@\[-`{-~])|[`*]|~~|(?<!\w)_|_(?!\w)")
 
 
 def parse_markdown(text: str, source: Source) -> Contents:
-    r"""Return the notes of a Markdown file, one for each section or chunk of a section; none if it has no text.
-
-    >>> text = "---\ntags: people\n---\n# Ines\nLikes [[Sencha]].\n"
-    >>> [note] = parse_markdown(text, Source("people/ines.md")).drafts
-    >>> note["path"], note["title"], note["tags"], note["links"]
-    ('people/ines.md', 'Ines', ('people',), (Link(kind='wikilink', target='Sencha'),))
-    """
+    """Return the notes of a Markdown file, one for each section or chunk of a section; none if it has no text."""
     front = parse_front_matter(text, source.name)
     body = text[front.end :]
     blocks, prose = outline(body)
@@ -142,10 +136,6 @@ def outline(text: str) -> tuple[list[Block], list[tuple[int, int]]]:
     r"""Return the blocks of a Markdown text, which cover it without gaps, and the spans of it that are prose.
 
     Tags and links may be in prose: each span is part of one paragraph, and none is code. Lines end with ``\n``.
-
-    >>> blocks, prose = outline("# *Green* tea\n\n```\n# code\n```\n")
-    >>> [(block.kind, block.level, block.label) for block in blocks], prose
-    ([('heading', 1, 'Green tea'), ('code', 0, '')], [(0, 14), (14, 15), (30, 30)])
     """
     if not text:
         return [], []

@@ -53,11 +53,7 @@ def is_one_line(name: str) -> bool:
 
 
 def slug(text: str) -> str:
-    """Return a heading as it appears in a path: in lower case, with hyphens between words.
-
-    >>> slug("Größe & Gewicht")
-    'größe-gewicht'
-    """
+    """Return a heading as it appears in a path: in lower case, with hyphens between words."""
     return _NOT_IN_SLUG.sub("-", unicodedata.normalize("NFC", text[:MAX_TITLE]).lower()).strip("-")
 
 
@@ -74,10 +70,6 @@ def file_title(name: str) -> str:
 
 
 def note_title(title: str, headings: Sequence[str] = ()) -> str:
-    """Return the title of a note: that of the file, and the headings that the note is under.
-
-    >>> note_title("Ines", ["Birthday", "Presents"])
-    'Ines › Birthday › Presents'
-    """
+    """Return the title of a note: that of the file, and the headings that the note is under."""
     short = title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
     return " › ".join((short, *filter(None, headings)))

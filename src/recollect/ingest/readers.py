@@ -15,12 +15,7 @@ from recollect.model import draft_of
 
 
 def parse_plain_text(text: str, source: Source) -> Contents:
-    r"""Return the notes of a plain text: as many paragraphs, else sentences, as fit into one.
-
-    >>> [note] = parse_plain_text("Ines likes tea.\n", Source("people/ines.txt", prefix="vault/")).drafts
-    >>> note["path"], note["title"], note["content"]
-    ('vault/people/ines.txt', 'Ines', 'Ines likes tea.')
-    """
+    """Return the notes of a plain text: as many paragraphs, else sentences, as fit into one."""
     paths = NotePaths(source.path)
     common = {
         "title": note_title(file_title(source.name)),
