@@ -28,10 +28,6 @@ TOUR = (
         "The answer says amoxicillin, hives and Liv, and shares no content word with the question.",
     ),
     (
-        ("why did the checksum fail on B-17 and B-22?",),
-        "A wrong diagnosis and its correction, which links to what it corrects.",
-    ),
-    (
         ("--tag", "preference", "what does Maren drink in the morning?"),
         "With a tag, only her preferences: the tea that she drinks now is first.",
     ),

@@ -37,15 +37,13 @@ COMMANDS = {
     "doctor": "maintenance",
     "serve": "serve",
     "keys": "keys",
-    "mcp": "mcp",
+    "mcp": "serve",
     "demo": "demo",
 }
 """The commands in the order of the help, and the module of each; its function has the command's name."""
 
-INTERRUPTED = 130
-"""The exit code that shells report for a process that Ctrl-C ended."""
-PIPE_CLOSED = 141
-"""The exit code that shells report for a process whose reader closed the pipe."""
+INTERRUPTED, PIPE_CLOSED = 130, 141
+"""The exit codes that shells report for a process that Ctrl-C ended, or whose reader closed the pipe."""
 
 
 class CommandGroup(click.Group):

@@ -32,10 +32,9 @@ def reindex(context: click.Context, /, *, embedder: str, db: str, as_json: bool)
             context.exit(INTERRUPTED)
     if as_json:
         terminal.print_json({"embedded": count})
-    elif count:
-        terminal.print_message(f"embedded {terminal.count(count, 'note')}")
     else:
-        terminal.print_message("every note already has a vector")
+        done = f"embedded {terminal.count(count, 'note')}" if count else "every note already has a vector"
+        terminal.print_message(done)
 
 
 @click.command()

@@ -141,8 +141,9 @@ def delete(
     exit code is 1 if a note does not exist.
     """
     with memories.open_existing(db, "none") as memory:
-        existing = [key for key in dict.fromkeys(keys) if memory.get(key, namespace=namespace)]
-        for key in dict.fromkeys(keys):
+        unique = tuple(dict.fromkeys(keys))
+        existing = [key for key in unique if memory.get(key, namespace=namespace)]
+        for key in unique:
             if key not in existing:
                 terminal.print_error(f"there is no note {key!r} in namespace {namespace or 'default'!r}")
         ask = len(existing) > 1 and not yes and sys.stdin.isatty()
@@ -153,5 +154,5 @@ def delete(
         terminal.print_json({"deleted": deleted})
     else:
         terminal.print_message(f"deleted {terminal.count(deleted, 'note')}")
-    if len(existing) < len(dict.fromkeys(keys)):
+    if len(existing) < len(unique):
         context.exit(1)

@@ -114,9 +114,8 @@ def _search_option(option: SearchOption) -> Callable[[F], F]:
         flags = ("-k", name) if option.name == "top_k" else (name,)
         return click.option(*flags, type=click.IntRange(int(option.at_least or 0), MAX_HITS), metavar="N", **attributes)
     if option.annotation.startswith("float"):
-        return click.option(
-            name, type=click.FloatRange(option.at_least, option.at_most), metavar="NUMBER", **attributes
-        )
+        limits = click.FloatRange(option.at_least, option.at_most)
+        return click.option(name, type=limits, metavar="NUMBER", **attributes)
     return click.option(name, metavar={"namespace": "NAME"}.get(option.name, "DATE"), **attributes)
 
 

@@ -19,14 +19,12 @@ if TYPE_CHECKING:
     from recollect.model import Hit
     from recollect.retrieval import Preset, SearchResult
 
-GAP = 2
-"""The space between two columns."""
+GAP = 2  # between two columns
 BAR_CELLS = 8
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 MAX_EXPLANATION_WIDTH = 110
 RANK_STYLES = {"▲": "green", "▼": "red", "n": "cyan", "–": "dim"}
-MIN_COLUMN_WIDTH = 6
-"""The width that the rank and the change of a note need."""
+MIN_COLUMN_WIDTH = 6  # for the rank and the change of a note
 
 
 def new_table(*columns: str, header_style: str = "bold") -> Table:
@@ -74,7 +72,8 @@ def _hit_details(hit: Hit, paths: Mapping[str, str], *, weak: bool) -> Text:
         details.append(f"{score:.2f} ").append(f"{score_bar(score)}  ", "cyan")
     parts = [
         hit.created_at.date().isoformat() if hit.created_at else "",
-        _leg_ranks(hit),
+        " · ".join(f"{part.leg} {part.rank}" for part in hit.candidate.contributions)
+        or ("graph" if hit.candidate.steps else ""),
         terminal.sanitise_line(hit.path or hit.id) if hit.title else "",
         terminal.sanitise_line(" ".join(f"#{tag}" for tag in hit.tags)),
     ]
@@ -83,12 +82,6 @@ def _hit_details(hit: Hit, paths: Mapping[str, str], *, weak: bool) -> Text:
         newer = ", ".join(paths.get(note) or terminal.sanitise_line(note) for note in hit.superseded_by)
         details.append(f"  superseded by {newer}", "yellow")
     return details
-
-
-def _leg_ranks(hit: Hit) -> str:
-    """Return the rank of a hit in each leg; "graph" if no leg found it."""
-    legs = " · ".join(f"{part.leg} {part.rank}" for part in hit.candidate.contributions)
-    return legs or ("graph" if hit.candidate.steps else "")
 
 
 def score_bar(share: float) -> str:

@@ -22,9 +22,7 @@ CHUNK_SIZE = 1_000
 """The target length of a chunk in characters. Models of the MiniLM family read 256 tokens, title included: about 1,100
 characters of English."""
 
-MIN_SECTION_CHARS = 120
-"""A shorter section joins a neighbour."""
-
+MIN_SECTION_CHARS = 120  # a shorter section joins a neighbour
 MIN_CHUNK_SIZE = 20
 
 _EMPTY_LINES = re.compile(r"\n(?:[^\S\n]*+\n)+")
@@ -197,11 +195,8 @@ def _slices(text: str, start: int, end: int, limit: int) -> Iterator[int]:
     while end - start > limit:
         cut = start + limit
         for _ in range(min(16, limit - 1)):
-            if (
-                not unicodedata.combining(text[cut])
-                and text[cut] not in "\u200d\ufe0e\ufe0f"
-                and text[cut - 1] != "\u200d"
-            ):
+            is_mark = unicodedata.combining(text[cut]) or text[cut] in "\u200d\ufe0e\ufe0f"
+            if not is_mark and text[cut - 1] != "\u200d":
                 break
             cut -= 1
         yield cut

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from recollect.errors import IngestError
 from recollect.ingest.paths import is_one_line
 from recollect.ingest.readers import READERS, reader_for
-from recollect.ingest.report import Problem
+from recollect.ingest.source import Problem
 from recollect.text import well_formed
 
 if TYPE_CHECKING:

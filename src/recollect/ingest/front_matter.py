@@ -18,8 +18,7 @@ from recollect.errors import ArgumentError
 from recollect.ingest.dates import parse_date, parse_expiry
 from recollect.ingest.links import RESOLVED_KINDS
 from recollect.ingest.paths import is_one_line
-from recollect.ingest.report import Problem
-from recollect.ingest.source import UnreadableError
+from recollect.ingest.source import Problem, UnreadableError
 from recollect.model import NOTE_FIELDS, Link
 from recollect.text import collapse_whitespace
 

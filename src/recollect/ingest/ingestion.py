@@ -18,8 +18,7 @@ from recollect.ingest.dates import datetime_from_timestamp
 from recollect.ingest.files import FileEntry, FileScan, scan_files
 from recollect.ingest.links import RESOLVED_KINDS, SUPERSESSION_KINDS, LinkResolver, has_links, resolve_links
 from recollect.ingest.readers import read_file, reader_for
-from recollect.ingest.report import IngestReport, Problem
-from recollect.ingest.source import Screen, Source, UnreadableError
+from recollect.ingest.source import IngestReport, Problem, Screen, Source, UnreadableError
 from recollect.model import DEFAULT_NAMESPACE, Document, NoteName, WriteCounts, is_expired
 from recollect.progress import Progress
 from recollect.text import well_formed
@@ -31,9 +30,7 @@ TEXT_ROOT = "text:"
 """The root of documents without files; no folder has this path."""
 
 UNRESOLVED = "unresolved:"
-"""Prefix of the fingerprint of a document that supersedes an unknown or ambiguous note.
-
-Such a document is read again at each ingest."""
+"""Prefix of the fingerprint of a document that supersedes an unknown or ambiguous note: it is read at each ingest."""
 
 BATCH_NOTES = 64
 BATCH_CHARACTERS = 262_144
@@ -86,15 +83,11 @@ def ingest(
     had stay. If an ingest is interrupted, what was written stays, and the next one continues. ``screen`` gets the text
     and the name of each text file before it is parsed and returns the text to parse.
 
-    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from types import SimpleNamespace
-    >>> from recollect.model import WriteCounts
-    >>> store = SimpleNamespace(documents=lambda *_: {}, write_documents=lambda *_: WriteCounts(added=1))
     >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "tea.md").write_text("Ines likes tea.")
-    ...     ingest(folder, store).notes_added
-    1
+    ...     ingest(folder, SimpleNamespace(documents=lambda *_: {})).files_read
+    0
     """
     if not isinstance(source, (str, os.PathLike)):
         raise ArgumentTypeError("source", f"must be the path of a file or a folder, got {type(source).__name__}")
@@ -199,10 +192,7 @@ class _Ingestion:
                 message = f"has {file.size:,} bytes, more than {reader.max_bytes:,}; split it"
                 raise UnreadableError(file.name, None, message)
             data = file.path.read_bytes()
-        except OSError as error:
-            self._fail(file.name, UnreadableError(file.name, None, f"cannot be read: {error.strerror}"))
-            return
-        except UnreadableError as error:
+        except (OSError, UnreadableError) as error:
             self._fail(file.name, error)
             return
         new_digest = blake2b(data, digest_size=16).hexdigest()
@@ -283,9 +273,10 @@ class _Ingestion:
             if documents := [names[path] for path in paths if path in names]:
                 self._problems.append(Problem(documents[0], None, message, skipped=False))
 
-    def _fail(self, name: str, error: IngestError | ArgumentError) -> None:
+    def _fail(self, name: str, error: Exception) -> None:
         """Report a document that cannot be read or written."""
-        problem = error.problem if isinstance(error, UnreadableError) else Problem(name, None, str(error), skipped=True)
+        message = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
+        problem = error.problem if isinstance(error, UnreadableError) else Problem(name, None, message, skipped=True)
         if name in self._fingerprints:
             problem = problem._replace(message=f"{problem.message}; the earlier version stays")
         self._problems.append(problem)

@@ -26,9 +26,7 @@ SUPERSESSION_KINDS = ("supersedes", "superseded-by")
 RESOLVED_KINDS = (*SUPERSESSION_KINDS, "resolved-by", "related")
 """The kinds of links whose targets are resolved by name."""
 
-MAX_LISTED_NOTES = 5
-"""How many notes of the same name a message lists."""
-
+MAX_LISTED_NOTES = 5  # in a message about notes of the same name
 MAX_NAME_CHARS = 500
 
 _BACKTICKS = re.compile(r"`+")
@@ -77,9 +75,7 @@ def resolve_file_link(destination: str, name: str, prefix: str = "") -> Link | N
     path = unquote(re.split(r"[#?]", destination, maxsplit=1)[0])
     if not path.lower().endswith((".md", ".markdown", ".mdx")) or not is_one_line(path):
         return None
-    target = posixpath.normpath(
-        path.lstrip("/") if path.startswith("/") else f"{posixpath.dirname(name)}/{path}".lstrip("/")
-    )
+    target = posixpath.normpath(posixpath.join(posixpath.dirname(name), path)).lstrip("/")
     if target == name or target.startswith("../"):
         return None
     return Link("link", prefix + target)

@@ -53,13 +53,11 @@ def reader_for(name: str) -> Reader | None:
 
 
 def read_file(data: bytes, source: Source) -> Contents:
-    r"""Return the notes of a file, read by the reader of its suffix.
+    """Return the notes of a file, read by the reader of its suffix.
 
     >>> [note] = read_file(b"# Tea", Source("tea.md")).drafts
     >>> note["title"]
     'Tea'
-    >>> print(*read_file(b"---\ntags: tea\n---\n", Source("tea.md")).problems)
-    tea.md: is skipped: it has front matter and no text; write something below the front matter
     """
     reader = reader_for(source.name)
     if reader is None:

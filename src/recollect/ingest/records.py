@@ -8,8 +8,7 @@ from typing import Any, Literal
 from recollect import arguments
 from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.ingest.dates import date_in_name, parse_date, parse_expiry
-from recollect.ingest.report import Problem
-from recollect.ingest.source import Contents, Source, UnreadableError, text_reader
+from recollect.ingest.source import Contents, Problem, Source, UnreadableError, text_reader
 from recollect.model import DRAFT_FIELDS, Draft, draft_of, is_blank
 
 MAX_PROBLEMS = 20
@@ -22,16 +21,9 @@ _SESSION_KEYS = ("session", "conversation", "conversation_id", "thread")
 
 
 def parse_json_lines(text: str, source: Source) -> Contents:
-    r"""Return the notes of a JSON Lines file: each line is a note, or a turn of a conversation if it has a speaker.
+    """Return the notes of a JSON Lines file: each line is a note, or a turn of a conversation if it has a speaker.
 
     A line that cannot be read is reported as a problem, and the others are read.
-
-    >>> lines = '{"speaker": "Ines", "text": "Tea?", "time": "2026-03-14T10:00"}\n{"content": "Olaf makes tea."}'
-    >>> turn, note = parse_json_lines(lines, Source("chat.jsonl")).drafts
-    >>> turn["content"], turn["session"], turn["position"], turn["path"]
-    ('Ines: Tea?', 'chat.jsonl', 0, 'chat.jsonl#0')
-    >>> note["path"]
-    'chat.jsonl#line-2'
     """
     parser = _RecordParser(source, unit="line")
     # Not splitlines(): JSON strings may contain the other line separators of Python.

@@ -1,15 +1,14 @@
-"""The contract of readers: a :class:`Reader` turns the bytes of a :class:`Source` into :class:`Contents`."""
+"""The contract of readers, from a :class:`Source` to :class:`Contents`, and the report of an ingest."""
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from recollect.errors import IngestError
-from recollect.ingest.report import Problem
 from recollect.model import Draft
 
 MAX_TEXT_BYTES = 10_000_000
@@ -23,9 +22,7 @@ _BYTE_ORDER_MARKS = (
 )
 
 Screen = Callable[[str, str], str]
-"""Takes the text and the name of a file and returns the text to read, such as one without secrets.
-
-It may raise :class:`~recollect.ArgumentError` to skip the file."""
+"""Takes the text and the name of a file and returns the text to read; an ``ArgumentError`` skips the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +45,26 @@ class Source:
     def path(self) -> str:
         """The path of its first note, and the session of all of them."""
         return self.prefix + self.name
+
+
+class Problem(NamedTuple):
+    """A file, a line of it or a folder that could not be read as intended.
+
+    >>> print(Problem("people/ines.md", 3, "importance: must be a number", skipped=False))
+    people/ines.md, line 3: importance: must be a number
+    """
+
+    name: str
+    """The file's path below the root."""
+    line: int | None
+    """The line, from 1; ``None`` if the problem is about the whole file."""
+    message: str
+    skipped: bool
+    """Whether the file or record was skipped; otherwise it was read except for what the message says."""
+
+    def __str__(self) -> str:
+        location = self.name if self.line is None else f"{self.name}, line {self.line}"
+        return f"{location}: {self.message}"
 
 
 class Contents(NamedTuple):
@@ -138,3 +155,41 @@ def decode(data: bytes, name: str) -> tuple[str, list[Problem]]:
     if "\0" in text:
         raise UnreadableError(name, None, "contains NUL characters: it is not a text file")
     return text, [Problem(name, None, message, skipped=False)] if message else []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestReport:
+    """The numbers of files and notes that an ingest read, wrote and removed, and its problems.
+
+    >>> report = IngestReport(files_read=1, notes_added=3)
+    >>> report.to_dict()["notes"]
+    {'added': 3, 'updated': 0, 'unchanged': 0, 'removed': 0, 'failed': 0}
+    """
+
+    files_read: int = 0
+    """New and changed files, whose notes were written."""
+    files_unchanged: int = 0
+    files_removed: int = 0
+    files_failed: int = 0
+    """Files and folders that could not be read or written; notes from an earlier ingest stay."""
+    notes_added: int = 0
+    notes_updated: int = 0
+    notes_unchanged: int = 0
+    """Notes of the files read that did not change."""
+    notes_removed: int = 0
+    notes_failed: int = 0
+    """Records of the files read that are not notes."""
+    problems: tuple[Problem, ...] = ()
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    """The number of files of unsupported types by extension, the most frequent first."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON-ready data."""
+        return {
+            "files": {name: getattr(self, f"files_{name}") for name in ("read", "unchanged", "removed", "failed")},
+            "notes": {
+                name: getattr(self, f"notes_{name}") for name in ("added", "updated", "unchanged", "removed", "failed")
+            },
+            "problems": [problem._asdict() for problem in self.problems],
+            "skipped": dict(self.skipped),
+        }
