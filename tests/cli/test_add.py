@@ -53,8 +53,8 @@ def test_add_expires_relative_to_now(run: Run, told: str, span: int) -> None:
     note = json.loads(run("add", "Tea.", "--id", "n1", "--expires", told, "--json").stdout)
     expires = datetime.fromisoformat(note["expires_at"])
     assert before + timedelta(hours=span) <= expires <= arguments.now() + timedelta(hours=span)
-    assert f"expires    {expires:%Y-%m-%d %H:%M} UTC\n" in run("get", "n1").stdout
-    assert "notes      1\n           1 with an expiry\nlinks" in run("stats").stdout
+    assert f"expires_at       {note['expires_at']}\n" in run("get", "n1").stdout
+    assert "notes            1\n                 1 with an expiry\nlinks" in run("stats").stdout
     assert json.loads(run("add", "--id", "n1", "--expires", "never", "--json").stdout)["expires_at"] is None
     assert "expire" not in run("get", "n1").stdout + run("stats").stdout
 
@@ -97,7 +97,7 @@ def test_add_updates_one_field(run: Run) -> None:
 
 @pytest.mark.usefixtures("filled")
 def test_add_does_not_wait_for_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.cli.add.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    monkeypatch.setattr("recollect.cli.notes.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
     assert error_of(run("add"), 2).startswith("there is no text")
     assert run("add", "--id", "n1", "--title", "Green tea").exit_code == 0
 

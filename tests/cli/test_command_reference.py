@@ -60,7 +60,7 @@ def test_commands_page_has_every_option_with_its_help(name: str, command: click.
         ("keys add", "| `--right RIGHT` | The right of the key. One of `read`, `write`, `admin`. Default: `read`. |"),
         ("keys list", "recollect keys add creates it. Required. Environment: `RECOLLECT_KEYS`. |"),
         ("eval", "| `--preset NAME\\|FILE` | A preset: a name or a TOML file. Repeatable. Default: `default`. |"),
-        ("mcp", "| `--read-only` | Without `--http`: offer only the tools that change nothing. |"),
+        ("mcp", "| `--read-only` | Offer only the tools that change nothing. |"),
     ],
 )
 def test_commands_page_option_rows(name: str, row: str) -> None:

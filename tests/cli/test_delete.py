@@ -43,7 +43,7 @@ def test_delete_missing_note(run: Run) -> None:
 def test_delete_asks_for_confirmation(
     run: Run, monkeypatch: pytest.MonkeyPatch, arguments: list[str], answer: str, code: int
 ) -> None:
-    monkeypatch.setattr("recollect.cli.delete.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    monkeypatch.setattr("recollect.cli.notes.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
     result = run("delete", *arguments, input=answer)
     assert result.exit_code == code
     assert ("Delete 2 notes? [y/N]: " in result.stderr) == (arguments == ["n1", "n2"])

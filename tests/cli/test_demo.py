@@ -18,14 +18,14 @@ def test_demo_tour(run: Run) -> None:
     result = run("demo", "--embedder", "auto", "--db", "demo.db")
     assert (result.exit_code, result.stderr) == (0, "excluding notes with: friday\n")
     assert result.stdout.startswith(
-        "Recollect · a year of Maren Oduya's life and work\n327 notes, 96 links, 327 vectors, "
+        "Recollect · a year of Maren Oduya's life and work\n327 notes, 96 links, 327 vectors\n"
     )
-    asked = [shlex.split(line[2:]) for line in result.stdout.splitlines() if line.startswith("$ recollect search")]
-    assert len(asked) == len(TOUR)
+    commands = [shlex.split(line[2:]) for line in result.stdout.splitlines() if line.startswith("$ recollect search")]
+    assert len(commands) == len(TOUR)
     assert result.stdout.count("$ recollect explain") == 2
     for part in ("An exact error code", " 1  Liv and amoxicillin\n", "vector 1", "    fused  ", "Next steps"):
         assert part in result.stdout
-    for arguments in asked[:3]:
+    for arguments in commands[:3]:
         shown = run(*arguments[1:], "-k", "3", "-q", "--db", "demo.db", "--embedder", "auto").stdout
         assert shown in result.stdout
     again = run("demo", "--db", "demo.db", "--embedder", "auto", "frame number of the bike")
@@ -56,8 +56,8 @@ def test_demo_without_a_model(run: Run) -> None:
 
 def test_demo_json(run: Run) -> None:
     data = json.loads(run("demo", "--json").stdout)
-    assert [each["arguments"] for each in data] == [list(stop.arguments) for stop in TOUR]
-    assert all(each["why"] and each["trace"] for each in data)
+    assert [(example["arguments"], example["why"]) for example in data] == [(list(args), why) for args, why in TOUR]
+    assert all(example["trace"] for example in data)
 
 
 @pytest.mark.usefixtures("filled")

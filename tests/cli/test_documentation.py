@@ -1,4 +1,4 @@
-"""``docs/command-line.md`` tells of every command and of no option that is not there, and its examples are true."""
+"""``docs/command-line.md`` describes every command and no unknown option, and its examples are up to date."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ SECTIONS = dict(re.findall(r"^## (.+)\n((?:(?!^## ).*\n)*)", PAGE, re.MULTILINE)
 
 
 def command(name: str) -> click.Command:
-    found = commands.get_command(click.Context(commands), name)
-    assert found
-    return found
+    loaded = commands.get_command(click.Context(commands), name)
+    assert loaded
+    return loaded
 
 
-# The last of these names two memories, neither of them by --db.
-WITHOUT_MEMORY = ("presets", "completion", "keys", "copy")
+WITHOUT_MEMORY = ("presets", "keys", "copy")
+"""Commands without --db; the last one has two memories as arguments."""
 
 
 def parameters(name: str) -> list[click.Parameter]:
-    """Return what a command takes; of a group, what the commands in it take."""
-    found = command(name)
-    inner = found.commands.values() if isinstance(found, click.Group) else ()
-    return [parameter for each in (found, *inner) for parameter in each.params]
+    """Return the parameters of a command, or of all commands of a group."""
+    outer = command(name)
+    inner = outer.commands.values() if isinstance(outer, click.Group) else ()
+    return [parameter for item in (outer, *inner) for parameter in item.params]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -45,10 +45,11 @@ def test_page_describes_every_command(name: str) -> None:
 
 
 def test_page_names_no_unknown_option() -> None:
-    flags = {flag for name in COMMANDS for each in parameters(name) for flag in (*each.opts, *each.secondary_opts)}
-    told = set(re.findall(r"`(--[a-z][-a-z]*)", PAGE))
-    assert told <= flags | {"--help", "--version"}
-    assert len(told) > 10
+    options = [option for name in COMMANDS for option in parameters(name)]
+    flags = {flag for option in options for flag in (*option.opts, *option.secondary_opts)}
+    described = set(re.findall(r"`(--[a-z][-a-z]*)", PAGE))
+    assert described <= flags | {"--help", "--version"}
+    assert len(described) > 10
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in WITHOUT_MEMORY])

@@ -5,11 +5,9 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from click.testing import CliRunner
 
 import recollect
 from recollect import Memory, SearchResult
-from recollect.cli import recollect as commands
 from tests.cli.conftest import Run, error_of
 
 
@@ -75,13 +73,6 @@ def test_explain_colours(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b[32m▓" in shown
     assert "\x1b[31m░" in shown
     assert "\x1b[1m 1  memory/global/user-preference-oolong.md" in shown
-
-
-@pytest.mark.usefixtures("filled")
-def test_explain_without_unicode() -> None:
-    shown = CliRunner(charset="ascii").invoke(commands, ["explain", "green tea", "--preset", "trovella"]).stdout
-    assert "  ######################  rank 1 | raw " in shown
-    assert "?" not in shown
 
 
 @pytest.mark.usefixtures("filled")

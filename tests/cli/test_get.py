@@ -10,21 +10,21 @@ from tests.cli.conftest import Run, error_of
 @pytest.mark.usefixtures("filled")
 def test_get_prints_a_note(run: Run) -> None:
     lines = run("get", "n1").stdout.splitlines()
-    assert lines[:5] == [
+    assert lines[:6] == [
         "Tea",
-        "id         n1",
-        "path       memory/tea.md",
-        "summary    Green, no milk.",
-        "tags       drink, preference",
+        "id               n1",
+        "path             memory/tea.md",
+        "summary          Green, no milk.",
+        "tags             drink, preference",
+        "created_at       2026-01-10T00:00:00Z",
     ]
-    assert lines[5] == "created    2026-01-10 00:00 UTC"
-    assert lines[6].startswith("updated    20")
+    assert lines[6].startswith("updated_at       20")
     assert lines[7:] == [
-        "accessed   2026-02-01 00:00 UTC",
-        "importance 0.8",
-        "link       supersedes → memory/coffee.md",
-        "metadata   season = winter",
-        "metadata   cups = 3",
+        "last_accessed_at 2026-02-01T00:00:00Z",
+        "importance       0.8",
+        "links            supersedes → memory/coffee.md",
+        "metadata         season: winter, cups: 3",
+        "namespace        default",
         "",
         "Prefers green tea.",
     ]
@@ -34,9 +34,9 @@ def test_get_omits_empty_fields(run: Run) -> None:
     run("add", "Tea.", "--id", "n1", "--session", "s1", "--namespace", "maren")
     run("add", "Tea.", "--id", "n2", "--session", "s1", "--position", "4", "--namespace", "maren")
     first = run("get", "n1", "--namespace", "maren").stdout
-    assert "session    s1\nnamespace  maren\n" in first
+    assert "session          s1\nnamespace        maren\n" in first
     assert "path" not in first
-    assert "session    s1, position 4\n" in run("get", "n2", "--namespace", "maren").stdout
+    assert "session          s1\nposition         4\n" in run("get", "n2", "--namespace", "maren").stdout
 
 
 @pytest.mark.usefixtures("filled")

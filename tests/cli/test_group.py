@@ -37,7 +37,7 @@ def test_no_command_prints_help(run: Run) -> None:
     assert result.stderr.startswith("Usage: recollect")
 
 
-LIGHT = [["--help"], ["--version"], *([name, "--help"] for name in COMMANDS), ["completion", "fish"]]
+LIGHT = [["--help"], ["--version"], *([name, "--help"] for name in COMMANDS)]
 
 
 @pytest.mark.parametrize("arguments", LIGHT, ids=" ".join)
@@ -156,15 +156,3 @@ def test_entry_point_and_module(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     with pytest.raises(SystemExit):
         runpy.run_module("recollect", run_name="__main__")
     assert capsys.readouterr().out == f"recollect {__version__}\n" * 2
-
-
-@pytest.mark.parametrize(("shell", "sign"), [("bash", "complete -o"), ("zsh", "#compdef"), ("fish", "complete --")])
-def test_completion_scripts(run: Run, shell: str, sign: str) -> None:
-    result = run("completion", shell)
-    assert result.exit_code == 0
-    assert sign in result.stdout
-    assert "_RECOLLECT_COMPLETE" in result.stdout
-
-
-def test_completion_of_an_unknown_shell(run: Run) -> None:
-    assert "'tcsh' is not one of" in error_of(run("completion", "tcsh"), 2)

@@ -48,7 +48,7 @@ def test_ingest_counts_skipped_files(run: Run, vault: Path) -> None:
     result = run("ingest", "vault")
     assert result.exit_code == 0
     assert result.stdout.splitlines()[2] == (
-        "skipped  2 .pdf, 1 .csv, 1 .docx, 1 .html; only Markdown, plain text, JSON and JSONL are read: "
+        "skipped  2 .pdf, 1 .docx, 1 .html, 1 .csv; only Markdown, plain text, JSON and JSONL are read: "
         "convert the others to Markdown or text"
     )
     data = json.loads(run("ingest", "vault", "vault", "--json").stdout)

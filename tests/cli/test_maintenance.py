@@ -24,12 +24,12 @@ PARTS = ("file", "references", "words", "vectors", "mentions", "entities", "snap
 @pytest.mark.usefixtures("filled")
 def test_stats(run: Run) -> None:
     lines = run("stats").stdout.splitlines()
-    assert lines[0].startswith("memory     recollect.db (")
+    assert lines[0].startswith("memory           recollect.db (")
     assert lines[1:] == [
-        "notes      3",
-        "links      1",
-        "documents  0",
-        "embedder   no embedder: none requested",
+        "notes            3",
+        "links            1",
+        "documents        0",
+        "embedder         no embedder: none requested",
     ]
 
 
@@ -38,11 +38,11 @@ def test_stats_of_namespaces_and_vectors(run: Run) -> None:
         memory.add("tea")
         memory.add("tea", namespace="maren")
     shown = run("stats").stdout
-    assert "notes      2 (1 in default, 1 in maren)\n" in shown
-    assert "vectors    2 of " in shown
+    assert "notes            2 (1 in default, 1 in maren)\n" in shown
+    assert "vectors          2 of " in shown
     assert "not searched" not in shown
     other = run("stats", "--embedder", "openai:m@http://localhost:1/v1")
-    assert "           2 notes without a vector of it; run recollect reindex\n" in other.stdout
+    assert "                 2 notes without a vector of it; run recollect reindex\n" in other.stdout
     assert other.stderr.startswith("warning: vector search is off: the stored vectors are of ")
 
 

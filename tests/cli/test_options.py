@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from recollect.cli.add import add
+from recollect.cli.notes import add
 from recollect.cli.search import search
 from recollect.model import NOTE_FIELDS
 from recollect.retrieval.options import search_options

@@ -10,18 +10,10 @@ from recollect.retrieval import preset_from, presets
 from tests.cli.conftest import Run, error_of
 
 
-def test_presets_table(run: Run) -> None:
+def test_presets_list(run: Run) -> None:
     result = run("presets")
     assert (result.exit_code, result.stderr) == (0, "")
-    lines = [line.rstrip() for line in result.stdout.splitlines()]
-    assert lines[0].split() == list(presets())
-    assert [line.split()[0] for line in lines[1:5]] == ["query", "fusion", "depth", "graph"]
-    assert "  literal, all terms, then any" in lines[1]
-    assert "  rrf, k 5, ranks from 0  " in lines[2]
-    answers = next(line for line in lines if line.startswith("answer"))
-    assert answers.split() == ["answer", "confidence", "≥", "0.25", *["any", "hit"] * 4]
-    assert next(line.split() for line in lines if line.startswith("shown")) == ["shown", *["all"] * 5]
-    assert lines[-5:] == [f"{name:<14}  {preset.about}" for name, preset in presets().items()]
+    assert result.stdout.splitlines() == [f"{name:<14}  {preset.about}" for name, preset in presets().items()]
     assert not list(Path().iterdir())
 
 
@@ -34,7 +26,6 @@ def test_presets_fit_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, col
         shown = run("presets", *arguments).stdout.replace("\x1b[1m", "").replace("\x1b[2m", "").replace("\x1b[0m", "")
         assert max(map(len, shown.splitlines())) <= columns
         assert "…" not in shown
-        assert "time_match" in shown
 
 
 def test_preset_shows_differences(run: Run) -> None:

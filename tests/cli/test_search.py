@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import recollect
 from recollect import Memory, SearchResult
-from recollect.cli import recollect as commands
 from recollect.cli.tables import score_bar
 from recollect.embedders import choose_embedder
 from tests.cli.conftest import NOTES, Run, error_of
@@ -106,12 +104,6 @@ def test_search_highlights_matches(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     shown = run("search", "green tea").stdout
     assert "\x1b[1;33mgreen\x1b[0m" in shown
     assert "\x1b[1mTea\x1b[0m" in shown
-
-
-@pytest.mark.usefixtures("filled")
-def test_search_without_unicode() -> None:
-    shown = CliRunner(charset="ascii").invoke(commands, ["search", "green tea"]).stdout
-    assert re.search(r"    0\.\d\d 2026-01-10  lexical 1  memory/tea\.md  #drink #preference\n", shown)
 
 
 @pytest.mark.usefixtures("filled")

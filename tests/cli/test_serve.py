@@ -44,7 +44,7 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> list[httpx.Response]:
 
 
 def test_serve_prints_its_address_and_logs_json(run: Run, stopped: list[httpx.Response]) -> None:
-    done = run("serve", "--port", "0", "--searches", "1")
+    done = run("serve", "--port", "0")
     assert done.exit_code == 0
     assert done.stdout.startswith("serving recollect.db at http://127.0.0.1:")
     assert [json.loads(line)["event"] for line in done.stderr.splitlines()] == ["ready", "request", "stopped"]

@@ -22,8 +22,8 @@ def test_sanitise_removes_control_characters(text: str) -> None:
     shown = terminal.sanitise_line(text)
     assert len(shown) == len(text)
     shown.encode()
-    assert not any(ord(each) < 32 or 0x7F <= ord(each) < 0xA0 for each in shown)
-    assert not any(ord(each) < 32 and each not in "\n\t" for each in terminal.sanitise(text))
+    assert not any(ord(character) < 32 or 0x7F <= ord(character) < 0xA0 for character in shown)
+    assert not any(ord(character) < 32 and character not in "\n\t" for character in terminal.sanitise(text))
 
 
 @given(st.floats(-1, 2))
@@ -31,9 +31,14 @@ def test_score_bar_width(share: float) -> None:
     assert len(score_bar(share)) == 8
 
 
-@pytest.mark.parametrize(("count", "shown"), [(0, "0 B"), (1500, "1.5 kB"), (2e6, "2.0 MB"), (3e9, "3.0 GB")])
-def test_file_size(count: int, shown: str) -> None:
-    assert terminal.file_size(int(count)) == shown
+def test_score_bar() -> None:
+    assert (score_bar(0.5), score_bar(0.95)) == ("████    ", "███████▋")
+
+
+def test_sanitise_examples() -> None:
+    assert terminal.sanitise_line("green\ntea\x1b[31m") == "green tea�[31m"
+    assert terminal.sanitise("green\r\ntea\x07") == "green\ntea�"
+    assert (terminal.count(1, "note"), terminal.count(1200, "note")) == ("1 note", "1,200 notes")
 
 
 @pytest.mark.parametrize("colour", [False, True])

@@ -13,7 +13,7 @@ from tests.strategies import any_text
 
 
 def chunk_markdown(text: str, size: int = CHUNK_SIZE) -> list[Chunk]:
-    return chunk_blocks(text, outline(text).blocks, size=size)
+    return chunk_blocks(text, outline(text)[0], size=size)
 
 
 def words(count: int, start: int = 0) -> str:

@@ -13,7 +13,7 @@ from tests.strategies import any_text
 
 
 def values(text: str) -> dict[str, Any]:
-    return {key: entry.value for key, entry in split_front_matter(text, "tea.md")[0].items()}
+    return {key: value for key, (value, _) in split_front_matter(text, "tea.md")[0].items()}
 
 
 @pytest.mark.parametrize(
@@ -28,10 +28,12 @@ def values(text: str) -> dict[str, Any]:
             {"a": "no", "b": "on", "c": "12:30", "d": "007", "e": "1_000", "f": ".inf"},
         ),
         ("a: 2026-03-14\nb: 2026-03-14T10:00:00Z", {"a": "2026-03-14", "b": "2026-03-14T10:00:00Z"}),
-        ("a: !!timestamp 2026-03-14\nb: !!binary aGk=", {"a": "2026-03-14", "b": "b'hi'"}),
-        ("a: !!float .inf\nb: !!float .nan", {"a": "inf", "b": "nan"}),
+        (
+            "a: !!timestamp 2026-13-14\nb: !!python/name:os.system x\nc: 1.0e999",
+            {"a": "2026-13-14", "b": "x", "c": "1.0e999"},
+        ),
         ("a:\n  - b\n  - c: [1, {2: d}]", {"a": ["b", {"c": [1, {"2": "d"}]}]}),
-        ("a: !!pairs [b: c]", {"a": [["b", "c"]]}),
+        ("a: !!pairs [b: '3']\n? [d, 4]\n: |\n  5", {"a": [{"b": "3"}], "['d', 4]": "5\n"}),
         ("<<: x\n1: y", {"<<": "x", "1": "y"}),
         ("a: 99999999999999999999", {"a": "99999999999999999999"}),
         ("", {}),
@@ -44,7 +46,7 @@ def test_front_matter_values_are_json(yaml: str, expected: dict[str, Any]) -> No
 
 def test_front_matter_lines() -> None:
     entries, _ = split_front_matter("---\n\na: b\n# c\nd: |\n  e\nf: g\n---\ntext", "tea.md")
-    assert {key: entry.line for key, entry in entries.items()} == {"a": 3, "d": 5, "f": 7}
+    assert {key: line for key, (_, line) in entries.items()} == {"a": 3, "d": 5, "f": 7}
 
 
 @pytest.mark.parametrize(
@@ -77,9 +79,7 @@ def test_text_below_front_matter(text: str, rest: str | None) -> None:
         ("---\na: b\nc: d: e\n---\n", 3, "is not YAML: mapping values are not allowed here"),
         ("---\na: b\n\tc: d\n---\n", 3, "is not YAML: found character '\\t'"),
         ("---\na: b\nc: \x07\n---\n", 3, "is not YAML: special characters are not allowed"),
-        ("---\na: &b [c]\nd: *b\n---\n", 3, "is not YAML: references"),
-        ("---\na: !!python/name:os.system x\n---\n", 2, "is not YAML: could not determine a constructor"),
-        ("---\na: !!timestamp 2026-13-01\n---\n", 1, "cannot be read: month must be in 1..12"),
+        ("---\na: &b [c]\nd: *b\n---\n", 3, "has references (*), which are not read"),
         ("---\na: " + "[" * 5_000 + "\n---\n", 1, "is nested too deep"),
         ("---\nTea is good.\n---\n", 2, "must be lines of 'key: value'"),
         ("---\na: " + "b" * MAX_CHARS + "\n---\n", 1, "has more than 65,536 characters"),

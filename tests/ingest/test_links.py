@@ -8,7 +8,7 @@ from hypothesis import given
 
 import recollect
 from recollect import Link, Memory
-from recollect.ingest.links import NameIndex, find_mentions, resolve_file_link, resolve_links
+from recollect.ingest.links import LinkResolver, find_mentions, resolve_file_link, resolve_links
 from recollect.model import NoteName
 from tests.ingest.strategies import markdown_text
 from tests.strategies import any_text
@@ -139,14 +139,22 @@ def test_records_supersede_records(memory: Memory, vault: Path) -> None:
     ]
 
 
-def test_name_index_prefers_shortest_path() -> None:
-    index = NameIndex([NoteName("1", "x/y/tea.md", "Tea"), NoteName("2", "z/tea.md", "Tea"), NoteName("3", "", "Milk")])
-    assert index.find("TEA", "log.md") == "TEA"  # as a store finds it
-    assert index.find("y/tea", "log.md") == "x/y/tea.md"
-    assert index.find("tea.md", "x/y/log.md") == "x/y/tea.md"
-    assert index.find("../z/tea", "x/log.md") == "z/tea.md"
-    assert index.find("milk", "log.md") == "3"
-    assert index.find("tea", "z/tea.md", own="z/tea.md") == "x/y/tea.md"
+def test_link_resolver_prefers_shortest_path() -> None:
+    names = [NoteName("1", "x/y/tea.md", "Tea"), NoteName("2", "z/tea.md", "Tea"), NoteName("3", "", "Milk")]
+    resolver = LinkResolver(names)
+    assert resolver.resolve("TEA", "log.md") == ("TEA", ["z/tea.md", "x/y/tea.md"])  # as a store resolves it
+    assert resolver.resolve("y/tea", "log.md") == ("x/y/tea.md", ["x/y/tea.md"])
+    assert resolver.resolve("tea.md", "x/y/log.md") == ("x/y/tea.md", [])
+    assert resolver.resolve("../z/tea", "x/log.md") == ("z/tea.md", [])
+    assert resolver.resolve("milk", "log.md") == ("3", ["3"])
+    assert resolver.resolve("tea", "z/tea.md", own="z/tea.md") == ("x/y/tea.md", ["x/y/tea.md"])
+
+
+def test_link_resolver_counts_chunks_of_a_file_once() -> None:
+    names = [NoteName("", path, "Key box") for path in ("box.md#code", "box.md", "old/box-2.md#a", "old/box-2.md#b")]
+    resolver = LinkResolver(names)
+    assert resolver.resolve("Key box", "log.md") == ("box.md", ["box.md", "old/box-2.md#a", "old/box-2.md#b"])
+    assert resolver.resolve("box", "log.md") == ("box", [])
 
 
 @pytest.mark.parametrize(("key", "kind"), [("superseded_by", "superseded-by"), ("replaced-by", "superseded-by")])
@@ -190,7 +198,9 @@ def test_ambiguous_target_is_reported_until_path_is_given(memory: Memory, vault:
 
 def test_ambiguous_target_message_is_limited() -> None:
     names = [NoteName(f"{n}", f"{n}.md", "Tea") for n in range(7)]
-    _, (message,) = resolve_links([{"path": "x.md", "links": (Link("supersedes", "tea"),)}], NameIndex(names), "x.md")
+    _, (message,) = resolve_links(
+        [{"path": "x.md", "links": (Link("supersedes", "tea"),)}], LinkResolver(names), "x.md"
+    )
     assert message.startswith(
         "supersedes: 7 notes are called 'tea': '0.md', '1.md', '2.md', '3.md', '4.md' and 2 more;"
     )

@@ -162,7 +162,7 @@ def test_markdown_without_text_needs_a_summary() -> None:
 
 def test_invalid_front_matter_values_become_metadata() -> None:
     text = "---\nimportance: high\ncreated: some day\nupdated: 2026-03-14\n---\nText."
-    [draft], problems = parse_markdown(text, Source("tea.md"))
+    [draft], problems, _ = parse_markdown(text, Source("tea.md"))
     assert draft["metadata"] == {"importance": "high", "created": "some day"}
     assert "importance" not in draft
     assert problems == [
@@ -218,7 +218,7 @@ def test_markdown_line_ends_and_byte_order_mark() -> None:
 @given(markdown_text | any_text)
 def test_any_markdown_is_read_completely(text: str) -> None:
     try:
-        notes, _ = MARKDOWN_READER.read(well_formed(text).encode(), Source("a.md", chunk_size=100))
+        notes = MARKDOWN_READER.read(well_formed(text).encode(), Source("a.md")).drafts
     except IngestError:
         assert "\0" in text or text.removeprefix("\ufeff").startswith("---")
         return
@@ -252,15 +252,15 @@ def test_front_matter_in_text_is_limited() -> None:
 
 
 def kinds(text: str) -> list[tuple[str, str]]:
-    return [(block.kind, text[block.start : block.end].strip("\n")) for block in outline(text).blocks]
+    return [(block.kind, text[block.start : block.end].strip("\n")) for block in outline(text)[0]]
 
 
 def labels(text: str) -> list[tuple[int, str]]:
-    return [(block.level, block.label) for block in outline(text).blocks if block.kind == "heading"]
+    return [(block.level, block.label) for block in outline(text)[0] if block.kind == "heading"]
 
 
 def prose(text: str) -> list[str]:
-    return [text[start:end] for start, end in outline(text).prose]
+    return [text[start:end] for start, end in outline(text)[1]]
 
 
 def test_outline_headings() -> None:

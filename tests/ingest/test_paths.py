@@ -51,6 +51,17 @@ def test_note_paths_of_first_section_start_at_two() -> None:
     ]
 
 
+def test_note_paths_append_headings_and_numbers() -> None:
+    paths = NotePaths("ines.md")
+    assert [paths.next(headings) for headings in ([], ["Tea"], ["Tea"], ["Tea", "Green & black"], [])] == [
+        "ines.md",
+        "ines.md#tea",
+        "ines.md#tea-2",
+        "ines.md#tea/green-black",
+        "ines.md#2",
+    ]
+
+
 def test_note_paths_skip_numbers_in_use() -> None:
     paths = NotePaths("a.md")
     assert [paths.next([heading]) for heading in ("x", "Tea", "Tea 2", "Tea", "Tea")] == [

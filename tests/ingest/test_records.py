@@ -180,7 +180,7 @@ def test_bad_lines_are_reported() -> None:
         '{"text": ' + "9" * 5_000 + "}",
         {"text": "Two."},
     )
-    notes, problems = parse_json_lines(text, Source("a.jsonl"))
+    notes, problems, _ = parse_json_lines(text, Source("a.jsonl"))
     assert [draft["content"] for draft in notes] == ["One.", "Tea", "Ines: a", "Two."]
     assert all(problem.skipped and problem.name == "a.jsonl" for problem in problems)
     shown = [(problem.line, problem.message.partition(" (")[0][:70]) for problem in problems]
@@ -208,10 +208,10 @@ def test_duplicate_path_is_rejected() -> None:
 
 
 def test_number_of_problems_is_limited() -> None:
-    notes, problems = parse_json_lines(lines({"text": "One."}, *["[]"] * 1_025), Source("a.jsonl"))
-    assert len(notes) == 1
+    notes, problems, failed = parse_json_lines(lines({"text": "One."}, *["[]"] * 1_025), Source("a.jsonl"))
+    assert (len(notes), failed) == (1, 1_025)
     assert [problem.line for problem in problems] == [*range(2, 22), None]
-    assert problems[-1] == Problem("a.jsonl", None, "and 1,005 more like these", skipped=True, times=1005)
+    assert problems[-1] == Problem("a.jsonl", None, "and 1,005 more like these", skipped=True)
 
 
 def test_file_without_notes_raises() -> None:
@@ -229,7 +229,7 @@ def test_json_lines_keeps_other_line_separators() -> None:
 
 
 def test_parse_json() -> None:
-    notes, problems = parse_json('[{"text": "Tea."}, 7, {"speaker": "Ines", "text": "Tea?"}]', Source("a.json"))
+    notes, problems, _ = parse_json('[{"text": "Tea."}, 7, {"speaker": "Ines", "text": "Tea?"}]', Source("a.json"))
     assert [draft["path"] for draft in notes] == ["a.json#item-1", "a.json#0"]
     assert problems == [Problem("a.json", None, "item 2: record: must be an object in braces, got int", skipped=True)]
     note = {"id": "a", "text": "Tea."}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.ingest import Problem, UnreadableError
+from recollect.ingest import IngestReport, Problem, UnreadableError
 from recollect.ingest.source import decode
 
 
@@ -57,3 +57,30 @@ def test_unreadable_error_can_be_pickled() -> None:
     error = pickle.loads(pickle.dumps(UnreadableError("a.md", 3, "is bad")))  # noqa: S301 (our own bytes)
     assert str(error) == "a.md, line 3: is bad"
     assert error.problem == Problem("a.md", 3, "is bad", skipped=True)
+
+
+def test_problem_str_has_name_and_line() -> None:
+    assert str(Problem("a.md", 3, "is bad", skipped=True)) == "a.md, line 3: is bad"
+    assert str(Problem("a.md", None, "is bad", skipped=True)) == "a.md: is bad"
+
+
+def test_report_to_dict() -> None:
+    report = IngestReport(
+        files_read=1,
+        files_unchanged=2,
+        files_removed=3,
+        files_failed=9,
+        notes_added=4,
+        notes_updated=5,
+        notes_unchanged=6,
+        notes_removed=7,
+        notes_failed=10,
+        problems=(Problem("a.md", 3, "is bad", skipped=True),),
+        skipped={".pdf": 8},
+    )
+    assert report.to_dict() == {
+        "files": {"read": 1, "unchanged": 2, "removed": 3, "failed": 9},
+        "notes": {"added": 4, "updated": 5, "unchanged": 6, "removed": 7, "failed": 10},
+        "problems": [{"name": "a.md", "line": 3, "message": "is bad", "skipped": True}],
+        "skipped": {".pdf": 8},
+    }

@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
-from click.shell_completion import ShellComplete, get_completion_class
 
 from recollect.cli import terminal
 from recollect.errors import ArgumentError, RecollectError, RecollectWarning
 
 COMMANDS = {
-    "add": "add",
+    "add": "notes",
     "ingest": "ingest",
     "search": "search",
     "explain": "search",
@@ -27,8 +26,8 @@ COMMANDS = {
     "questions": "questions",
     "tune": "tune",
     "presets": "presets",
-    "get": "get",
-    "delete": "delete",
+    "get": "notes",
+    "delete": "notes",
     "export": "transfer",
     "import": "transfer",
     "copy": "copy",
@@ -38,16 +37,13 @@ COMMANDS = {
     "doctor": "maintenance",
     "serve": "serve",
     "keys": "keys",
-    "mcp": "mcp",
+    "mcp": "serve",
     "demo": "demo",
-    "completion": "group",
 }
 """The commands in the order of the help, and the module of each; its function has the command's name."""
 
-INTERRUPTED = 130
-"""The exit code that shells report for a process that Ctrl-C ended."""
-PIPE_CLOSED = 141
-"""The exit code that shells report for a process whose reader closed the pipe."""
+INTERRUPTED, PIPE_CLOSED = 130, 141
+"""The exit codes that shells report for a process that Ctrl-C ended, or whose reader closed the pipe."""
 
 
 class CommandGroup(click.Group):
@@ -150,18 +146,3 @@ def _discard_stdout() -> None:
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, sys.stdout.fileno())
     os.close(devnull)
-
-
-@click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@click.pass_context
-def completion(context: click.Context, /, *, shell: str) -> None:
-    """Print the completion script for a shell.
-
-    bash: eval "$(recollect completion bash)" in ~/.bashrc; zsh: the same in ~/.zshrc; fish: recollect completion fish >
-    ~/.config/fish/completions/recollect.fish
-    """
-    script_class = get_completion_class(shell) or ShellComplete
-    script = script_class(context.find_root().command, {}, "recollect", "_RECOLLECT_COMPLETE")
-    # Not script.source(): for bash it starts a bash to check its version, which this machine may not have.
-    click.echo(script.source_template % script.source_vars())

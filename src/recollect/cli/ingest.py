@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from recollect.cli import memories, options, terminal
-
-if TYPE_CHECKING:
-    from recollect.ingest import IngestReport
 
 
 @click.command()
@@ -34,31 +31,20 @@ def ingest(*, sources: tuple[str, ...], embedder: str, secrets: str, db: str, as
         memories.warn_if_lexical_only(memory)
         with memories.progress_bar("Ingesting") as progress:
             reports = [memory.ingest(source, progress=progress, **arguments) for source in sources]
-    total = _sum(reports)
-    for problem in (problem for report in reports for problem in report.problems):
-        terminal.print_error(str(problem)) if problem.skipped else terminal.warn(str(problem))
+    total: dict[str, Any] = {"files": Counter(), "notes": Counter(), "problems": [], "skipped": Counter()}
+    for report in reports:
+        for part, value in report.to_dict().items():
+            total[part].extend(value) if part == "problems" else total[part].update(value)
+        for problem in report.problems:
+            terminal.print_error(str(problem)) if problem.skipped else terminal.warn(str(problem))
     if as_json:
         terminal.print_json(total)
     else:
         for part in ("files", "notes"):
             counts = ", ".join(f"{count} {outcome}" for outcome, count in total[part].items())
             terminal.print_message(f"{part}  {counts}")
-        if total["skipped"]:
-            from recollect.ingest.report import describe_skipped  # noqa: PLC0415 (imports Markdown and YAML)
-
-            terminal.print_message(f"skipped  {describe_skipped(total['skipped'])}")
+        if counts := ", ".join(f"{count} {extension}" for extension, count in total["skipped"].most_common()):
+            advice = "only Markdown, plain text, JSON and JSONL are read: convert the others to Markdown or text"
+            terminal.print_message(f"skipped  {counts}; {advice}")
     if total["files"]["failed"] or total["notes"]["failed"]:
         raise click.exceptions.Exit(1)
-
-
-def _sum(reports: list[IngestReport]) -> dict[str, Any]:
-    """Return the sum of all reports, in the shape of one."""
-    data = [report.to_dict() for report in reports]
-    counts = {}
-    for part in ("files", "notes", "skipped"):
-        total: Counter[str] = Counter()
-        for report in data:
-            total.update(report[part])
-        counts[part] = dict(total)
-    problems = [problem for report in data for problem in report["problems"]]
-    return {"files": counts["files"], "notes": counts["notes"], "problems": problems, "skipped": counts["skipped"]}

@@ -32,10 +32,9 @@ def reindex(context: click.Context, /, *, embedder: str, db: str, as_json: bool)
             context.exit(INTERRUPTED)
     if as_json:
         terminal.print_json({"embedded": count})
-    elif count:
-        terminal.print_message(f"embedded {terminal.count(count, 'note')}")
     else:
-        terminal.print_message("every note already has a vector")
+        done = f"embedded {terminal.count(count, 'note')}" if count else "every note already has a vector"
+        terminal.print_message(done)
 
 
 @click.command()
@@ -54,7 +53,9 @@ def backup(*, target: str, force: bool, db: str, as_json: bool) -> None:
     if as_json:
         terminal.print_json({"target": str(path), "bytes": size})
     else:
-        terminal.print_message(f"backed up to {path} ({terminal.file_size(size)})")
+        from rich.filesize import decimal  # noqa: PLC0415 (heavy)
+
+        terminal.print_message(f"backed up to {path} ({decimal(size)})")
 
 
 @click.command()
@@ -68,13 +69,15 @@ def stats(*, embedder: str, db: str, as_json: bool) -> None:
         terminal.print_json(result.to_dict())
         return
     for name, value in _stats_lines(result):
-        click.echo(f"{terminal.style(f'{name:<10}', dim=True)} {terminal.sanitise_line(value)}")
+        terminal.print_field(name, value)
 
 
 def _stats_lines(stats: MemoryStats) -> Iterator[tuple[str, str]]:
+    from rich.filesize import decimal  # noqa: PLC0415 (heavy)
+
     store = stats.store
     by_namespace = ", ".join(f"{count} in {name}" for name, count in store.notes.items())
-    yield "memory", f"{store.location} ({terminal.file_size(store.bytes)}, {store.engine})"
+    yield "memory", f"{store.location} ({decimal(store.bytes)}, {store.engine})"
     yield "notes", f"{sum(store.notes.values())}" + (f" ({by_namespace})" if len(store.notes) > 1 else "")
     if store.expiring:
         yield "", f"{store.expiring} with an expiry"

@@ -6,9 +6,10 @@ The search options are generated from :class:`recollect.SearchOptions`; the othe
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date, datetime, timedelta
-from typing import Any, NoReturn, TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 import click
 
@@ -23,9 +24,7 @@ _DURATIONS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(we
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _option(*names: str, **attributes: Any) -> Callable[[F], F]:
-    """Return a click option whose environment variable is shown in the help."""
-    return click.option(*names, show_envvar=True, **attributes)
+_option = partial(click.option, show_envvar=True)
 
 
 def _all(*decorators: Callable[[F], F]) -> Callable[[F], F]:
@@ -39,16 +38,12 @@ def _all(*decorators: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-def _set_quiet(context: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 (click's signature)
-    context.meta["recollect.quiet"] = value
-
-
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 quiet = click.option(
     "-q",
     "--quiet",
     is_flag=True,
-    callback=_set_quiet,
+    callback=lambda context, _, value: context.meta.update({"recollect.quiet": value}),
     expose_value=False,
     help="Print the result only: no progress, no warnings.",
 )
@@ -119,9 +114,8 @@ def _search_option(option: SearchOption) -> Callable[[F], F]:
         flags = ("-k", name) if option.name == "top_k" else (name,)
         return click.option(*flags, type=click.IntRange(int(option.at_least or 0), MAX_HITS), metavar="N", **attributes)
     if option.annotation.startswith("float"):
-        return click.option(
-            name, type=click.FloatRange(option.at_least, option.at_most), metavar="NUMBER", **attributes
-        )
+        limits = click.FloatRange(option.at_least, option.at_most)
+        return click.option(name, type=limits, metavar="NUMBER", **attributes)
     return click.option(name, metavar={"namespace": "NAME"}.get(option.name, "DATE"), **attributes)
 
 
@@ -162,14 +156,11 @@ def parse_expiry(context: click.Context, param: click.Parameter, value: str | No
 def parse_end(context: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
     """Parse the end of a period: a time, or a day, which is included."""
     end = parse_date(context, param, value)
-    if end is None or value is None:
-        return end
     try:
-        date.fromisoformat(value)
+        date.fromisoformat(value or "")
+        return end and end + timedelta(days=1)
     except ValueError:
         return end
-    try:
-        return end + timedelta(days=1)
     except OverflowError:
         raise click.BadParameter(f"is too far in the future: {value}", param=param) from None
 
@@ -182,7 +173,7 @@ def parse_metadata(_: click.Context, param: click.Parameter, values: tuple[str, 
         if not sign or not key:
             raise click.BadParameter(f"must be KEY=VALUE, got {value!r}", param=param)
         try:
-            metadata[key] = json.loads(text, parse_constant=_reject)
+            metadata[key] = json.loads(text, parse_constant=str)  # NaN and Infinity are not JSON
         except (ValueError, RecursionError):
             metadata[key] = text
     return metadata
@@ -209,11 +200,6 @@ def parse_aliases(_: click.Context, param: click.Parameter, values: tuple[str, .
             raise click.BadParameter(f"must be TERM=ALTERNATIVE,ALTERNATIVE, got {value!r}", param=param)
         aliases.setdefault(term.strip(), []).extend(alternatives)
     return aliases
-
-
-def _reject(constant: str) -> NoReturn:
-    """Reject NaN and Infinity, which Python parses although they are not JSON."""
-    raise ValueError(constant)
 
 
 _NOT_GENERATED = ("preset", "filters", "vector")
@@ -295,12 +281,3 @@ dataset = _all(
         help="The folder for vectors and rankings; by default in the user's cache.",
     ),
 )
-
-
-def command_line_parameters(context: click.Context) -> Iterator[tuple[str, str]]:
-    """Yield name and flag of the parameters that were given on the command line."""
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            is_option = isinstance(parameter, click.Option)
-            yield name, parameter.opts[0] if is_option else parameter.human_readable_name

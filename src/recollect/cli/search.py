@@ -33,7 +33,7 @@ def search(context: click.Context, /, *, show_weak: bool, as_json: bool, **param
     """
     result = _search(params, as_json=as_json, warn=True)
     if not as_json:
-        _print_hits(result, show_weak=show_weak)
+        print_result(result, show_weak=show_weak)
     context.exit(0 if result.has_answer else 1)
 
 
@@ -49,12 +49,13 @@ def explain(context: click.Context, /, *, as_json: bool, **params: Any) -> None:
     score of each leg and the effect of each stage. The exit code is 1 if there is no answer, as for search.
     """
     from recollect.cli import tables  # noqa: PLC0415 (imports rich)
+    from recollect.retrieval.messages import no_results_message  # noqa: PLC0415 (imports numpy)
 
     result = _search(params, as_json=as_json, warn=as_json)  # an explanation contains the warnings
     if not as_json:
         tables.print_explanation(terminal.console(), result)
         if not result:
-            print_if_no_answer(result, weak_shown=False)
+            terminal.print_note(no_results_message(result.trace))
     context.exit(0 if result.has_answer else 1)
 
 
@@ -73,29 +74,21 @@ def run_search(memory: Memory, params: dict[str, Any]) -> SearchResult:
     return memory.search(" ".join(params["query"]), **options.search_arguments(params))
 
 
-def _print_hits(result: SearchResult, *, show_weak: bool) -> None:
+def print_result(result: SearchResult, *, show_weak: bool) -> None:
+    """Print the hits, or in one line that there is no answer and how to see the weak candidates."""
     from recollect.cli import tables  # noqa: PLC0415 (imports rich)
+    from recollect.retrieval import messages  # noqa: PLC0415 (imports numpy)
 
-    tables.print_exclusion(result)
+    if excluded := messages.exclusion_message(result.trace):
+        terminal.print_note(excluded)
     if result.has_answer or (result and show_weak):
-        tables.print_fallback(result)
-        hits = result.hits if show_weak else result.strong_hits
-        console = terminal.console()
-        tables.print_hits(console, hits, weak=result.weak_hits)
-        if not terminal.is_quiet():
-            tables.print_summary(console, result, len(hits))
-    print_if_no_answer(result, weak_shown=show_weak)
-
-
-def print_if_no_answer(result: SearchResult, *, weak_shown: bool) -> None:
-    """Say in one line that there is no answer, and how to see the weak candidates unless they are shown."""
-    if result.has_answer:
-        return
-    from recollect.retrieval.messages import no_answer_message, no_results_message  # noqa: PLC0415 (imports numpy)
-
+        retry = messages.retry_message(result.trace)
+        if retry and retry not in result.warnings:  # warnings are printed already
+            terminal.print_note(retry)
+        tables.print_hits(terminal.console(), result, show_weak=show_weak)
     if not result:
-        terminal.print_note(no_results_message(result.trace))
-        return
-    reason = no_answer_message(result.best_confidence, result.answer_threshold)
-    hint = "the hits above are weak candidates" if weak_shown else "--show-weak shows the weak candidates"
-    terminal.print_note(f"no answer to {result.query!r} in this memory: {reason}; {hint}")
+        terminal.print_note(messages.no_results_message(result.trace))
+    elif not result.has_answer:
+        reason = messages.no_answer_message(result.best_confidence, result.answer_threshold)
+        hint = "the hits above are weak candidates" if show_weak else "--show-weak shows the weak candidates"
+        terminal.print_note(f"no answer to {result.query!r} in this memory: {reason}; {hint}")

@@ -1,11 +1,11 @@
-"""``recollect serve``: serve a memory over HTTP."""
+"""``recollect serve`` and ``mcp``: serve a memory over HTTP, or to a language model over standard input and output."""
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from recollect.cli import memories, options, terminal
+from recollect.errors import EmbedderError
 from recollect.stores import redact_secrets
 
 
@@ -42,12 +43,6 @@ from recollect.stores import redact_secrets
     help="The maximum time of a request in seconds.",
 )
 @click.option(
-    "--searches",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="The number of concurrent searches; by default the number of processors.",
-)
-@click.option(
     "--reports", type=click.Path(path_type=Path), metavar="FOLDER", help="Show the evaluation reports in this folder."
 )
 @click.option("--telemetry", is_flag=True, help="Send OpenTelemetry spans, configured by OTEL_… variables.")
@@ -56,19 +51,7 @@ from recollect.stores import redact_secrets
 @options.embedder
 @options.memory
 @click.pass_context
-def serve(
-    context: click.Context,
-    /,
-    *,
-    keys: str | None,
-    max_body: float,
-    timeout: float,
-    searches: int | None,
-    telemetry: bool,
-    db: str,
-    as_json: bool,
-    **params: Any,
-) -> None:
+def serve(context: click.Context, /, *, max_body: float, db: str, as_json: bool, **params: Any) -> None:
     """Serve the memory over HTTP until Ctrl-C.
 
     MCP clients connect to /mcp. A server on this machine requires keys only with --keys; at any other address it
@@ -88,15 +71,13 @@ def serve(
     except ImportError:
         raise click.ClickException("serving needs more packages; pip install 'recollectdb[server]'") from None
 
+    keys = params.pop("keys")
     ring = None if keys is None else KeyRing(keys)
     settings = Settings(
         require_keys=ring is not None,
         max_body_bytes=round(max_body * MEGABYTE),
-        timeout=timeout,
-        **{name: params.pop(name) for name in ("host", "port", "rate", "reports")},
+        **{name: params.pop(name) for name in ("host", "port", "rate", "reports", "timeout")},
     )
-    if searches is not None:
-        settings = replace(settings, read_threads=searches)
     check_keys(settings, ring)  # before the memory and the model are opened
     logs_json = as_json or not sys.stderr.isatty()
     log = Log(sys.stderr, as_json=logs_json, requests=not terminal.is_quiet())
@@ -111,7 +92,7 @@ def serve(
 
     with ExitStack() as stack:
         observers = []
-        if telemetry:
+        if params.pop("telemetry"):
             from recollect.server.http.telemetry import otlp_spans  # noqa: PLC0415 (an extra)
 
             spans = otlp_spans()
@@ -120,6 +101,39 @@ def serve(
         memory = stack.enter_context(memories.open_or_create(db, **params))
         # Language models write notes through MCP: it refuses secrets unless --secrets is given.
         by_default = context.get_parameter_source("secrets") is ParameterSource.DEFAULT
-        mcp = mcp_extension(memory.with_secrets("refuse") if by_default else memory, settings)
-        serve_http(memory, settings, log=log, ring=ring, observers=observers, extensions=[mcp], on_ready=on_ready)
+        extension = mcp_extension(memory.with_secrets("refuse") if by_default else memory, settings)
+        serve_http(memory, settings, log=log, ring=ring, observers=observers, extensions=[extension], on_ready=on_ready)
     log.write("stopped")
+
+
+@click.command()
+@click.option("--read-only", is_flag=True, help="Offer only the tools that change nothing.")
+@options.preset
+@options.namespace("Serve only this namespace; by default all.")
+@options.secrets("refuse")
+@options.reranker
+@options.embedder
+@options.database
+@options.quiet
+def mcp(*, read_only: bool, namespace: str | None, db: str, **arguments: Any) -> None:
+    """Serve the memory to a language model over MCP.
+
+    A client of the Model Context Protocol starts it and uses standard input and output; recollect serve has MCP over
+    HTTP. The memory is created if it is missing, and the model is loaded at the start. Notes with a password, key or
+    card number are refused, unless --secrets says otherwise.
+    """
+    try:
+        from recollect.server.auth import Caller, Grant, Right  # noqa: PLC0415 (imports regex)
+        from recollect.server.mcp.stdio_transport import serve_stdio  # noqa: PLC0415 (an extra)
+    except ImportError as error:
+        raise click.ClickException(f"{error.name} is missing; pip install 'recollectdb[server]'") from None
+
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    grant = Grant.of(None if namespace is None else [namespace], Right.READ if read_only else Right.ADMIN)
+    with memories.open_or_create(db, **arguments) as memory:
+        try:
+            if memory.embedder is not None:  # load the model now, so that no call waits for it
+                memory.embedder.embed_query("what is it about?")
+        except EmbedderError as error:
+            terminal.warn(f"searches are lexical only: {error}")
+        serve_stdio(memory, Caller("this client", grant))

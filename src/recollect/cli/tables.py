@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.padding import Padding
@@ -11,12 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from recollect.cli import terminal
-from recollect.retrieval.messages import (
-    exclusion_message,
-    fusion_summary,
-    no_answer_message,
-    retry_message,
-)
+from recollect.retrieval.messages import fusion_summary, no_answer_message
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,17 +19,12 @@ if TYPE_CHECKING:
     from recollect.model import Hit
     from recollect.retrieval import Preset, SearchResult
 
-GAP = 2
-"""The space between two columns."""
+GAP = 2  # between two columns
 BAR_CELLS = 8
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-_ASCII = str.maketrans({"█": "#", "▓": "+", "░": "-", "·": "|", "×": "x", "−": "-", "–": "-", "→": ">", "↳": ">"})
-_ASCII |= dict.fromkeys(map(ord, "▏▎▍▌▋▊▉"), "#")
-"""Replacements for an output without Unicode."""
 MAX_EXPLANATION_WIDTH = 110
 RANK_STYLES = {"▲": "green", "▼": "red", "n": "cyan", "–": "dim"}
-MIN_COLUMN_WIDTH = 6
-"""The width that the rank and the change of a note need."""
+MIN_COLUMN_WIDTH = 6  # for the rank and the change of a note
 
 
 def new_table(*columns: str, header_style: str = "bold") -> Table:
@@ -53,15 +43,15 @@ def print_table(console: Console, table: Table) -> None:
         console.print(line, soft_wrap=True)
 
 
-def print_hits(console: Console, hits: Iterable[Hit], *, weak: Iterable[Hit] = ()) -> None:
-    """Print each hit in three lines: title, score and origin, and snippet; those in ``weak`` are marked as weak."""
-    hits = list(hits)
-    weak_ids = {hit.id for hit in weak}
+def print_hits(console: Console, result: SearchResult, *, show_weak: bool) -> None:
+    """Print each hit in three lines: title, score and origin, and snippet; then a summary, unless it is quiet."""
+    hits = list(result.hits if show_weak else result.strong_hits)
+    weak_ids = {hit.id for hit in result.weak_hits}
     paths = {hit.id: terminal.sanitise_line(hit.path) for hit in hits}
     for hit in hits:
         title = terminal.sanitise_line(hit.title or hit.path or hit.id)
         console.print(Text.assemble((f"{hit.rank:>2}  ", "dim"), (title, "bold")))
-        details = _hit_details(hit, paths, bars=_supports_blocks(console), weak=hit.id in weak_ids)
+        details = _hit_details(hit, paths, weak=hit.id in weak_ids)
         console.print(Padding(details, (0, 0, 0, 4), expand=False))
         if hit.snippet:
             snippet = Text(terminal.sanitise_line(hit.snippet))
@@ -69,21 +59,21 @@ def print_hits(console: Console, hits: Iterable[Hit], *, weak: Iterable[Hit] = (
                 snippet.stylize("bold yellow", start, end)
             console.print(Padding(snippet, (0, 0, 0, 4), expand=False))
         console.print()
+    if not terminal.is_quiet():
+        console.print(Text(_summary(result, len(hits)), "dim"))
 
 
-def _hit_details(hit: Hit, paths: Mapping[str, str], *, bars: bool, weak: bool) -> Text:
+def _hit_details(hit: Hit, paths: Mapping[str, str], *, weak: bool) -> Text:
     details = Text()
     if weak:
         details.append("weak ", "yellow")
     score = hit.relevance if hit.confidence is None else hit.confidence
     if score is not None:
-        details.append(f"{score:.2f} ")
-        if bars:
-            details.append(score_bar(score), "cyan")
-            details.append("  ")
+        details.append(f"{score:.2f} ").append(f"{score_bar(score)}  ", "cyan")
     parts = [
         hit.created_at.date().isoformat() if hit.created_at else "",
-        _leg_ranks(hit),
+        " · ".join(f"{part.leg} {part.rank}" for part in hit.candidate.contributions)
+        or ("graph" if hit.candidate.steps else ""),
         terminal.sanitise_line(hit.path or hit.id) if hit.title else "",
         terminal.sanitise_line(" ".join(f"#{tag}" for tag in hit.tags)),
     ]
@@ -94,31 +84,16 @@ def _hit_details(hit: Hit, paths: Mapping[str, str], *, bars: bool, weak: bool) 
     return details
 
 
-def _leg_ranks(hit: Hit) -> str:
-    """Return the rank of a hit in each leg; "graph" if no leg found it."""
-    legs = " · ".join(f"{part.leg} {part.rank}" for part in hit.candidate.contributions)
-    return legs or ("graph" if hit.candidate.steps else "")
-
-
 def score_bar(share: float) -> str:
-    """Return a bar with a resolution of an eighth of a cell.
-
-    >>> score_bar(0.5)
-    '████    '
-    """
+    """Return a bar with a resolution of an eighth of a cell."""
     eighths = round(min(1.0, max(0.0, share)) * BAR_CELLS * 8)
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).ljust(BAR_CELLS)[:BAR_CELLS]
 
 
-def _supports_blocks(console: Console) -> bool:
-    """Return whether the output can encode block characters."""
-    return console.encoding.lower().startswith("utf")
-
-
 def print_explanation(console: Console, result: SearchResult, *, limit: int | None = None) -> None:
     """Print what each part of the search did, and how each hit got its score."""
-    text = terminal.sanitise(result.explain(limit=limit, width=min(console.width, MAX_EXPLANATION_WIDTH)))
-    page = Text(text if _supports_blocks(console) else text.translate(_ASCII))
+    width = min(console.width, MAX_EXPLANATION_WIDTH)
+    page = Text(terminal.sanitise(result.explain(limit=limit, width=width)))
     for pattern, style in (
         (r"(?m)^[a-z]+( [a-z]+)?(?=  )", "dim"),
         (r"(?m)^warning.*$", "yellow"),
@@ -132,21 +107,8 @@ def print_explanation(console: Console, result: SearchResult, *, limit: int | No
     console.print(page, soft_wrap=True)
 
 
-def print_exclusion(result: SearchResult) -> None:
-    """Print what the query excludes."""
-    if message := exclusion_message(result.trace):
-        terminal.print_note(message)
-
-
-def print_fallback(result: SearchResult) -> None:
-    """Print which fallback query was used."""
-    message = retry_message(result.trace)
-    if message and message not in result.warnings:  # warnings are printed already
-        terminal.print_note(message)
-
-
-def print_summary(console: Console, result: SearchResult, shown: int) -> None:
-    """Print in one line how many candidates are shown, how many each leg found, and the latency."""
+def _summary(result: SearchResult, shown: int) -> str:
+    """Return how many candidates are shown, how many each leg returned, and the latency."""
     trace = result.trace
     legs = {
         "lexical": trace.bm25_count if trace.mode != "semantic" else None,
@@ -161,7 +123,7 @@ def print_summary(console: Console, result: SearchResult, shown: int) -> None:
         f"reranked by {terminal.sanitise_line(trace.rerank_provider)}" if trace.reranked else "",
         f"{trace.total_elapsed:.0f} ms",
     ]
-    console.print(Text(" · ".join(part for part in parts if part), "dim"))
+    return " · ".join(part for part in parts if part)
 
 
 def print_comparison(console: Console, results: Mapping[str, SearchResult], *, summaries: bool) -> None:
@@ -218,21 +180,11 @@ def _rank_cell(ranks: Ranks, preset: int) -> str:
 
 
 def print_presets(console: Console, presets: Sequence[Preset]) -> None:
-    """Print a column for each preset and a row for each part; what equals the first preset is dim."""
-    summaries = [_preset_summary(preset) for preset in presets]
-    table = new_table("", *(preset.name for preset in presets))
-    for column, summary in zip(table.columns[1:], summaries, strict=True):
-        column.min_width = max(len(word) for text in summary.values() for word in text.split())
-    for part in summaries[0]:
-        row = [summary[part] for summary in summaries]
-        styles = ["dim" if column and text == row[0] else "" for column, text in enumerate(row)]
-        table.add_row(Text(part, "dim"), *map(Text, row, styles))
-    print_table(console, table)
-    console.print()
-    descriptions = Table.grid(padding=(0, 2, 0, 0))
+    """Print the name and the description of each preset."""
+    table = Table.grid(padding=(0, GAP, 0, 0))
     for preset in presets:
-        descriptions.add_row(Text(preset.name, "bold"), Text(preset.about))
-    print_table(console, descriptions)
+        table.add_row(Text(preset.name, "bold"), Text(preset.about))
+    print_table(console, table)
 
 
 def print_preset(console: Console, preset: Preset, default: Preset) -> None:
@@ -241,51 +193,33 @@ def print_preset(console: Console, preset: Preset, default: Preset) -> None:
     if preset.about:
         console.print(Text(terminal.sanitise_line(preset.about), "dim"))
     console.print()
-    default_settings = dict(_settings(default))
-    table = Table.grid(padding=(0, 2, 0, 0))
+    default_settings = _settings(default)
+    table = Table.grid(padding=(0, GAP, 0, 0))
     table.add_column(min_width=max(map(len, default_settings)))
-    for name, value in _settings(preset):
+    for name, value in _settings(preset).items():
         same = value == default_settings[name]
         other = "" if same else f"default: {default_settings[name]}"
         table.add_row(Text(name, "dim"), Text(value, "" if same else "bold"), Text(other, "dim"))
     print_table(console, table)
 
 
-def _preset_summary(preset: Preset) -> dict[str, str]:
-    graph, ladder, query = preset.graph, preset.ladder, preset.query
-    names = "names and titles" if ladder.titles else "names"
-    agree = preset.rerank.agree_min
-    return {
-        "query": f"{query.semantics}, {'any term' if query.match == 'any' else 'all terms, then any'}",
-        "fusion": fusion_summary(preset.fusion.to_dict()),
-        "depth": f"{preset.candidate_k} per leg",
-        "graph": "off" if graph.use == "off" else f"{graph.use}, {graph.spread.replace('_', ' ')}",
-        "stages": "\n".join(stage.name for stage in preset.stages) or "none",
-        "ladder": f"{names}, spelling" if ladder.on and ladder.vocabulary else names if ladder.on else "off",
-        "rerank": "off" if not preset.rerank.on else f"unless {agree} of 3 agree" if agree else "always",
-        "shown": f"confidence ≥ {preset.min_confidence:g}" if preset.min_confidence else "all",
-        "answer": f"confidence ≥ {preset.answer_threshold:g}" if preset.answer_threshold else "any hit",
-    }
-
-
-def _settings(preset: Preset) -> Iterator[tuple[str, str]]:
-    """Yield each setting by its full name."""
+def _settings(preset: Preset) -> dict[str, str]:
+    """Return the value of each setting by its full name."""
     data = preset.to_dict()
-    for name in ("candidate_k", "min_confidence", "answer_threshold"):
-        yield name, _setting_value(data[name])
-    for section in ("query", "ladder", "fusion", "graph", "rerank"):
-        for name, value in data[section].items():
-            yield f"{section}.{name}", _setting_value(value)
-    stages = []
-    for stage in data["stages"]:
-        constants = ", ".join(f"{name} {_setting_value(value)}" for name, value in stage.items() if name != "stage")
-        stages.append(f"{stage['stage']}: {constants}" if constants else str(stage["stage"]))
-    yield "stages", "\n".join(stages) or "none"
+    stages = [{**stage} for stage in data.pop("stages")]
+    settings: dict[str, str] = {}
+    for name, value in data.items():
+        if isinstance(value, Mapping):
+            settings |= {f"{name}.{key}": _setting_value(item) for key, item in value.items()}
+        elif name not in ("name", "about"):
+            settings[name] = _setting_value(value)
+    lines = [f"{stage.pop('stage')}: {_setting_value(stage)}".removesuffix(": –") for stage in stages]
+    return settings | {"stages": "\n".join(lines) or "none"}
 
 
 def _setting_value(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {weight:g}" for name, weight in value.items()) or "–"
+        return ", ".join(f"{name} {_setting_value(item)}" for name, item in value.items()) or "–"
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -24,20 +24,12 @@ PIPE_WIDTH = 100_000
 
 
 def sanitise_line(text: str) -> str:
-    r"""Return ``text`` as one line that is safe for a terminal; its length stays, so that highlights still match.
-
-    >>> sanitise_line("green\ntea\x1b[31m")
-    'green tea�[31m'
-    """
+    """Return ``text`` as one line that is safe for a terminal; its length stays, so that highlights still match."""
     return _UNSAFE_IN_LINE.sub("�", _LINE_BREAKS.sub(" ", text))
 
 
 def sanitise(text: str) -> str:
-    r"""Return ``text`` safe for a terminal, with its line breaks and tabs.
-
-    >>> sanitise("green\r\ntea\x07")
-    'green\ntea�'
-    """
+    """Return ``text`` safe for a terminal, with its line breaks and tabs."""
     return _UNSAFE_IN_TEXT.sub("�", text.replace("\r\n", "\n"))
 
 
@@ -75,6 +67,12 @@ def _print_labelled(label: str, colour: str, message: str) -> None:
     click.echo(f"{style(f'{label}:', fg=colour, bold=True)} {text}", err=True)
 
 
+def print_field(name: str, value: Any) -> None:
+    """Print a value with its name, unless it is missing or empty."""
+    if value not in (None, ""):
+        click.echo(f"{style(f'{name:<17}', dim=True)}{sanitise_line(str(value))}")
+
+
 def print_json(data: Any) -> None:
     """Print data as JSON; characters that the output cannot encode are escaped."""
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
@@ -87,24 +85,8 @@ def style(text: str, **attributes: Any) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    >>> count(1, "note"), count(1200, "note")
-    ('1 note', '1,200 notes')
-    """
+    """Return a number with its noun."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def file_size(size: int) -> str:
-    """Return a number of bytes with a unit.
-
-    >>> file_size(999), file_size(1_056_768)
-    ('999 B', '1.1 MB')
-    """
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size >= factor:
-            return f"{size / factor:.1f} {unit}"
-    return f"{size} B"
 
 
 def console() -> Console:

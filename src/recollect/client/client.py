@@ -15,7 +15,7 @@ from urllib.parse import quote
 from recollect import arguments
 from recollect.client.connection import Connection
 from recollect.errors import ArgumentError, ArgumentTypeError, NoteNotFoundError, ServerError
-from recollect.ingest.report import IngestReport, Problem
+from recollect.ingest import IngestReport, Problem
 from recollect.model import NOTE_FIELDS, Candidate, Filters, Hit, Note, RankedHits, Step
 from recollect.retrieval import Preset
 from recollect.stores.base import Neighbour

@@ -1,11 +1,9 @@
 """Files and records become notes. See ``docs/ingest.md``."""
 
 from recollect.ingest.chunking import CHUNK_SIZE, Chunk, chunk_text, split_sentences
-from recollect.ingest.documents import DocumentStore
-from recollect.ingest.ingestion import ingest, ingest_texts
+from recollect.ingest.ingestion import DocumentStore, ingest, ingest_texts
 from recollect.ingest.readers import READERS, read_file
-from recollect.ingest.report import IngestReport, Problem
-from recollect.ingest.source import Contents, Reader, Source, UnreadableError, text_reader
+from recollect.ingest.source import Contents, IngestReport, Problem, Reader, Source, UnreadableError, text_reader
 
 __all__ = [
     "CHUNK_SIZE",

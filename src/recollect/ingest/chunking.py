@@ -22,9 +22,7 @@ CHUNK_SIZE = 1_000
 """The target length of a chunk in characters. Models of the MiniLM family read 256 tokens, title included: about 1,100
 characters of English."""
 
-MIN_SECTION_CHARS = 120
-"""A shorter section joins a neighbour."""
-
+MIN_SECTION_CHARS = 120  # a shorter section joins a neighbour
 MIN_CHUNK_SIZE = 20
 
 _EMPTY_LINES = re.compile(r"\n(?:[^\S\n]*+\n)+")
@@ -39,8 +37,8 @@ class Block(NamedTuple):
     """A part of a text that is split only if it has to be: a heading, paragraph, list, table or code block."""
 
     start: int
-    """Its offset in the text; it ends where the next block starts."""
     end: int
+    """Where the next block starts."""
     kind: BlockKind = "prose"
     level: int = 0
     """A heading's level, from 1."""
@@ -70,14 +68,6 @@ class _Section(NamedTuple):
     path: tuple[str, ...]
     blocks: list[Block]
 
-    @property
-    def start(self) -> int:
-        return self.blocks[0].start
-
-    @property
-    def end(self) -> int:
-        return self.blocks[-1].end
-
 
 def chunk_text(text: str, *, size: int = CHUNK_SIZE) -> list[Chunk]:
     r"""Return the chunks of a plain text: as many paragraphs, else sentences, as fit into about ``size`` characters.
@@ -93,19 +83,16 @@ def chunk_text(text: str, *, size: int = CHUNK_SIZE) -> list[Chunk]:
 
 
 def chunk_blocks(text: str, blocks: Sequence[Block], *, size: int = CHUNK_SIZE) -> list[Chunk]:
-    r"""Return the chunks of ``text``, whose ``blocks`` cover it without gaps.
-
-    >>> tea = Block(0, 6, "heading", 1, "Tea"), Block(6, 13)
-    >>> [(chunk.text, chunk.headings) for chunk in chunk_blocks("# Tea\nSencha.", tea)]
-    [('# Tea\nSencha.', ('Tea',))]
-    """
+    """Return the chunks of ``text``, whose ``blocks`` cover it without gaps."""
     target = arguments.count("size", size)
     if target < MIN_CHUNK_SIZE:
         raise ArgumentError("size", f"must be at least {MIN_CHUNK_SIZE}, got {target}")
     limit = target + target // 5
     chunks: list[Chunk] = []
     for group in _groups(_sections(blocks), target):
-        headings = _common_prefix([section.path for section in group])
+        headings = group[0].path
+        while any(section.path[: len(headings)] != headings for section in group):
+            headings = headings[:-1]
         for start, end in _spans(text, [block for section in group for block in section.blocks], target, limit):
             if trimmed := _trim_empty_lines(text[start:end]):
                 chunks.append(Chunk(trimmed, headings, group[0].path, start, end))
@@ -137,26 +124,16 @@ def _groups(sections: Iterable[_Section], target: int) -> Iterator[list[_Section
     group: list[_Section] = []
     for section in sections:
         if group:
-            first, last = group[0], group[-1]
-            is_below = section.path[: len(first.path)] == first.path
-            related = is_below or section.path[:-1] == first.path[:-1]
-            fits = section.end - first.start <= target
-            if related and fits and min(last.end - first.start, section.end - section.start) < short:
+            first = group[0].path
+            group_start, start, end = group[0].blocks[0].start, section.blocks[0].start, section.blocks[-1].end
+            related = section.path[: len(first)] == first or section.path[:-1] == first[:-1]
+            if related and end - group_start <= target and min(start - group_start, end - start) < short:
                 group.append(section)
                 continue
             yield group
         group = [section]
     if group:
         yield group
-
-
-def _common_prefix(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the headings that all ``paths`` begin with."""
-    prefix = paths[0]
-    for path in paths:
-        while path[: len(prefix)] != prefix:
-            prefix = prefix[:-1]
-    return prefix
 
 
 def _spans(text: str, blocks: Sequence[Block], target: int, limit: int) -> Iterator[tuple[int, int]]:
@@ -218,11 +195,8 @@ def _slices(text: str, start: int, end: int, limit: int) -> Iterator[int]:
     while end - start > limit:
         cut = start + limit
         for _ in range(min(16, limit - 1)):
-            if (
-                not unicodedata.combining(text[cut])
-                and text[cut] not in "\u200d\ufe0e\ufe0f"
-                and text[cut - 1] != "\u200d"
-            ):
+            is_mark = unicodedata.combining(text[cut]) or text[cut] in "\u200d\ufe0e\ufe0f"
+            if not is_mark and text[cut - 1] != "\u200d":
                 break
             cut -= 1
         yield cut
@@ -247,7 +221,7 @@ _BOUNDARY = re.compile(
     r"|(?<![。！？｡])[。！？｡]++[」』”’）】〕》]*+\s*+"
     r"|\n[^\S\n]*\n\s*+"
 )
-_WORD_BEFORE = re.compile(r"[^\s(\[\"'“‘„«]*\Z")
+_WORD_START = re.compile(r"[\s(\[\"'“‘„«]")
 _OPENERS = "\"'“‘„«‹([*_¿¡"
 
 _NEVER_LAST = frozenset(
@@ -302,30 +276,24 @@ def _sentence_ends(text: str) -> list[int]:
 
 def _ends_sentence(text: str, match: re.Match[str]) -> bool:
     """Return whether punctuation marks end a sentence, judged by the words before and after them."""
-    if "\n" in match[0] and match[0].count("\n") > 1:
+    if match[0].count("\n") > 1:
         return True  # an empty line always ends a sentence
     following = text[match.end() : match.end() + 24].lstrip(_OPENERS)
     if following[:1].islower():
         return False
     if match["marks"] != ".":
         return True
-    before = _WORD_BEFORE.search(text, max(0, match.start() - 24), match.start())
-    word = before[0].lower() if before else ""
+    before = text[max(0, match.start() - 24) : match.start()]
+    word = _WORD_START.split(before)[-1].lower()
     if word.isdecimal():
         # "1." at the start of a line numbers an item; elsewhere a number may well be a sentence's last word.
-        line = text.rfind("\n", max(0, match.start() - 24), match.start()) + 1
-        return bool(text[max(line, match.start() - 24) : match.start()].strip(word + " \t>*-"))
+        return bool(before.rpartition("\n")[2].strip(word + " \t>*-"))
     if word in _NEVER_LAST or (word in _BEFORE_NUMBERS and following[:1].isdecimal()):
         return False
-    if word in _SOMETIMES_LAST or (len(word) == 1 and word.isalpha()) or _is_acronym(word):
-        first = re.match(r"\w*", following)
-        return first is not None and first[0].lower() in _FIRST_WORDS
+    is_acronym = all(len(part) == 1 and part.isalpha() for part in word.split("."))  # "u.s", or an initial
+    if word in _SOMETIMES_LAST or is_acronym:
+        return re.split(r"\W", following, maxsplit=1)[0].lower() in _FIRST_WORDS
     return True
-
-
-def _is_acronym(word: str) -> bool:
-    """Return whether ``word`` consists of single letters with full stops between: ``u.s``."""
-    return len(word) > 2 and all(len(part) == 1 and part.isalpha() for part in word.split("."))
 
 
 _PARAGRAPHS = _ends_of(_EMPTY_LINES)

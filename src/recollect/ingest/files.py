@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from recollect.errors import IngestError
 from recollect.ingest.paths import is_one_line
 from recollect.ingest.readers import READERS, reader_for
-from recollect.ingest.report import Problem
+from recollect.ingest.source import Problem
 from recollect.text import well_formed
 
 if TYPE_CHECKING:
@@ -22,12 +22,10 @@ if TYPE_CHECKING:
 IGNORE_FILES = (".gitignore", ".recollectignore")
 """The second may include what the first excludes, with ``!``."""
 
-NO_EXTENSION = "(no extension)"
-"""The key of files without an extension in the counts of skipped files."""
-
 _IGNORED_FOLDERS = frozenset(("node_modules", "__pycache__"))
 """Hidden folders, such as ``.git`` and ``.obsidian``, are ignored too."""
 
+INVALID_NAME = "its name has characters that are not text; rename it"
 _EXTENSION = re.compile(r"(?<=.)\.[a-z0-9]{1,10}$", re.IGNORECASE)
 
 
@@ -54,9 +52,7 @@ class FileScan:
     """By name."""
     problems: list[Problem] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
-    """Files and folders that could not be opened."""
-    failed: int = 0
-    """The number of files and folders that could not be opened or have invalid names."""
+    """Files and folders that could not be opened or have invalid names."""
     skipped: Counter[str] = field(default_factory=Counter)
     """The number of files of unsupported types by extension, without those that are hidden or ignored."""
 
@@ -64,64 +60,43 @@ class FileScan:
         """Return whether a file of this name may exist although it is not listed."""
         return any(name == path or name.startswith(f"{path}/") for path in self.unreadable)
 
-    def add_unreadable(self, name: str, error: OSError) -> None:
-        """Record a file or folder that could not be opened."""
+    def add_unreadable(self, name: str, reason: str) -> None:
+        """Record a file or folder that cannot be read."""
         self.unreadable.append(name)
-        self.failed += 1
-        self.problems.append(Problem(name, None, f"cannot be read: {_reason(error)}", skipped=True))
+        self.problems.append(Problem(_printable(name), None, reason, skipped=True))
 
 
-class IgnoreRules:
-    """The ignore rules that apply in a folder: its own and those of the folders above it."""
-
-    def __init__(self, parent: IgnoreRules | None = None, folder: str = "", spec: GitIgnoreSpec | None = None) -> None:
-        """Take the rules of ``folder``, a path below the root that ends with a slash."""
-        self._parent = parent
-        self._folder = folder
-        self._spec = spec
-
-    def ignores(self, name: str) -> bool:
-        """Return whether a file, or a folder if ``name`` ends with a slash, is ignored; the innermost rule decides."""
-        rules: IgnoreRules | None = self
-        while rules is not None:
-            if rules._spec is not None:
-                included = rules._spec.check_file(name[len(rules._folder) :]).include
-                if included is not None:
-                    return included
-            rules = rules._parent
-        return False
-
-    def enter(self, directory: Path, folder: str, files: set[str], problems: list[Problem]) -> IgnoreRules:
-        """Return the rules that apply in ``directory``, whose path below the root is ``folder``."""
-        patterns = []
-        for file in IGNORE_FILES:
-            if file in files:
-                patterns += _patterns(directory / file, folder + file, problems)
-        if not patterns:
-            return self
-        from pathspec import GitIgnoreSpec  # noqa: PLC0415 (heavy, and most folders have no rules)
-
-        return IgnoreRules(self, folder, GitIgnoreSpec.from_lines(patterns))
+Rules = tuple[tuple[str, "GitIgnoreSpec"], ...]
+"""The ignore rules of a folder and of those above it, the innermost first, each with the path of its folder."""
 
 
-def _patterns(path: Path, name: str, problems: list[Problem]) -> list[str]:
-    """Return the valid lines of an ignore file."""
-    from pathspec import GitIgnoreSpec  # noqa: PLC0415 (as above)
+def _is_ignored(name: str, rules: Rules) -> bool:
+    """Return whether a file, or a folder if ``name`` ends with a slash, is ignored; the innermost rule decides."""
+    decisions = (spec.check_file(name[len(folder) :]).include for folder, spec in rules)
+    return next((included for included in decisions if included is not None), False)
 
-    try:
-        lines = path.read_bytes().decode("utf-8-sig", "replace").splitlines()
-    except OSError as error:
-        problems.append(Problem(name, None, f"cannot be read: {error.strerror}", skipped=True))
-        return []
+
+def _read_rules(directory: Path, folder: str, files: set[str], problems: list[Problem]) -> Rules:
+    """Return the ignore rules in the files of a directory, whose path below the root is ``folder``."""
+    ignore_files = [file for file in IGNORE_FILES if file in files]
+    if not ignore_files:
+        return ()
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415 (heavy, and most folders have no rules)
+
     patterns = []
-    for number, line in enumerate(lines, 1):
+    for file in ignore_files:
         try:
-            GitIgnoreSpec.from_lines([line])
-        except ValueError:
-            problems.append(Problem(name, number, f"is not a valid pattern: {line!r}", skipped=True))
-        else:
-            patterns.append(line)
-    return patterns
+            lines = (directory / file).read_bytes().decode("utf-8-sig", "replace").splitlines()
+        except OSError as error:
+            problems.append(Problem(folder + file, None, _reason(error), skipped=True))
+            continue
+        for number, line in enumerate(lines, 1):
+            try:
+                GitIgnoreSpec.from_lines([line])
+                patterns.append(line)
+            except ValueError:
+                problems.append(Problem(folder + file, number, f"is not a valid pattern: {line!r}", skipped=True))
+    return ((folder, GitIgnoreSpec.from_lines(patterns)),)
 
 
 def scan_files(source: str | os.PathLike[str]) -> FileScan:
@@ -129,26 +104,20 @@ def scan_files(source: str | os.PathLike[str]) -> FileScan:
 
     Hidden files and folders are ignored, and what ``.gitignore`` and ``.recollectignore`` list; a file named by
     ``source`` itself is never ignored. Each folder is visited once, however many symbolic links lead to it.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     for name in ("b.md", "a.txt", "c.png", ".hidden.md"):
-    ...         _ = Path(folder, name).write_text("tea")
-    ...     [file.name for file in scan_files(folder).files]
-    ['a.txt', 'b.md']
     """
     path = Path(source)
     try:
         status = path.stat()
-        root = (path if stat.S_ISDIR(status.st_mode) else path.parent).resolve()
+        is_folder = stat.S_ISDIR(status.st_mode)
+        root = (path if is_folder else path.parent).resolve()
+        if is_folder:
+            return _scan_folder(root)
     except (OSError, ValueError, RuntimeError) as error:
-        raise IngestError(f"{_printable(path)} cannot be read: {_reason(error)}") from None
-    if stat.S_ISDIR(status.st_mode):
-        return _scan_folder(root)
+        raise IngestError(f"{_printable(str(path))} {_reason(error)}") from None
     if not stat.S_ISREG(status.st_mode) or not reader_for(path.name):
-        raise IngestError(f"{_printable(path)} is neither a folder nor a file that ends with {', '.join(READERS)}")
+        raise IngestError(f"{_printable(str(path))} is neither a folder nor a file that ends with {', '.join(READERS)}")
     if not _is_valid_name(path.name):
-        raise IngestError(f"{_printable(path)} cannot be read: its name has characters that are not text; rename it")
+        raise IngestError(f"{_printable(str(path))} cannot be read: {INVALID_NAME}")
     entry = FileEntry(root / path.name, path.name, status.st_size, status.st_mtime_ns)
     return FileScan(root, complete=False, files=[entry])
 
@@ -156,8 +125,8 @@ def scan_files(source: str | os.PathLike[str]) -> FileScan:
 def _scan_folder(root: Path) -> FileScan:
     scan = FileScan(root, complete=True)
     visited: set[tuple[int, int]] = set()
-    folders: list[tuple[Path, str, IgnoreRules]] = [(root, "", IgnoreRules())]
-    linked: deque[tuple[Path, str, IgnoreRules]] = deque()
+    folders: list[tuple[Path, str, Rules]] = [(root, "", ())]
+    linked: deque[tuple[Path, str, Rules]] = deque()
     # Folders behind symbolic links come last, so that files get the name of the real folder if it is below the root.
     while folders or linked:
         directory, folder, rules = folders.pop() if folders else linked.popleft()
@@ -170,33 +139,31 @@ def _scan_folder(root: Path) -> FileScan:
                 entries = sorted(iterator, key=lambda entry: entry.name)
         except OSError as error:
             if not folder:
-                raise IngestError(f"{_printable(root)} cannot be read: {_reason(error)}") from None
-            scan.add_unreadable(folder.rstrip("/"), error)
+                raise
+            scan.add_unreadable(folder.rstrip("/"), _reason(error))
             continue
-        rules = rules.enter(directory, folder, {entry.name for entry in entries}, scan.problems)
+        rules = (*_read_rules(directory, folder, {entry.name for entry in entries}, scan.problems), *rules)
         for entry in entries:
+            name = folder + entry.name
             if entry.name.startswith(".") or entry.name in _IGNORED_FOLDERS:
                 continue
-            name = folder + entry.name
             if not _is_valid_name(entry.name):
-                message = "its name has characters that are not text; rename it"
-                scan.problems.append(Problem(_printable(Path(name)), None, message, skipped=True))
-                scan.failed += 1
+                scan.add_unreadable(name, INVALID_NAME)
                 continue
             try:
                 if not entry.is_dir():
                     _add_file(scan, entry, name, rules)
-                elif not rules.ignores(f"{name}/"):
+                elif not _is_ignored(f"{name}/", rules):
                     (linked if entry.is_symlink() else folders).append((Path(entry.path), f"{name}/", rules))
             except OSError as error:
-                scan.add_unreadable(name, error)
+                scan.add_unreadable(name, _reason(error))
     scan.files.sort(key=lambda file: file.name)
     return scan
 
 
-def _add_file(scan: FileScan, entry: os.DirEntry[str], name: str, rules: IgnoreRules) -> None:
+def _add_file(scan: FileScan, entry: os.DirEntry[str], name: str, rules: Rules) -> None:
     """Add a file to the list, or count it as skipped if its type is not supported."""
-    if rules.ignores(name):
+    if _is_ignored(name, rules):
         return
     if reader_for(entry.name):
         status = entry.stat()
@@ -204,7 +171,7 @@ def _add_file(scan: FileScan, entry: os.DirEntry[str], name: str, rules: IgnoreR
             scan.files.append(FileEntry(Path(entry.path), name, status.st_size, status.st_mtime_ns))
     elif entry.is_file():
         extension = _EXTENSION.search(entry.name)
-        scan.skipped[extension[0].lower() if extension else NO_EXTENSION] += 1
+        scan.skipped[extension[0].lower() if extension else "(no extension)"] += 1
 
 
 def _is_valid_name(name: str) -> bool:
@@ -212,9 +179,9 @@ def _is_valid_name(name: str) -> bool:
     return is_one_line(name) and well_formed(name) == name
 
 
-def _printable(path: Path) -> str:
-    return well_formed(str(path)) if is_one_line(str(path)) else ascii(str(path))
+def _printable(path: str) -> str:
+    return well_formed(path) if is_one_line(path) else ascii(path)
 
 
 def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+    return f"cannot be read: {getattr(error, 'strerror', None) or error}"

@@ -2,8 +2,8 @@
 
 The splitting and the YAML dialect are written by hand on top of PyYAML's parser. Plain YAML reads ``no``, ``on``,
 ``12:30``, ``007`` and dates as something else than the text that people mean; here only numbers, ``true``, ``false``
-and ``null`` are not text. Aliases (``*name``) are errors, because a few lines of them can expand to gigabytes. Messages
-name the line of the file, which libraries for front matter do not.
+and ``null`` are not text. References (``*name``) are errors, because a few lines of them can expand to gigabytes.
+Messages name the line of the file, which libraries for front matter do not.
 """
 
 from __future__ import annotations
@@ -11,41 +11,30 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import date
-from functools import lru_cache
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, cast
 
 from recollect.errors import ArgumentError
 from recollect.ingest.dates import parse_date, parse_expiry
 from recollect.ingest.links import RESOLVED_KINDS
 from recollect.ingest.paths import is_one_line
-from recollect.ingest.report import Problem
-from recollect.ingest.source import UnreadableError
+from recollect.ingest.source import Problem, UnreadableError
 from recollect.model import NOTE_FIELDS, Link
 from recollect.text import collapse_whitespace
-
-if TYPE_CHECKING:
-    import yaml
 
 MAX_CHARS = 65_536
 """Every note of a file has its front matter, so that its length is limited."""
 
-FIELD_OF_KEY = {
-    "title": "title",
-    "tags": "tags",
-    "tag": "tags",
-    "summary": "summary",
-    "description": "summary",
-    "created": "created_at",
-    "created_at": "created_at",
-    "date": "created_at",
-    "updated": "updated_at",
-    "updated_at": "updated_at",
-    "expires": "expires_at",
-    "expires_at": "expires_at",
-    "importance": "importance",
+_KEYS_OF_FIELD = {
+    "title": ("title",),
+    "tags": ("tags", "tag"),
+    "summary": ("summary", "description"),
+    "created_at": ("created_at", "created", "date"),
+    "updated_at": ("updated_at", "updated"),
+    "expires_at": ("expires_at", "expires"),
+    "importance": ("importance",),
 }
+FIELD_OF_KEY = {key: name for name, keys in _KEYS_OF_FIELD.items() for key in keys}
 """The field of a note that a key sets; other keys become links or metadata."""
 
 _LINK_KIND_ALIASES = {"replaces": "supersedes", "replaced-by": "superseded-by"}
@@ -54,6 +43,10 @@ _DELIMITER = re.compile(r"---[^\S\n]*$")
 _END = re.compile(r"^(?:---|\.\.\.)[^\S\n]*$", re.MULTILINE)
 _EMPTY_LINES_AND_COMMENTS = re.compile(r"(?:[^\S\n]*+(?:#[^\n]*+)?\n)*+")
 _KEY = re.compile(r"""(?:[^\s:#\-\[{"'][^:\n]*|"[^"\n]*"|'[^'\n]*'):(?:\s|$)""")
+_CONSTANTS = {"": None, "~": None, "null": None, "true": True, "false": False}
+_CONSTANTS |= {word: value for name, value in _CONSTANTS.items() for word in (name.title(), name.upper())}
+_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")
+_FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
 @dataclass(slots=True)
@@ -71,13 +64,9 @@ class FrontMatter:
 
 
 def parse_front_matter(text: str, name: str) -> FrontMatter:
-    r"""Return the front matter of ``text``, a file called ``name``.
+    """Return the front matter of ``text``, a file called ``name``.
 
     A value that its field does not accept becomes metadata, and a problem is reported.
-
-    >>> front = parse_front_matter("---\ntags: [tea, no]\ncups: 3\nrelated: '[[Ines]]'\n---\nSencha.", "tea.md")
-    >>> front.tags, front.metadata, front.links
-    (('tea', 'no'), {'cups': 3}, (Link(kind='related', target='Ines'),))
     """
     entries, end = split_front_matter(text, name)
     front = FrontMatter(end)
@@ -102,19 +91,11 @@ def parse_front_matter(text: str, name: str) -> FrontMatter:
     return front
 
 
-class _Entry(NamedTuple):
-    value: Any
-    line: int
-
-
-def split_front_matter(text: str, name: str) -> tuple[dict[str, _Entry], int]:
-    r"""Return the values of the front matter with their lines, and the offset of the text below it.
+def split_front_matter(text: str, name: str) -> tuple[dict[str, tuple[Any, int]], int]:
+    """Return the values of the front matter with their lines, and the offset of the text below it.
 
     A file has front matter if its first line is ``---`` and a ``key:`` follows. Malformed front matter raises
     :class:`UnreadableError` with the line.
-
-    >>> split_front_matter("---\ncups: 3\n---\nSencha.", "tea.md")
-    ({'cups': _Entry(value=3, line=2)}, 16)
     """
     first, _, rest = text.partition("\n")
     if not _DELIMITER.match(first):
@@ -130,28 +111,22 @@ def split_front_matter(text: str, name: str) -> tuple[dict[str, _Entry], int]:
         raise UnreadableError(
             name, 1, f"the front matter has more than {MAX_CHARS:,} characters; move some into the text"
         )
-    return _entries(text[begin : closing.start()], name), min(len(text), closing.end() + 1)
+    return _parse_yaml(text[begin : closing.start()], name), min(len(text), closing.end() + 1)
 
 
-def _entries(source: str, name: str) -> dict[str, _Entry]:
+def _parse_yaml(source: str, name: str) -> dict[str, tuple[Any, int]]:
+    """Return the values of a YAML mapping with their lines in the file."""
     import yaml  # noqa: PLC0415 (heavy, and many files have no front matter)
 
     try:
-        loader = _loader()(source)
-        root = loader.get_single_node()
-        if root is None:
-            return {}
-        if not isinstance(root, yaml.MappingNode):
-            message = (
-                "the front matter must be lines of 'key: value'; if --- is meant as a rule, leave a line empty below it"
-            )
-            raise UnreadableError(name, 2, message)
-        return {
-            str(loader.construct_object(key, deep=True)): _Entry(
-                _as_json(loader.construct_object(value, deep=True)), key.start_mark.line + 2
-            )
-            for key, value in root.value
-        }
+        for event in yaml.parse(source, yaml.BaseLoader) if "*" in source else ():
+            if isinstance(event, yaml.AliasEvent):
+                line = cast("Any", event).start_mark.line + 2
+                message = "the front matter has references (*), which are not read; write it out"
+                raise UnreadableError(name, line, message)
+        root = yaml.compose(source, yaml.BaseLoader)
+        if isinstance(root, yaml.MappingNode):
+            return {str(_value(key)): (_value(value), key.start_mark.line + 2) for key, value in root.value}
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 2 if mark else 1
@@ -161,42 +136,26 @@ def _entries(source: str, name: str) -> dict[str, _Entry]:
         raise UnreadableError(name, line, f"the front matter is not YAML: {error.reason}") from None
     except RecursionError:
         raise UnreadableError(name, 1, "the front matter is nested too deep") from None
-    except (ValueError, TypeError) as error:
-        raise UnreadableError(name, 1, f"the front matter cannot be read: {error}") from None
+    if root is None:
+        return {}
+    message = "the front matter must be lines of 'key: value'; if --- is meant as a rule, leave a line empty below it"
+    raise UnreadableError(name, 2, message)
 
 
-@lru_cache(maxsize=1)
-def _loader() -> type[yaml.SafeLoader]:
-    import yaml  # noqa: PLC0415 (as above)
-
-    class Loader(yaml.SafeLoader):
-        yaml_implicit_resolvers: dict[Any, Any] = {}  # noqa: RUF012 (as in the base class)
-
-        def compose_node(self, parent: Any, index: Any) -> Any:
-            if self.check_event(yaml.AliasEvent):
-                mark = cast("Any", self).get_event().start_mark
-                raise yaml.composer.ComposerError(None, None, "references (*) are not read; write it out", mark)
-            return super().compose_node(parent, index)
-
-    for kind, pattern, first in (
-        ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
-        ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
-        ("int", r"[-+]?(?:0|[1-9][0-9]{0,17})", "-+0123456789"),
-        ("float", r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", "-+.0123456789"),
-    ):
-        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{kind}", re.compile(rf"^(?:{pattern})$"), list(first))
-    return Loader
-
-
-def _as_json(value: Any) -> Any:
-    """Return ``value`` as JSON data; types that JSON lacks become text."""
-    if isinstance(value, dict):
-        return {str(key): _as_json(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_as_json(item) for item in value]
-    if value is None or isinstance(value, (str, bool, int)) or (isinstance(value, float) and isfinite(value)):
-        return value
-    return value.isoformat() if isinstance(value, date) else str(value)
+def _value(node: Any) -> Any:
+    """Return a node as JSON-ready data; tags such as ``!!timestamp`` are ignored."""
+    if node.id == "mapping":
+        return {str(_value(key)): _value(value) for key, value in node.value}
+    if node.id == "sequence":
+        return [_value(item) for item in node.value]
+    text: str = node.value
+    if node.style is not None:  # a quoted text
+        return text
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    return float(text) if _FLOAT.fullmatch(text) and isfinite(float(text)) else text
 
 
 def strings_in(value: Any) -> Iterator[str]:

@@ -7,19 +7,19 @@ reported, and its notes from an earlier ingest stay.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
-from itertools import count
+from typing import Protocol
 
 from recollect import arguments
-from recollect.errors import ArgumentError, ArgumentTypeError
+from recollect.errors import ArgumentError, ArgumentTypeError, IngestError
 from recollect.ingest.dates import datetime_from_timestamp
-from recollect.ingest.documents import UNRESOLVED, DocumentBatchWriter, DocumentStore, keeps_earlier_version
 from recollect.ingest.files import FileEntry, FileScan, scan_files
+from recollect.ingest.links import RESOLVED_KINDS, SUPERSESSION_KINDS, LinkResolver, has_links, resolve_links
 from recollect.ingest.readers import read_file, reader_for
-from recollect.ingest.report import IngestReport, Problem
-from recollect.ingest.source import Contents, Screen, Source, UnreadableError
-from recollect.model import DEFAULT_NAMESPACE, Document, is_expired
+from recollect.ingest.source import IngestReport, Problem, Screen, Source, UnreadableError
+from recollect.model import DEFAULT_NAMESPACE, Document, NoteName, WriteCounts, is_expired
 from recollect.progress import Progress
 from recollect.text import well_formed
 
@@ -28,6 +28,43 @@ READERS_VERSION = "4"
 
 TEXT_ROOT = "text:"
 """The root of documents without files; no folder has this path."""
+
+UNRESOLVED = "unresolved:"
+"""Prefix of the fingerprint of a document that supersedes an unknown or ambiguous note: it is read at each ingest."""
+
+BATCH_NOTES = 64
+BATCH_CHARACTERS = 262_144
+
+
+class DocumentStore(Protocol):
+    """The methods of a store that an ingest calls.
+
+    >>> [name for name in vars(DocumentStore) if "_" not in name[:1]]
+    ['documents', 'write_documents', 'remove_documents', 'note_names', 'supersession_cycles']
+    """
+
+    def documents(self, root: str, namespace: str) -> Mapping[str, str]:
+        """Return the fingerprints of the stored documents below ``root``, by their names."""
+        ...
+
+    def write_documents(self, documents: Sequence[Document], namespace: str) -> WriteCounts:
+        """Replace the notes of these documents, all or none, and store their fingerprints.
+
+        Raise :class:`IngestError` or :class:`ArgumentError` if one of them cannot be written.
+        """
+        ...
+
+    def remove_documents(self, root: str, names: Sequence[str], namespace: str) -> int:
+        """Remove documents and their notes; return the number of removed notes."""
+        ...
+
+    def note_names(self, namespace: str) -> Iterator[NoteName]:
+        """Yield the names of all notes of a namespace."""
+        ...
+
+    def supersession_cycles(self, paths: Sequence[str], namespace: str) -> list[tuple[Sequence[str], str]]:
+        """Return the paths of each supersession cycle that contains a note at one of ``paths``, and a message."""
+        ...
 
 
 def ingest(
@@ -46,26 +83,16 @@ def ingest(
     had stay. If an ingest is interrupted, what was written stays, and the next one continues. ``screen`` gets the text
     and the name of each text file before it is parsed and returns the text to parse.
 
-    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from types import SimpleNamespace
-    >>> from recollect.model import WriteCounts
-    >>> store = SimpleNamespace(documents=lambda *_: {}, write_documents=lambda *_: WriteCounts(added=1))
     >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "tea.md").write_text("Ines likes tea.")
-    ...     ingest(folder, store).notes_added
-    1
+    ...     ingest(folder, SimpleNamespace(documents=lambda *_: {})).files_read
+    0
     """
     if not isinstance(source, (str, os.PathLike)):
         raise ArgumentTypeError("source", f"must be the path of a file or a folder, got {type(source).__name__}")
     scan = scan_files(source)
-    done = count(1)
-
-    def tick(name: str) -> None:
-        if progress:
-            progress(next(done), len(scan.files), name)
-
-    run = _Ingestion(well_formed(str(scan.root)), store, prefix, namespace, screen, tick)
+    run = _Ingestion(well_formed(str(scan.root)), store, prefix, namespace, screen, progress, len(scan.files))
     return run.synchronise(scan)
 
 
@@ -90,12 +117,11 @@ def ingest_texts(
     if not isinstance(texts, Mapping):
         raise ArgumentTypeError("texts", f"must map names to texts, got {type(texts).__name__}")
     checked = {arguments.name("texts", name): arguments.text(f"texts[{name!r}]", text) for name, text in texts.items()}
-    run = _Ingestion(TEXT_ROOT, store, prefix, namespace, screen, lambda _: None)
-    return run.add_texts(checked)
+    return _Ingestion(TEXT_ROOT, store, prefix, namespace, screen).add_texts(checked)
 
 
 class _Ingestion:
-    """The state of one ingest."""
+    """The state of one ingest: reads documents, queues them, and writes them in batches."""
 
     def __init__(
         self,
@@ -104,47 +130,69 @@ class _Ingestion:
         prefix: str,
         namespace: str,
         screen: Screen | None,
-        done: Callable[[str], None],
+        progress: Progress | None = None,
+        total: int = 0,
     ) -> None:
         self._root = root
         self._store = store
         self._prefix = arguments.line("prefix", prefix)
         self._namespace = arguments.name("namespace", namespace)
         self._screen = screen
-        self._done = done
+        self._progress = progress
+        self._total = total
+        self._done = 0
         self._prefix_hash = blake2b(self._prefix.encode(), digest_size=4).hexdigest()
         self._settings = f"{READERS_VERSION}-{self._prefix_hash}"
         self._fingerprints = store.documents(root, self._namespace)
-        self._writer = DocumentBatchWriter(store, self._namespace, done, self._fingerprints)
+        self._queue: list[Document] = []
+        self._linking: list[Document] = []
+        """Documents with links by name, which are resolved when all documents are known."""
+        self._resolver = LinkResolver()
+        self._counts: Counter[str] = Counter()
+        """By the names of the fields of :class:`IngestReport`."""
         self._problems: list[Problem] = []
-        self._unchanged = 0
-        self._failed = 0
-        self._failed_records = 0
 
     def synchronise(self, scan: FileScan) -> IngestReport:
         """Write new and changed files, and remove the notes of files that no longer exist."""
         self._problems += scan.problems
+        self._counts["files_failed"] = len(scan.unreadable)
         # Removed first: a record with a path of its own may have moved to another file.
         names = {file.name for file in scan.files}
         gone = [name for name in self._fingerprints if name not in names and not scan.may_contain(name)]
-        gone = sorted(gone) if scan.complete else []
-        removed = self._store.remove_documents(self._root, gone, self._namespace) if gone else 0
+        if scan.complete and gone:
+            self._counts["files_removed"] = len(gone)
+            self._counts["notes_removed"] = self._store.remove_documents(self._root, sorted(gone), self._namespace)
         for file in scan.files:
             self._add_file(file)
-        return self._report(scan, files_removed=len(gone), notes_removed=removed)
+        return self._report(dict(scan.skipped.most_common()))
+
+    def add_texts(self, texts: Mapping[str, str]) -> IngestReport:
+        """Write new and changed texts."""
+        for name, text in texts.items():
+            data = well_formed(text).encode()
+            fingerprint = f"{blake2b(data, digest_size=16).hexdigest()}:{self._settings}"
+            if self._fingerprints.get(name) == fingerprint:
+                self._counts["files_unchanged"] += 1
+            else:
+                self._add(Source(name, self._prefix, screen=self._screen), data, fingerprint)
+        return self._report({})
 
     def _add_file(self, file: FileEntry) -> None:
         stored = self._fingerprints.get(file.name, "")
-        is_unresolved = stored.startswith(f"{UNRESOLVED}:")
-        size, modified, digest, settings = (*stored.removeprefix(f"{UNRESOLVED}:").split(":"), "", "", "", "")[:4]
+        size, modified, digest, settings = (*stored.removeprefix(UNRESOLVED).split(":"), "", "", "", "")[:4]
         same_settings = settings == self._settings
-        if not is_unresolved and same_settings and (size, modified) == (str(file.size), str(file.modified)):
-            self._unchanged += 1
-            self._done(file.name)
+        same_file = (size, modified) == (str(file.size), str(file.modified))
+        if same_file and same_settings and not stored.startswith(UNRESOLVED):
+            self._counts["files_unchanged"] += 1
+            self._finish(file.name)
             return
         try:
-            data = _read_bytes(file)
-        except UnreadableError as error:
+            reader = reader_for(file.name)
+            if reader and reader.max_bytes and file.size > reader.max_bytes:
+                message = f"has {file.size:,} bytes, more than {reader.max_bytes:,}; split it"
+                raise UnreadableError(file.name, None, message)
+            data = file.path.read_bytes()
+        except (OSError, UnreadableError) as error:
             self._fail(file.name, error)
             return
         new_digest = blake2b(data, digest_size=16).hexdigest()
@@ -157,68 +205,90 @@ class _Ingestion:
         source = Source(file.name, self._prefix, created_at, screen=self._screen)
         self._add(source, data, fingerprint, report_problems=not was_reported)
 
-    def add_texts(self, texts: Mapping[str, str]) -> IngestReport:
-        """Write new and changed texts."""
-        for name, text in texts.items():
-            data = well_formed(text).encode()
-            fingerprint = f"{blake2b(data, digest_size=16).hexdigest()}:{self._settings}"
-            if self._fingerprints.get(name) == fingerprint:
-                self._unchanged += 1
-            else:
-                self._add(Source(name, self._prefix, screen=self._screen), data, fingerprint)
-        return self._report()
-
     def _add(self, source: Source, data: bytes, fingerprint: str, *, report_problems: bool = True) -> None:
         """Read a document and queue it for writing."""
         try:
-            contents = _without_expired(read_file(data, source), source.name)
+            contents = read_file(data, source)
         except (UnreadableError, ArgumentError) as error:
             self._fail(source.name, error)
             return
+        drafts = [draft for draft in contents.drafts if not is_expired(draft)]
         if report_problems:
             self._problems += contents.problems
-            self._failed_records += contents.failed_records
-        self._writer.add(Document(self._root, source.name, fingerprint, contents.drafts), self._prefix)
+            self._counts["notes_failed"] += contents.failed_records
+            if expired := len(contents.drafts) - len(drafts):
+                message = f"{expired} of its notes expired and {'was' if expired == 1 else 'were'} left out"
+                self._problems.append(Problem(source.name, None, message, skipped=False))
+        self._resolver.add_drafts(drafts)
+        document = Document(self._root, source.name, fingerprint, drafts)
+        if has_links(drafts, RESOLVED_KINDS):
+            self._linking.append(document)
+        else:
+            self._enqueue(document)
 
-    def _fail(self, name: str, error: UnreadableError | ArgumentError) -> None:
-        problem = error.problem if isinstance(error, UnreadableError) else Problem(name, None, str(error), skipped=True)
-        self._problems.append(keeps_earlier_version(problem) if name in self._fingerprints else problem)
-        self._failed += 1
-        self._done(name)
+    def _enqueue(self, document: Document) -> None:
+        """Add a document to the queue, and write the queue if it is a full batch."""
+        self._queue.append(document)
+        drafts = [draft for queued in self._queue for draft in queued.drafts]
+        characters = sum(len(draft["content"]) for draft in drafts)
+        if max(len(drafts), len(self._queue)) >= BATCH_NOTES or characters >= BATCH_CHARACTERS:
+            self._flush()
 
-    def _report(self, scan: FileScan | None = None, *, files_removed: int = 0, notes_removed: int = 0) -> IngestReport:
-        total = self._writer.finish()
-        return IngestReport(
-            files_read=self._writer.written,
-            files_unchanged=self._unchanged,
-            files_removed=files_removed,
-            files_failed=self._failed + self._writer.failed + (scan.failed if scan else 0),
-            notes_added=total.added,
-            notes_updated=total.updated,
-            notes_unchanged=total.unchanged,
-            notes_removed=total.removed + notes_removed,
-            notes_failed=self._failed_records,
-            problems=(*self._problems, *self._writer.problems),
-            skipped=dict(scan.skipped.most_common()) if scan else {},
-        )
+    def _flush(self) -> None:
+        """Write the queue; if that fails, write each document on its own to find the one that fails."""
+        batch, self._queue = self._queue, []
+        if not batch:
+            return
+        try:
+            counts = self._store.write_documents(batch, self._namespace)
+        except (IngestError, ArgumentError) as error:
+            if len(batch) == 1:
+                self._fail(batch[0].name, error)
+                return
+            for document in batch:
+                self._queue = [document]
+                self._flush()
+            return
+        self._counts["files_read"] += len(batch)
+        for name, count in counts._asdict().items():
+            self._counts[f"notes_{name}"] += count
+        for document in batch:
+            self._finish(document.name)
 
+    def _write_linking(self) -> None:
+        """Resolve links by name, write the documents that have them, and report cycles of supersessions."""
+        superseding = [document for document in self._linking if has_links(document.drafts, SUPERSESSION_KINDS)]
+        if superseding:
+            self._resolver.add_stored(self._store.note_names(self._namespace))
+        for document in self._linking:
+            drafts, messages = resolve_links(document.drafts, self._resolver, self._prefix + document.name)
+            self._problems += [Problem(document.name, None, message, skipped=False) for message in messages]
+            fingerprint = UNRESOLVED + document.fingerprint if messages else document.fingerprint
+            self._enqueue(document._replace(drafts=drafts, fingerprint=fingerprint))
+        self._flush()
+        names = {
+            draft["path"]: document.name for document in superseding for draft in document.drafts if "path" in draft
+        }
+        for paths, message in self._store.supersession_cycles(list(names), self._namespace) if names else ():
+            if documents := [names[path] for path in paths if path in names]:
+                self._problems.append(Problem(documents[0], None, message, skipped=False))
 
-def _read_bytes(file: FileEntry) -> bytes:
-    reader = reader_for(file.name)
-    if reader is not None and reader.max_bytes is not None and file.size > reader.max_bytes:
-        message = f"has {file.size:,} bytes, more than {reader.max_bytes:,}; split it"
-        raise UnreadableError(file.name, None, message)
-    try:
-        return file.path.read_bytes()
-    except OSError as error:
-        raise UnreadableError(file.name, None, f"cannot be read: {error.strerror}") from None
+    def _fail(self, name: str, error: Exception) -> None:
+        """Report a document that cannot be read or written."""
+        message = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
+        problem = error.problem if isinstance(error, UnreadableError) else Problem(name, None, message, skipped=True)
+        if name in self._fingerprints:
+            problem = problem._replace(message=f"{problem.message}; the earlier version stays")
+        self._problems.append(problem)
+        self._counts["files_failed"] += 1
+        self._finish(name)
 
+    def _finish(self, name: str) -> None:
+        self._done += 1
+        if self._progress:
+            self._progress(self._done, self._total, name)
 
-def _without_expired(contents: Contents, name: str) -> Contents:
-    """Return the contents without notes that have expired, and with a problem that says how many there were."""
-    drafts = [draft for draft in contents.drafts if not is_expired(draft)]
-    expired = len(contents.drafts) - len(drafts)
-    if not expired:
-        return contents
-    message = f"{expired} of its notes expired and {'was' if expired == 1 else 'were'} left out"
-    return Contents(drafts, [*contents.problems, Problem(name, None, message, skipped=False)])
+    def _report(self, skipped: Mapping[str, int]) -> IngestReport:
+        self._flush()
+        self._write_linking()
+        return IngestReport(**self._counts, problems=tuple(self._problems), skipped=skipped)

@@ -13,7 +13,7 @@ import posixpath
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
 from recollect.ingest.paths import is_one_line
@@ -26,9 +26,7 @@ SUPERSESSION_KINDS = ("supersedes", "superseded-by")
 RESOLVED_KINDS = (*SUPERSESSION_KINDS, "resolved-by", "related")
 """The kinds of links whose targets are resolved by name."""
 
-MAX_LISTED_NOTES = 5
-"""How many notes of the same name a message lists."""
-
+MAX_LISTED_NOTES = 5  # in a message about notes of the same name
 MAX_NAME_CHARS = 500
 
 _BACKTICKS = re.compile(r"`+")
@@ -42,21 +40,15 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 
 
 class Mention(NamedTuple):
-    """A tag or a link in a text."""
+    """A tag without ``#``, the target of a wikilink, or the destination of a link, as written."""
 
     start: int
-    kind: str
-    """``tag``, ``wikilink`` or ``link``."""
+    kind: Literal["tag", "wikilink", "link"]
     name: str
-    """The tag without ``#``; the wikilink's target as written; the link's destination as written."""
 
 
 def find_mentions(text: str, start: int = 0, end: int | None = None) -> list[Mention]:
-    """Return the tags and links in a paragraph, the span of ``text`` from ``start`` to ``end``, in their order.
-
-    >>> [mention[1:] for mention in find_mentions("#tea for [[Ines|her]], `#not` this; see [more](tea.md).")]
-    [('tag', 'tea'), ('wikilink', 'Ines'), ('link', 'tea.md')]
-    """
+    """Return the tags and links in a paragraph, the span of ``text`` from ``start`` to ``end``, in their order."""
     prose = _mask_code(text[start:end])
     mentions: list[Mention] = []
     if "#" in prose:
@@ -77,21 +69,13 @@ def find_mentions(text: str, start: int = 0, end: int | None = None) -> list[Men
 
 
 def resolve_file_link(destination: str, name: str, prefix: str = "") -> Link | None:
-    """Return the link from the file ``name`` to another Markdown file below the root, or ``None`` if it is not one.
-
-    >>> resolve_file_link("../people/ines.md#birthday", "log/monday.md")
-    Link(kind='link', target='people/ines.md')
-    >>> resolve_file_link("https://example.org/tea.md", "log/monday.md") is None
-    True
-    """
+    """Return the link from the file ``name`` to another Markdown file below the root, or ``None`` if it is not one."""
     if len(destination) > MAX_NAME_CHARS or _SCHEME.match(destination):
         return None
     path = unquote(re.split(r"[#?]", destination, maxsplit=1)[0])
     if not path.lower().endswith((".md", ".markdown", ".mdx")) or not is_one_line(path):
         return None
-    target = posixpath.normpath(
-        path.lstrip("/") if path.startswith("/") else f"{posixpath.dirname(name)}/{path}".lstrip("/")
-    )
+    target = posixpath.normpath(posixpath.join(posixpath.dirname(name), path)).lstrip("/")
     if target == name or target.startswith("../"):
         return None
     return Link("link", prefix + target)
@@ -105,16 +89,12 @@ def _tag(text: str) -> str:
 
 def _mask_code(prose: str) -> str:
     """Return the text with a backtick, which no pattern matches, for each character of code, HTML tags and comments."""
-    spans = [*_code_spans(prose), *_html_spans(prose)] if "`" in prose or "<" in prose else []
-    if not spans:
+    if "`" not in prose and "<" not in prose:
         return prose
-    parts: list[str] = []
-    last = 0
-    for start, end in sorted(spans):
-        if end > last:
-            parts += prose[last : max(start, last)], "`" * (end - max(start, last))
-            last = end
-    return "".join((*parts, prose[last:]))
+    characters = list(prose)
+    for start, end in (*_code_spans(prose), *_html_spans(prose)):
+        characters[start:end] = "`" * (end - start)
+    return "".join(characters)
 
 
 def _code_spans(prose: str) -> Iterator[tuple[int, int]]:
@@ -146,13 +126,8 @@ def _html_spans(prose: str) -> Iterator[tuple[int, int]]:
         yield match.start(), end
 
 
-class NameIndex:
-    """Finds notes by path, file name, title and alias; the note with the shortest path if several match.
-
-    >>> index = NameIndex([NoteName("1", "people/shivani.md", "Shivani Rao", ("Shiv",))])
-    >>> index.find("shiv", "log.md"), index.find("Shivani Rao", "log.md"), index.find("nobody", "log.md")
-    ('people/shivani.md', 'people/shivani.md', None)
-    """
+class LinkResolver:
+    """Resolves links to notes by path, file name, title and alias; the note with the shortest path if several match."""
 
     def __init__(self, names: Iterable[NoteName] = ()) -> None:
         self._keys: set[str] = set()
@@ -160,6 +135,12 @@ class NameIndex:
         self._titles: dict[str, list[NoteName]] = {}
         self._aliases: dict[str, list[NoteName]] = {}
         self.add(names)
+
+    def add_drafts(self, drafts: Iterable[Draft]) -> None:
+        """Index the notes of drafts."""
+        for draft in drafts:
+            aliases = aliases_of(draft.get("metadata", {}))
+            self.add([NoteName(draft.get("id", ""), draft.get("path", ""), draft.get("title", ""), aliases)])
 
     def add_stored(self, names: Iterable[NoteName]) -> None:
         """Index stored notes, except those of files that are indexed already, which are newer."""
@@ -179,63 +160,32 @@ class NameIndex:
             for alias in name.aliases:
                 self._aliases.setdefault(_folded(alias), []).append(name)
 
-    def find(self, target: str, file: str, own: str = "") -> str | None:
-        """Return the resolved target of a link, or ``None`` if there is no such note.
+    def resolve(self, target: str, file: str, own: str = "") -> tuple[str | None, list[str]]:
+        """Return the resolved target of a link, and the paths or ids of all notes with this name, the best first.
 
         ``file`` is the path of the file with the link, ``own`` the path of its note, which is skipped: a new version
-        often has the title of the old one. A target that the store can resolve itself is not changed.
+        often has the title of the old one. The target is ``None`` if there is no such note, and is not changed if the
+        store resolves it itself. No notes are listed for a path or an id, and the chunks of a file count once.
         """
-        if (link := self._exact(target, file, own)) is not None:
-            return link
-        matches = self._matches(target, own)
-        if not matches:
-            return None
-        best = min(matches, key=_order)
-        same_file = self._files.get(_file_name(target), [])
-        if best in same_file:
-            first = min(same_file, key=_order)
-            return target if "/" not in target and first.path == best.path else best.path
-        return best.path or best.id
-
-    def find_ambiguous(self, target: str, file: str, own: str = "") -> list[str]:
-        """Return the paths or ids of all notes that a target may mean, the best first; empty unless there are several.
-
-        The chunks of a Markdown file count once. A path or an id is never ambiguous.
-
-        >>> index = NameIndex([NoteName("1", "box.md", "Key box"), NoteName("2", "old/box-2.md", "Key box")])
-        >>> index.find_ambiguous("Key box", "log.md"), index.find_ambiguous("box", "log.md")
-        (['box.md', 'old/box-2.md'], [])
-        """
-        matches = [] if self._exact(target, file, own) is not None else sorted(self._matches(target, own), key=_order)
+        relative = posixpath.normpath(posixpath.join(posixpath.dirname(file), target))
+        in_folder = f"{relative}.md"
+        for key, link in ((target, target), (f"{target}.md", target), (relative, relative), (in_folder, in_folder)):
+            if key in self._keys and key != own:
+                return link, []
+        same_file = self._files.get(target.removesuffix(".md").strip("/").casefold(), [])
+        for names in (same_file, self._titles.get(_folded(target), []), self._aliases.get(_folded(target), [])):
+            names.sort(key=lambda name: (len(name.path), name.path))
+            matches = [name for name in names if not own or name.path != own]
+            if matches:
+                break
+        else:
+            return None, []
         paths = {name.path for name in matches}
         notes = [
             name.path or name.id for name in matches if name.path == _file(name.path) or _file(name.path) not in paths
         ]
-        return notes if len(notes) > 1 else []
-
-    def _exact(self, target: str, file: str, own: str) -> str | None:
-        """Return the resolved target if it is an id, or a path below the root or relative to the file."""
-        relative = posixpath.normpath(posixpath.join(posixpath.dirname(file), target))
-        for key, link in (
-            (target, target),
-            (f"{target}.md", target),
-            (relative, relative),
-            (f"{relative}.md", f"{relative}.md"),
-        ):
-            if key in self._keys and key != own:
-                return link
-        return None
-
-    def _matches(self, target: str, own: str) -> list[NoteName]:
-        """Return the notes with this file name, else with this title, else with this alias."""
-        for names in (
-            self._files.get(_file_name(target), ()),
-            self._titles.get(_folded(target), ()),
-            self._aliases.get(_folded(target), ()),
-        ):
-            if others := [name for name in names if not own or name.path != own]:
-                return others
-        return []
+        is_found_by_store = names is same_file and "/" not in target and names[0].path == notes[0]
+        return target if is_found_by_store else notes[0], notes
 
 
 def has_links(drafts: Iterable[Draft], kinds: Collection[str]) -> bool:
@@ -243,57 +193,39 @@ def has_links(drafts: Iterable[Draft], kinds: Collection[str]) -> bool:
     return any(link.kind in kinds for draft in drafts for link in draft.get("links", ()))
 
 
-def resolve_links(drafts: Sequence[Draft], index: NameIndex, file: str) -> tuple[list[Draft], list[str]]:
+def resolve_links(drafts: Sequence[Draft], resolver: LinkResolver, file: str) -> tuple[list[Draft], list[str]]:
     """Return the drafts of a file with resolved links, and messages about targets of supersessions.
 
     A target that is not found is not changed. Messages say that a target is not found, is ambiguous (the note with the
     shortest path is linked), or is the note itself.
-
-    >>> index = NameIndex([NoteName("1", "drinks/coffee.md", "Coffee, black")])
-    >>> links = Link("supersedes", "coffee, black"), Link("supersedes", "Milk")
-    >>> (tea,), problems = resolve_links([{"content": "Tea.", "links": links}], index, "tea.md")
-    >>> [link.target for link in tea["links"]], problems[0].partition(";")[0]
-    (['drinks/coffee.md', 'Milk'], "supersedes: there is no note with the path, file name, title or alias 'Milk'")
     """
     resolved: list[Draft] = []
     problems: list[str] = []
     for draft in drafts:
         links: list[Link] = []
-        for link in draft.get("links", ()):
-            own = draft.get("path", "")
-            target = index.find(link.target, file, own) if link.kind in RESOLVED_KINDS else link.target
-            if link.kind in SUPERSESSION_KINDS:
-                problems += _problems(link, index, file, own, is_resolved=target is not None)
-            links.append(Link(link.kind, link.target if target is None else target))
+        for kind, name in draft.get("links", ()):
+            if kind not in RESOLVED_KINDS:
+                links.append(Link(kind, name))
+                continue
+            target, notes = resolver.resolve(name, file, draft.get("path", ""))
+            links.append(Link(kind, name if target is None else target))
+            if kind not in SUPERSESSION_KINDS:
+                continue
+            if target is None and resolver.resolve(name, file)[0] is not None:
+                message = f"{name!r} is the note itself; the link is ignored: name another note, or remove it"
+                problems.append(f"{kind}: {message}")
+            elif target is None:
+                message = f"there is no note with the path, file name, title or alias {name!r}"
+                problems.append(f"{kind}: {message}; correct it, or ingest that note too")
+            elif len(notes) > 1:
+                listed = ", ".join(map(repr, notes[:MAX_LISTED_NOTES]))
+                more = f" and {len(notes) - MAX_LISTED_NOTES} more" if len(notes) > MAX_LISTED_NOTES else ""
+                problems.append(
+                    f"{kind}: {len(notes)} notes are called {name!r}: {listed}{more}; {notes[0]!r}, which has the "
+                    "shortest path, was taken; write the path of the one that you mean"
+                )
         resolved.append({**draft, "links": tuple(dict.fromkeys(links))} if links else draft)
     return resolved, problems
-
-
-def _problems(link: Link, index: NameIndex, file: str, own: str, *, is_resolved: bool) -> Iterator[str]:
-    if not is_resolved and index.find(link.target, file) is not None:
-        yield f"{link.kind}: {link.target!r} is the note itself; the link is ignored: name another note, or remove it"
-    elif not is_resolved:
-        yield (
-            f"{link.kind}: there is no note with the path, file name, title or alias {link.target!r}; "
-            "correct it, or ingest that note too"
-        )
-    elif matches := index.find_ambiguous(link.target, file, own):
-        listed = ", ".join(map(repr, matches[:MAX_LISTED_NOTES]))
-        more = f" and {len(matches) - MAX_LISTED_NOTES} more" if len(matches) > MAX_LISTED_NOTES else ""
-        yield (
-            f"{link.kind}: {len(matches)} notes are called {link.target!r}: {listed}{more}; "
-            f"{matches[0]!r}, which has the shortest path, was taken; write the path of the one that you mean"
-        )
-
-
-def names_of(drafts: Iterable[Draft]) -> list[NoteName]:
-    """Return the names of the notes of drafts."""
-    return [
-        NoteName(
-            draft.get("id", ""), draft.get("path", ""), draft.get("title", ""), aliases_of(draft.get("metadata", {}))
-        )
-        for draft in drafts
-    ]
 
 
 def _file(path: str) -> str:
@@ -301,13 +233,5 @@ def _file(path: str) -> str:
     return path.partition("#")[0]
 
 
-def _file_name(target: str) -> str:
-    return target.removesuffix(".md").strip("/").casefold()
-
-
 def _folded(name: str) -> str:
     return collapse_whitespace(name).casefold()
-
-
-def _order(name: NoteName) -> tuple[int, str]:
-    return len(name.path), name.path

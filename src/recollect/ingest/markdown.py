@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from recollect.ingest.chunking import Block, BlockKind, Chunk, chunk_blocks
 from recollect.ingest.dates import date_in_name
@@ -51,17 +51,11 @@ _MARKUP = re.compile(r"\\([!-/:-@\[-`{-~])|[`*]|~~|(?<!\w)_|_(?!\w)")
 
 
 def parse_markdown(text: str, source: Source) -> Contents:
-    r"""Return the notes of a Markdown file, one for each section or chunk of a section; none if it has no text.
-
-    >>> text = "---\ntags: people\n---\n# Ines\nLikes [[Sencha]].\n"
-    >>> [note] = parse_markdown(text, Source("people/ines.md")).drafts
-    >>> note["path"], note["title"], note["tags"], note["links"]
-    ('people/ines.md', 'Ines', ('people',), (Link(kind='wikilink', target='Sencha'),))
-    """
+    """Return the notes of a Markdown file, one for each section or chunk of a section; none if it has no text."""
     front = parse_front_matter(text, source.name)
     body = text[front.end :]
     blocks, prose = outline(body)
-    chunks = chunk_blocks(body, blocks, size=source.chunk_size)
+    chunks = chunk_blocks(body, blocks)
     if not chunks and front.fields.get("summary"):
         chunks = [Chunk("", (), (), 0, 0)]  # the summary in the front matter is the text
     heading = next((block.label for block in blocks if block.level == 1 and block.label), "")
@@ -138,27 +132,17 @@ def _without_first(headings: tuple[str, ...], *titles: str) -> tuple[str, ...]:
     return headings[1:] if headings and headings[0] in titles else headings
 
 
-class Outline(NamedTuple):
-    """The blocks of a Markdown text, and the spans of it that are prose."""
+def outline(text: str) -> tuple[list[Block], list[tuple[int, int]]]:
+    r"""Return the blocks of a Markdown text, which cover it without gaps, and the spans of it that are prose.
 
-    blocks: list[Block]
-    """They cover the text without gaps."""
-    prose: list[tuple[int, int]]
-    """Where tags and links may be: each span is part of one paragraph, and none is code."""
-
-
-def outline(text: str) -> Outline:
-    r"""Return the outline of a Markdown text whose lines end with ``\n``.
-
-    >>> [(block.kind, block.level, block.label) for block in outline("# *Green* tea\n\n```\n# code\n```\n").blocks]
-    [('heading', 1, 'Green tea'), ('code', 0, '')]
+    Tags and links may be in prose: each span is part of one paragraph, and none is code. Lines end with ``\n``.
     """
     if not text:
-        return Outline([], [])
+        return [], []
     tokens = [token for token in _parser().parse(text) if token.map]
     line_starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
     line_starts[-1] = len(text)
-    return Outline(_blocks(text, tokens, line_starts), _prose(tokens, line_starts))
+    return _blocks(text, tokens, line_starts), _prose(tokens, line_starts)
 
 
 @lru_cache(maxsize=1)

@@ -19,11 +19,7 @@ class NotePaths:
     """Generates unique paths for the notes of a file, which stay the same when other parts of the file change.
 
     The first note has the file's path. The others append the headings that they begin under, and a number if several
-    begin under the same headings.
-
-    >>> paths = NotePaths("ines.md")
-    >>> [paths.next(headings) for headings in ([], ["Tea"], ["Tea"], ["Tea", "Green & black"], [])]
-    ['ines.md', 'ines.md#tea', 'ines.md#tea-2', 'ines.md#tea/green-black', 'ines.md#2']
+    begin under the same headings: ``ines.md``, ``ines.md#tea``, ``ines.md#tea-2``, ``ines.md#tea/green``.
     """
 
     def __init__(self, path: str) -> None:
@@ -48,25 +44,17 @@ class NotePaths:
 
 
 def is_one_line(name: str) -> bool:
-    r"""Return whether a name has no line ends or other control characters."""
+    """Return whether a name has no line ends or other control characters."""
     return not _CONTROL.search(name)
 
 
 def slug(text: str) -> str:
-    """Return a heading as it appears in a path: in lower case, with hyphens between words.
-
-    >>> slug("Größe & Gewicht")
-    'größe-gewicht'
-    """
+    """Return a heading as it appears in a path: in lower case, with hyphens between words."""
     return _NOT_IN_SLUG.sub("-", unicodedata.normalize("NFC", text[:MAX_TITLE]).lower()).strip("-")
 
 
 def file_title(name: str) -> str:
-    """Return a title for a file from its name.
-
-    >>> file_title("people/tea-guide_for_ines.md"), file_title("2026-03-14-standup.md")
-    ('Tea guide for ines', '2026-03-14 standup')
-    """
+    """Return a title for a file from its name."""
     stem = name.rpartition("/")[2]
     stem = stem.rpartition(".")[0] or stem
     title = collapse_whitespace(_WORD_SEPARATORS.sub(" ", stem)) or stem
@@ -74,10 +62,6 @@ def file_title(name: str) -> str:
 
 
 def note_title(title: str, headings: Sequence[str] = ()) -> str:
-    """Return the title of a note: that of the file, and the headings that the note is under.
-
-    >>> note_title("Ines", ["Birthday", "Presents"])
-    'Ines › Birthday › Presents'
-    """
+    """Return the title of a note: that of the file, and the headings that the note is under."""
     short = title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
     return " › ".join((short, *filter(None, headings)))

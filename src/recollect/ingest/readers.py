@@ -1,14 +1,35 @@
-"""The registry of file formats: which reader reads files with which suffix.
+"""The reader of plain text, and the registry of file formats: which reader reads files with which suffix.
 
 A new format is a module with a :class:`~recollect.ingest.source.Reader`, and an entry here.
 """
 
 from __future__ import annotations
 
+from recollect.ingest.chunking import chunk_text
+from recollect.ingest.dates import date_in_name
 from recollect.ingest.markdown import MARKDOWN_READER
-from recollect.ingest.plain_text import PLAIN_TEXT_READER
+from recollect.ingest.paths import NotePaths, file_title, note_title
 from recollect.ingest.records import JSON_LINES_READER, JSON_READER
-from recollect.ingest.source import Contents, Reader, Source, UnreadableError
+from recollect.ingest.source import MAX_TEXT_BYTES, Contents, Reader, Source, UnreadableError, text_reader
+from recollect.model import draft_of
+
+
+def parse_plain_text(text: str, source: Source) -> Contents:
+    """Return the notes of a plain text: as many paragraphs, else sentences, as fit into one."""
+    paths = NotePaths(source.path)
+    common = {
+        "title": note_title(file_title(source.name)),
+        "created_at": date_in_name(source.name) or source.created_at,
+        "session": source.path,
+    }
+    drafts = [
+        draft_of({**common, "content": chunk.text, "path": paths.next(()), "position": position})
+        for position, chunk in enumerate(chunk_text(text))
+    ]
+    return Contents(drafts, [])
+
+
+PLAIN_TEXT_READER = text_reader(parse_plain_text, max_bytes=MAX_TEXT_BYTES)
 
 READERS: dict[str, Reader] = {
     ".md": MARKDOWN_READER,
@@ -32,13 +53,11 @@ def reader_for(name: str) -> Reader | None:
 
 
 def read_file(data: bytes, source: Source) -> Contents:
-    r"""Return the notes of a file, read by the reader of its suffix.
+    """Return the notes of a file, read by the reader of its suffix.
 
     >>> [note] = read_file(b"# Tea", Source("tea.md")).drafts
     >>> note["title"]
     'Tea'
-    >>> print(*read_file(b"---\ntags: tea\n---\n", Source("tea.md")).problems)
-    tea.md: is skipped: it has front matter and no text; write something below the front matter
     """
     reader = reader_for(source.name)
     if reader is None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any, Literal
 
 from recollect import arguments
 from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.ingest.dates import date_in_name, parse_date, parse_expiry
-from recollect.ingest.report import Problem
-from recollect.ingest.source import Contents, Source, UnreadableError, text_reader
+from recollect.ingest.source import Contents, Problem, Source, UnreadableError, text_reader
 from recollect.model import DRAFT_FIELDS, Draft, draft_of, is_blank
 
 MAX_PROBLEMS = 20
@@ -23,16 +21,9 @@ _SESSION_KEYS = ("session", "conversation", "conversation_id", "thread")
 
 
 def parse_json_lines(text: str, source: Source) -> Contents:
-    r"""Return the notes of a JSON Lines file: each line is a note, or a turn of a conversation if it has a speaker.
+    """Return the notes of a JSON Lines file: each line is a note, or a turn of a conversation if it has a speaker.
 
     A line that cannot be read is reported as a problem, and the others are read.
-
-    >>> lines = '{"speaker": "Ines", "text": "Tea?", "time": "2026-03-14T10:00"}\n{"content": "Olaf makes tea."}'
-    >>> turn, note = parse_json_lines(lines, Source("chat.jsonl")).drafts
-    >>> turn["content"], turn["session"], turn["position"], turn["path"]
-    ('Ines: Tea?', 'chat.jsonl', 0, 'chat.jsonl#0')
-    >>> note["path"]
-    'chat.jsonl#line-2'
     """
     parser = _RecordParser(source, unit="line")
     # Not splitlines(): JSON strings may contain the other line separators of Python.
@@ -43,11 +34,7 @@ def parse_json_lines(text: str, source: Source) -> Contents:
 
 
 def parse_json(text: str, source: Source) -> Contents:
-    """Return the notes of a JSON file with a list of notes or turns, as in the lines of a JSON Lines file.
-
-    >>> parse_json('[{"content": "Olaf makes tea."}]', Source("notes.json")).drafts[0]["path"]
-    'notes.json#item-1'
-    """
+    """Return the notes of a JSON file with a list of notes or turns, as in the lines of a JSON Lines file."""
     try:
         records = json.loads(text)
     except json.JSONDecodeError as error:
@@ -88,8 +75,9 @@ class _RecordParser:
                 record = json.loads(record)
             if not isinstance(record, dict):
                 raise ArgumentTypeError("record", f"must be an object in braces, got {type(record).__name__}")
-            speaker = _first(record, _SPEAKER_KEYS)
-            draft = self._note(record, number) if speaker is None else self._turn(record, *speaker)
+            record = {key: value for key, value in record.items() if value is not None}
+            speaker = _pop_first(record, _SPEAKER_KEYS)
+            draft = self._turn(record, *speaker) if speaker else self._note(record, number)
             if is_blank(draft):
                 raise ArgumentError("record", "has no text: content, title and summary are blank or only punctuation")
             keys = [f"{field} {draft[field]!r}" for field in ("id", "path") if draft.get(field)]
@@ -112,8 +100,8 @@ class _RecordParser:
             raise UnreadableError(self._source.name, first.line, message)
         if more := self._failed - len(self._problems):
             message = f"and {more:,} more like these"
-            self._problems.append(Problem(self._source.name, None, message, skipped=True, times=more))
-        return Contents(self._drafts, self._problems)
+            self._problems.append(Problem(self._source.name, None, message, skipped=True))
+        return Contents(self._drafts, self._problems, self._failed)
 
     def _fail(self, number: int, message: str) -> None:
         self._failed += 1
@@ -121,22 +109,20 @@ class _RecordParser:
             line, message = (number, message) if self._unit == "line" else (None, f"item {number}: {message}")
             self._problems.append(Problem(self._source.name, line, message, skipped=True))
 
-    def _note(self, record: Mapping[str, Any], number: int) -> Draft:
-        text = _first(record, ("content", "text"))
+    def _note(self, record: dict[str, Any], number: int) -> Draft:
+        text = _pop_first(record, ("content", "text"))
         if text is None:
             raise ArgumentError("record", "has neither 'content' nor 'text'")
-        fields = self._fields(record, {"content", "text"})
+        record.pop("text", None)
+        fields = self._fields(record)
         fields["content"] = _text(*text)
         if not fields.get("id") and not fields.get("path"):
             fields["path"] = f"{self._source.path}#{self._unit}-{number}"
         return draft_of(fields)
 
-    def _turn(self, record: Mapping[str, Any], speaker_key: str, speaker: Any) -> Draft:
-        text = _first(record, _TEXT_KEYS)
-        time = _first(record, _TIME_KEYS)
-        session = _first(record, _SESSION_KEYS)
-        used = {speaker_key, *(entry[0] for entry in (text, time, session) if entry)}
-        fields = self._fields(record, used)
+    def _turn(self, record: dict[str, Any], speaker_key: str, speaker: Any) -> Draft:
+        text, time, session = (_pop_first(record, keys) for keys in (_TEXT_KEYS, _TIME_KEYS, _SESSION_KEYS))
+        fields = self._fields(record)
         speaker = arguments.name(speaker_key, speaker if isinstance(speaker, str) else str(speaker))
         content = "" if text is None else _text(*text)
         if not content.strip():
@@ -155,15 +141,13 @@ class _RecordParser:
             draft["path"] = f"{self._source.path}#{anchor}" + (f"-{repeat}" if repeat > 1 else "")
         return draft
 
-    def _fields(self, record: Mapping[str, Any], used: set[str]) -> dict[str, Any]:
-        """Return the note fields of a record without the ``used`` keys; other keys become metadata."""
-        rest = {key: value for key, value in record.items() if key not in used and value is not None}
-        if "expires" in rest:
-            rest.setdefault("expires_at", rest["expires"])
-            del rest["expires"]
-        rest.pop("namespace", None)  # the caller of the ingest decides
-        fields = {key: value for key, value in rest.items() if key in DRAFT_FIELDS}
-        others = {key: value for key, value in rest.items() if key not in DRAFT_FIELDS}
+    def _fields(self, record: dict[str, Any]) -> dict[str, Any]:
+        """Return the note fields of a record; other keys become metadata."""
+        if "expires" in record:
+            record.setdefault("expires_at", record.pop("expires"))
+        record.pop("namespace", None)  # the caller of the ingest decides
+        fields = {key: value for key, value in record.items() if key in DRAFT_FIELDS}
+        others = {key: value for key, value in record.items() if key not in DRAFT_FIELDS}
         if "metadata" in fields or others:
             fields["metadata"] = {**others, **arguments.json_object("metadata", fields.get("metadata", {}))}
         for name in ("created_at", "updated_at", "last_accessed_at"):
@@ -180,9 +164,9 @@ def _reason(error: Exception) -> str:
     return "nested too deep" if isinstance(error, RecursionError) else str(error)
 
 
-def _first(record: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[str, Any] | None:
-    """Return the first of ``keys`` that the record has, with its value."""
-    return next(((key, record[key]) for key in keys if record.get(key) is not None), None)
+def _pop_first(record: dict[str, Any], keys: tuple[str, ...]) -> tuple[str, Any] | None:
+    """Remove the first of ``keys`` that the record has; return it with its value."""
+    return next(((key, record.pop(key)) for key in keys if key in record), None)
 
 
 def _text(argument: str, value: Any) -> str:

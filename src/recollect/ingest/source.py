@@ -1,16 +1,14 @@
-"""The contract of readers: a :class:`Reader` turns the bytes of a :class:`Source` into :class:`Contents`."""
+"""The contract of readers, from a :class:`Source` to :class:`Contents`, and the report of an ingest."""
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from recollect.errors import IngestError
-from recollect.ingest.chunking import CHUNK_SIZE
-from recollect.ingest.report import Problem
 from recollect.model import Draft
 
 MAX_TEXT_BYTES = 10_000_000
@@ -24,9 +22,7 @@ _BYTE_ORDER_MARKS = (
 )
 
 Screen = Callable[[str, str], str]
-"""Takes the text and the name of a file and returns the text to read, such as one without secrets.
-
-It may raise :class:`~recollect.ArgumentError` to skip the file."""
+"""Takes the text and the name of a file and returns the text to read; an ``ArgumentError`` skips the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +39,32 @@ class Source:
     """What the paths of its notes begin with."""
     created_at: datetime | None = None
     """The date of notes for which the file itself states none."""
-    chunk_size: int = CHUNK_SIZE
-    """How many characters a note that is part of a text should have."""
     screen: Screen | None = None
 
     @property
     def path(self) -> str:
         """The path of its first note, and the session of all of them."""
         return self.prefix + self.name
+
+
+class Problem(NamedTuple):
+    """A file, a line of it or a folder that could not be read as intended.
+
+    >>> print(Problem("people/ines.md", 3, "importance: must be a number", skipped=False))
+    people/ines.md, line 3: importance: must be a number
+    """
+
+    name: str
+    """The file's path below the root."""
+    line: int | None
+    """The line, from 1; ``None`` if the problem is about the whole file."""
+    message: str
+    skipped: bool
+    """Whether the file or record was skipped; otherwise it was read except for what the message says."""
+
+    def __str__(self) -> str:
+        location = self.name if self.line is None else f"{self.name}, line {self.line}"
+        return f"{location}: {self.message}"
 
 
 class Contents(NamedTuple):
@@ -62,11 +76,8 @@ class Contents(NamedTuple):
 
     drafts: Sequence[Draft]
     problems: Sequence[Problem]
-
-    @property
-    def failed_records(self) -> int:
-        """How many records could not be read; 0 if there is no note, because then the whole file is skipped."""
-        return sum(problem.times for problem in self.problems if problem.skipped) if self.drafts else 0
+    failed_records: int = 0
+    """How many records could not be read; problems may list only some of them."""
 
 
 class Reader(NamedTuple):
@@ -125,29 +136,60 @@ def text_reader(
 
 
 def decode(data: bytes, name: str) -> tuple[str, list[Problem]]:
-    r"""Return the text of a file and a problem if its encoding had to be guessed.
+    """Return the text of a file and a problem if its encoding had to be guessed.
 
     The encoding is that of the byte-order mark, else UTF-8, else Windows-1252, else Latin-1.
-
-    >>> decode("Tee für Ines".encode("cp1252"), "tee.md")[0]
-    'Tee für Ines'
     """
-    encoding = next((encoding for mark, encoding in _BYTE_ORDER_MARKS if data.startswith(mark)), "")
+    marked = next((encoding for mark, encoding in _BYTE_ORDER_MARKS if data.startswith(mark)), "")
     message = ""
-    if encoding:
-        try:
-            text = data.decode(encoding)
-        except UnicodeDecodeError as error:
-            raise UnreadableError(name, None, f"starts like {encoding.upper()} but is not: {error.reason}") from None
-    else:
+    try:
+        text = data.decode(marked or "utf-8-sig")
+    except UnicodeDecodeError as error:
+        if marked:
+            raise UnreadableError(name, None, f"starts like {marked.upper()} but is not: {error.reason}") from None
         data = data.removeprefix(codecs.BOM_UTF8)
         try:
-            text = data.decode()
+            text, message = data.decode("cp1252"), "not UTF-8; read as Windows-1252"
         except UnicodeDecodeError:
-            try:
-                text, message = data.decode("cp1252"), "not UTF-8; read as Windows-1252"
-            except UnicodeDecodeError:
-                text, message = data.decode("latin-1"), "not UTF-8; read as Latin-1"
+            text, message = data.decode("latin-1"), "not UTF-8; read as Latin-1"
     if "\0" in text:
         raise UnreadableError(name, None, "contains NUL characters: it is not a text file")
     return text, [Problem(name, None, message, skipped=False)] if message else []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestReport:
+    """The numbers of files and notes that an ingest read, wrote and removed, and its problems.
+
+    >>> report = IngestReport(files_read=1, notes_added=3)
+    >>> report.to_dict()["notes"]
+    {'added': 3, 'updated': 0, 'unchanged': 0, 'removed': 0, 'failed': 0}
+    """
+
+    files_read: int = 0
+    """New and changed files, whose notes were written."""
+    files_unchanged: int = 0
+    files_removed: int = 0
+    files_failed: int = 0
+    """Files and folders that could not be read or written; notes from an earlier ingest stay."""
+    notes_added: int = 0
+    notes_updated: int = 0
+    notes_unchanged: int = 0
+    """Notes of the files read that did not change."""
+    notes_removed: int = 0
+    notes_failed: int = 0
+    """Records of the files read that are not notes."""
+    problems: tuple[Problem, ...] = ()
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    """The number of files of unsupported types by extension, the most frequent first."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON-ready data."""
+        return {
+            "files": {name: getattr(self, f"files_{name}") for name in ("read", "unchanged", "removed", "failed")},
+            "notes": {
+                name: getattr(self, f"notes_{name}") for name in ("added", "updated", "unchanged", "removed", "failed")
+            },
+            "problems": [problem._asdict() for problem in self.problems],
+            "skipped": dict(self.skipped),
+        }

@@ -1,4 +1,4 @@
-"""``recollect add``: store one note."""
+"""``recollect add``, ``get`` and ``delete``: store, show and delete single notes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from recollect.cli import memories, options, terminal
+from recollect.errors import NoteNotFoundError
 
 
 @click.command()
@@ -85,7 +86,10 @@ def _content(words: tuple[str, ...], *, is_update: bool) -> str | None:
     if words and words != ("-",):
         return " ".join(words)
     if words or not sys.stdin.isatty():
-        content = _read_stdin()
+        try:
+            content = sys.stdin.buffer.read().decode("utf-8-sig").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise click.UsageError(f"standard input is not UTF-8 text: {error.reason} at byte {error.start}") from None
         if words or content:
             return content
     if is_update:
@@ -93,9 +97,62 @@ def _content(words: tuple[str, ...], *, is_update: bool) -> str | None:
     raise click.UsageError("there is no text; pass it as TEXT or on standard input")
 
 
-def _read_stdin() -> str:
-    try:
-        text = sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise click.UsageError(f"standard input is not UTF-8 text: {error.reason} at byte {error.start}") from None
-    return text.rstrip("\r\n")
+@click.command()
+@click.argument("key")
+@options.namespace()
+@options.memory
+def get(*, key: str, namespace: str | None, db: str, as_json: bool) -> None:
+    """Show the note with this id or path.
+
+    With --quiet, print only its content.
+    """
+    with memories.open_for_reading(db) as memory:
+        note = memory.get(key, namespace=namespace)
+    if note is None:
+        raise NoteNotFoundError(f"there is no note {key!r} in namespace {namespace or 'default'!r}")
+    if as_json:
+        terminal.print_json(note.to_dict())
+        return
+    if not terminal.is_quiet():
+        click.echo(terminal.style(terminal.sanitise_line(note.title or note.path or note.id), bold=True))
+        for name, value in note.to_dict().items():
+            if name == "links":
+                terminal.print_field(name, ", ".join(f"{link.kind} → {link.target}" for link in note.links))
+            elif name == "metadata":
+                terminal.print_field(name, ", ".join(f"{key}: {item}" for key, item in note.metadata.items()))
+            elif name not in ("title", "content"):
+                terminal.print_field(name, ", ".join(value) if isinstance(value, list) else value)
+        click.echo()
+    click.echo(terminal.sanitise(note.content))
+
+
+@click.command()
+@click.argument("keys", nargs=-1, required=True, metavar="KEY...")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+@options.namespace()
+@options.memory
+@click.pass_context
+def delete(
+    context: click.Context, /, *, keys: tuple[str, ...], yes: bool, namespace: str | None, db: str, as_json: bool
+) -> None:
+    """Delete notes by id or path.
+
+    Their vectors and links are deleted, too. In a terminal, asks for confirmation before it deletes more than one. The
+    exit code is 1 if a note does not exist.
+    """
+    with memories.open_existing(db, "none") as memory:
+        unique = tuple(dict.fromkeys(keys))
+        existing = [key for key in unique if memory.get(key, namespace=namespace)]
+        for key in unique:
+            if key not in existing:
+                terminal.print_error(f"there is no note {key!r} in namespace {namespace or 'default'!r}")
+        ask = len(existing) > 1 and not yes and sys.stdin.isatty()
+        if ask and not click.confirm(f"Delete {len(existing)} notes?", err=True):
+            raise click.ClickException("nothing was deleted")
+        deleted = memory.delete(*existing, namespace=namespace)
+    if as_json:
+        terminal.print_json({"deleted": deleted})
+    else:
+        terminal.print_message(f"deleted {terminal.count(deleted, 'note')}")
+    if len(existing) < len(unique):
+        context.exit(1)
