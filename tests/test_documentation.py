@@ -41,7 +41,6 @@ WITHOUT_EXAMPLE |= {
     "QuestionDifference",
     "Comparison",
     "Interval",
-    "SweepPoint",
     "Report",
     "WinLoss",
 }  # shown where they are returned

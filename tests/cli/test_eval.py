@@ -141,7 +141,6 @@ def test_eval_prints_warnings_once(run: Run) -> None:
         ([str(KITCHEN), "--level", "turn"], 2, "level: is for locomo and longmemeval; leave it out for beir"),
         ([str(TALKS), "--split", "dev"], 2, "split: is for beir; leave it out for locomo"),
         ([str(KITCHEN), "--mode", "semantic"], 2, "embedder: must not be none for default semantic"),
-        ([str(KITCHEN), "--sweep", "alpha"], 2, "--sweep: alpha needs an embedder"),
         ([str(KITCHEN), "--measure", "best"], 2, "measure: must be one of any@1, "),
         ([str(KITCHEN), "--json", "no/such/folder.json"], 1, "no/such/folder.json: No such file or directory"),
         ([str(KITCHEN), "--embedder", "word2vec"], 2, "embedder: must be "),

@@ -190,14 +190,11 @@ def test_temporary_memory_dates_notes() -> None:
     assert dates == {"n1": UNDATED, "n2": notes[1].created_at}
 
 
-def test_evaluate_cache_queries(tmp_path: Path) -> None:
+def test_evaluate_embeds_queries_for_each_system(tmp_path: Path) -> None:
     dataset = load_dataset(KITCHEN).sample(2)
     model = Letters()
     evaluate(dataset, ["default", "memini"], embedder=model, cache=tmp_path)
     assert len(model.queries) == 6
-    model.queries.clear()
-    evaluate(dataset, ["default", "memini"], embedder=model, cache=tmp_path, resume=False, cache_queries=True)
-    assert len(model.queries) == 2
 
 
 def questions_alone(*asked: tuple[str, str]) -> Dataset:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from recollect.cli import memories, options, terminal
-from recollect.cli.eval import read_dataset
+from recollect.cli.eval import open_memory, read_dataset
 
 if TYPE_CHECKING:
     from recollect.evaluation import Dataset
@@ -81,11 +80,9 @@ def tune(
 
 
 def _tune(dataset: Dataset, start: Preset, params: dict[str, Any]) -> TuningResult:
-    """Tune on the dataset; one without notes of its own is for the memory of ``--db``."""
     from recollect import evaluation  # noqa: PLC0415 (imports numpy)
 
-    memory_context = nullcontext() if dataset.notes else memories.open_for_reading(params["db"], params["embedder"])
-    with memory_context as memory, memories.progress_bar("Tuning") as progress:
+    with open_memory(dataset, params) as memory, memories.progress_bar("Tuning") as progress:
         arguments = {name: params[name] for name in ("measure", "embedder", "namespace", "cache")}
         with evaluation.open_scorer(dataset, memory=memory, progress=progress, **arguments) as scorer:
             groups = [question.collection for question in dataset.answerable]

@@ -60,7 +60,6 @@ def evaluate(
     store: str | PathLike[str] | None = None,
     cache: str | PathLike[str] | None = None,
     resume: bool = True,
-    cache_queries: bool = False,
     answer_threshold: float | None = None,
     progress: Progress | None = None,
 ) -> list[Outcome]:
@@ -74,7 +73,6 @@ def evaluate(
     Vectors of notes, and rankings, are stored in the folder ``cache``, by default in the user's cache. A second run
     continues the first; without ``resume`` it starts anew. A ranking is reused only if dataset, preset, mode, embedder,
     ``depth``, ``store`` and the code of Recollect are the same; those of ``memory``, which may change, never are.
-    With ``cache_queries`` each query is embedded once, for sweeps, where latency does not matter.
 
     ``answer_threshold`` is the confidence below which a search counts as having no answer, for
     :class:`~recollect.evaluation.TrustMetrics`; by default it is that of each system's preset.
@@ -115,7 +113,7 @@ def evaluate(
         digest = collection_digest(collection)
         digests = {question.id: question_digest(question, digest) for question in questions}
         if memory is None:
-            caching = CachingEmbedder(model, folder, cache_queries=cache_queries) if model else None
+            caching = CachingEmbedder(model, folder) if model else None
             run.search_collection(collection, questions, digests, caching, store)
         else:
             judged = find_judged_notes(memory, namespace, questions)

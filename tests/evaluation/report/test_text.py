@@ -1,4 +1,4 @@
-"""What is said of figures."""
+"""Verdicts and sentences of reports."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import pytest
 
 from recollect.evaluation.comparison import Comparison, ComparisonResult
 from recollect.evaluation.report.text import (
-    describe_difference,
     difference_fields,
     findings,
     format_signed,
@@ -21,7 +20,7 @@ UNKNOWN = Difference(0.1, -0.05, 0.25, p=0.2)
 
 
 @pytest.mark.parametrize(
-    ("standing", "message", "shown"),
+    ("result", "message", "shown"),
     [
         (ComparisonResult(9, 0.5), "baseline", ""),
         (ComparisonResult(9, 0.5, BETTER, adjusted_p=0.002), "better", "▲"),
@@ -32,8 +31,8 @@ UNKNOWN = Difference(0.1, -0.05, 0.25, p=0.2)
         (ComparisonResult(9, 0.5, Difference(0.0, 0.0, 0.0, p=1.0)), "inconclusive (no difference)", "≈"),
     ],
 )
-def test_verdicts(standing: ComparisonResult, message: str, shown: str) -> None:
-    assert (verdict_text(standing), verdict_mark(standing)) == (message, shown)
+def test_verdicts(result: ComparisonResult, message: str, shown: str) -> None:
+    assert (verdict_text(result), verdict_mark(result)) == (message, shown)
 
 
 def test_format_signed_small_values() -> None:
@@ -47,16 +46,14 @@ def test_format_signed_small_values() -> None:
 
 def test_difference_fields_of_the_baseline() -> None:
     assert difference_fields(ComparisonResult(9, 0.5)) == ("", "", "", "")
-    assert describe_difference(ComparisonResult(9, 0.5)) == "baseline"
 
 
-def _comparison(**standings: ComparisonResult) -> Comparison:
+def _comparison(**results: ComparisonResult) -> Comparison:
     return Comparison(
-        baseline="old",
         systems=("old", "new"),
-        measures=tuple(standings),
+        measures=tuple(results),
         strata=("all",),
-        results={("new", measure, "all"): standing for measure, standing in standings.items()},
+        results={("new", measure, "all"): result for measure, result in results.items()},
     )
 
 

@@ -38,8 +38,8 @@ SCREENS: dict[str, dict[str, Any]] = {
 @pytest.fixture(scope="module")
 def server(memory: Memory, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("reports")
-    outcomes, data, sweeps = like_real(40)
-    write_report(folder / "study.html", outcomes, data, sweeps=sweeps)
+    outcomes, data = like_real(40)
+    write_report(folder / "study.html", outcomes, data)
     with running(memory, Settings(reports=folder)) as created:
         yield created
 

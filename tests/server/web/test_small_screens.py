@@ -34,8 +34,8 @@ _SMALL = """() => [...document.querySelectorAll("button, select, input, summary,
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder: Path = tmp_path_factory.mktemp("long")
     (folder / "reports").mkdir()
-    outcomes, data, sweeps = like_real(40)
-    write_report(folder / "reports" / "study.html", outcomes, data, sweeps=sweeps)
+    outcomes, data = like_real(40)
+    write_report(folder / "reports" / "study.html", outcomes, data)
     long = {
         "id": "long",
         "title": LONG,

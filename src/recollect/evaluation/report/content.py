@@ -1,4 +1,4 @@
-"""The numbers of a report, computed once for all formats."""
+"""The numbers of a report, computed once for all formats, and the sentences about them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from recollect.errors import ArgumentError
 from recollect.evaluation.comparison import Comparison, WinLoss, compare_outcomes, win_loss
-from recollect.evaluation.dataset import Dataset
+from recollect.evaluation.dataset import Dataset, format_count
 from recollect.evaluation.outcome import Outcome
+from recollect.evaluation.report.text import format_fraction, join_names, verdict_text
 from recollect.evaluation.significance import RESAMPLES, Interval, interval
-from recollect.evaluation.sweep import Sweep
 
 _GRADED_MEASURES = ("ndcg@10", "mrr")
 """Measures with more than two values, by which wins and losses are counted if possible."""
@@ -27,7 +27,6 @@ class Report:
     """By system and measure: the mean over all questions, with its own interval."""
     win_losses: tuple[WinLoss, ...]
     """Each system but the baseline against it, question by question."""
-    sweeps: tuple[Sweep, ...]
     date: str
     resamples: int
 
@@ -37,32 +36,59 @@ class Report:
         return len(self.outcomes[0].rankings)
 
     @property
-    def depth(self) -> int:
-        """The length of the longest ranking."""
-        return max(len(ranking.ids) for outcome in self.outcomes for ranking in outcome.rankings.values())
-
-    @property
     def embedders(self) -> list[str]:
         """The embedders of the systems, each once."""
         return list(dict.fromkeys(outcome.embedder for outcome in self.outcomes))
 
+    def bar_labels(self, measure: str) -> dict[str, str]:
+        """Return the label of each system's bar: mean, interval and verdict."""
+        labels = {}
+        for system in self.comparison.systems:
+            mean, low, high = map(format_fraction, self.intervals[system, measure])
+            verdict = verdict_text(self.comparison.result(system, measure))
+            labels[system] = f"{system}: {mean} ({low} to {high}), {verdict}"
+        return labels
+
+    def method_notes(self) -> list[str]:
+        """Return how the numbers were computed, in sentences."""
+        questions, system_count = format_count(self.questions, "question"), len(self.comparison.compared_systems)
+        depth = max(len(ranking.ids) for outcome in self.outcomes for ranking in outcome.rankings.values())
+        notes = [
+            f"Every system searched for {questions}; rankings of up to {format_count(depth, 'note')} were judged.",
+            f"Intervals are 95 % percentile intervals of the bootstrap over questions, {self.resamples:,} resamples. "
+            "Those of differences are paired: a question is drawn with the values of both systems.",
+            f"p is that of the two-sided paired randomisation test: values swapped at random {self.resamples:,} times, "
+            "or in all ways where there are fewer.",
+        ]
+        if system_count > 1:
+            notes.append(
+                f"p, Holm is p after Holm's correction for the {system_count} systems compared on one measure and "
+                "kind of question. Measures and kinds of question are not corrected for."
+            )
+        if left_out := [name for name in self.outcomes[0].values if name not in self.comparison.measures]:
+            notes.append(
+                "Left out because its values are no fractions of 1, or not all systems have it: "
+                f"{join_names(left_out)}."
+            )
+        return [
+            *notes,
+            "A difference whose interval contains or touches zero is called inconclusive. One whose interval excludes "
+            "zero but whose p, corrected where there are several systems, is 0.05 or more is marked as not "
+            "significant.",
+            f"Embedder: {join_names(self.embedders)}. Random numbers come from a fixed seed: the same outcomes give "
+            "the same report.",
+        ]
+
 
 def build_report(
-    outcomes: Sequence[Outcome],
-    dataset: Dataset,
-    *,
-    sweeps: Sequence[Sweep] = (),
-    baseline: str | None = None,
-    measure: str | None = None,
-    date: str = "",
-    resamples: int = RESAMPLES,
+    outcomes: Sequence[Outcome], dataset: Dataset, *, date: str = "", resamples: int = RESAMPLES
 ) -> Report:
-    """Compute all numbers of a report; wins and losses are counted by ``measure``.
+    """Compute all numbers of a report; the first outcome is the baseline of the others, ``date`` is printed as it is.
 
     >>> import numpy as np
-    >>> from recollect.evaluation import Collection, Question, Ranking
+    >>> from recollect.evaluation import Question, Ranking
     >>> question = Question(id="q", text="which tea?", collection="tea", relevant={"n7": 1})
-    >>> dataset = Dataset(name="tiny", collections={"tea": Collection(id="tea", notes=())}, questions=(question,))
+    >>> dataset = Dataset(name="tiny", collections={}, questions=(question,))
     >>> def outcome(system: str, mrr: float, *ids: str) -> Outcome:
     ...     return Outcome(dataset="tiny", system=system, preset=system, mode="auto", embedder="none", strata={},
     ...         rankings={"q": Ranking(ids, (1.0,) * len(ids), 1.0)}, values={"mrr": np.array([mrr])})
@@ -70,27 +96,21 @@ def build_report(
     >>> report.comparison.result("new", "mrr").difference.mean
     0.5
     """
-    comparison = compare_outcomes(outcomes, baseline=baseline, resamples=resamples)
+    comparison = compare_outcomes(outcomes, resamples=resamples)
     if outcomes[0].dataset != dataset.name:
         raise ArgumentError("dataset", f"must be that of the outcomes, {outcomes[0].dataset!r}, got {dataset.name!r}")
-    systems = {outcome.system: outcome for outcome in outcomes}
-    if measure is None:
-        graded = (name for name in _GRADED_MEASURES if name in comparison.measures)
-        measure = next(graded, comparison.measures[0])
+    graded = (name for name in _GRADED_MEASURES if name in comparison.measures)
+    measure = next(graded, comparison.measures[0])
     return Report(
         dataset=dataset,
         outcomes=tuple(outcomes),
         comparison=comparison,
         intervals={
-            (system, name): interval(outcome.values[name], resamples=resamples)
-            for system, outcome in systems.items()
+            (outcome.system, name): interval(outcome.values[name], resamples=resamples)
+            for outcome in outcomes
             for name in comparison.measures
         },
-        win_losses=tuple(
-            win_loss(systems[system], systems[comparison.baseline], dataset.questions, measure)
-            for system in comparison.compared_systems
-        ),
-        sweeps=tuple(sweeps),
+        win_losses=tuple(win_loss(outcome, outcomes[0], dataset.questions, measure) for outcome in outcomes[1:]),
         date=date,
         resamples=resamples,
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import shutil
 from collections.abc import Callable, Sequence
 from functools import cache
+from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 from secrets import token_hex
@@ -18,24 +20,18 @@ from recollect.evaluation.comparison import ALL
 from recollect.evaluation.dataset import Dataset, format_count
 from recollect.evaluation.outcome import Outcome
 from recollect.evaluation.report import text
-from recollect.evaluation.report.charts import heat_maps, sweep_chart
 from recollect.evaluation.report.content import Report, build_report
-from recollect.evaluation.report.plot import (
-    clean_text,
-    escape_markup,
-    format_coordinate,
-    read_template,
-    text_width,
-    truncate_to_width,
-)
-from recollect.evaluation.sweep import Sweep
 from recollect.inference.runtime import require_module
+from recollect.text import well_formed
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
+"""Characters that XML does not allow or that browsers warn of."""
 _MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~#&$!])")
+_CHARACTER_WIDTH = 6.4
+"""The approximate width of a character of 12 pixels."""
 
 
 def html_report(report: Report) -> str:
@@ -52,14 +48,45 @@ def markdown_report(report: Report) -> str:
     return _render("report.md.jinja", _escape_markdown, report, max_questions=10)  # they cannot be folded away
 
 
-def _render(template: str, escape: Callable[[str], str], report: Report, **context: Any) -> str:
-    environment = _environment(escape)
-    return environment.get_template(template).render(report=report, comparison=report.comparison, **context)
+def read_template(name: str) -> str:
+    """Return the text of a file in ``templates``."""
+    return files("recollect.evaluation.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def escape_markup(text: str) -> str:
+    """Return a text escaped for HTML and SVG, in elements and in quoted attributes."""
+    return html.escape(_clean_text(text))
 
 
 def _escape_markdown(text: str) -> str:
-    r"""Return a text in one line, escaped for a cell of a Markdown table."""
-    return _MARKDOWN_SPECIAL.sub(r"\\\1", " ".join(clean_text(text).split()))
+    """Return a text in one line, escaped for a cell of a Markdown table."""
+    return _MARKDOWN_SPECIAL.sub(r"\\\1", " ".join(_clean_text(text).split()))
+
+
+def _clean_text(text: str) -> str:
+    """Return a text with characters that neither XML nor UTF-8 allows replaced by U+FFFD."""
+    return _FORBIDDEN.sub("\ufffd", well_formed(text))
+
+
+def format_coordinate(value: float) -> str:
+    """Return a coordinate with at most two digits."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def text_width(text: str) -> float:
+    """Return the approximate width in pixels of a text of 12 pixels."""
+    return len(text) * _CHARACTER_WIDTH
+
+
+def truncate_to_width(text: str, width: float, size: float = 12) -> str:
+    """Return a text truncated to a width in pixels, with an ellipsis."""
+    max_length = max(2, int(width / (_CHARACTER_WIDTH * size / 12)))
+    return text if len(text) <= max_length else text[: max_length - 1] + "…"
+
+
+def _render(template: str, escape: Callable[[str], str], report: Report, **context: Any) -> str:
+    environment = _environment(escape)
+    return environment.get_template(template).render(report=report, comparison=report.comparison, **context)
 
 
 @cache
@@ -93,67 +120,47 @@ def _environment(escape: Callable[[str], str]) -> Environment:
         truncated=truncate_to_width,
     )
     environment.globals.update(vars(text))
-    environment.globals.update(ALL=ALL, format_count=format_count, heat_maps=heat_maps)
-    environment.globals.update(sweep_chart=lambda sweep: markup(sweep_chart(sweep, styled=False)))
+    environment.globals.update(ALL=ALL, format_count=format_count)
     return environment
 
 
 _FORMATS = {".html": html_report, ".htm": html_report, ".md": markdown_report, ".markdown": markdown_report}
 
 
-def report_format(path: str | PathLike[str]) -> str:
-    """Return the suffix of a report's path; raise ``ArgumentError`` if it is not that of a report."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in _FORMATS:
+def report_format(path: str | PathLike[str]) -> Callable[[Report], str]:
+    """Return the function that writes a report, by the suffix of its path; raise ``ArgumentError`` for another."""
+    function = _FORMATS.get(Path(path).suffix.lower())
+    if function is None:
         raise ArgumentError("report", f"must end in .html or .md, got {str(path)!r}")
-    return suffix
+    return function
 
 
-def write_report(
-    path: str | PathLike[str],
-    outcomes: Sequence[Outcome],
-    dataset: Dataset,
-    *,
-    sweeps: Sequence[Sweep] = (),
-    baseline: str | None = None,
-    measure: str | None = None,
-    date: str = "",
-) -> Report:
+def write_report(path: str | PathLike[str], outcomes: Sequence[Outcome], dataset: Dataset, *, date: str = "") -> Report:
     """Write a report on ``outcomes`` as HTML or Markdown, by the suffix of ``path``, and return its numbers.
 
-    ``baseline`` names the system that the others are compared with, by default the first; wins and losses are counted
-    by ``measure``; ``date`` is printed as it is.
+    The first outcome is the baseline of the others; ``date`` is printed as it is.
 
     >>> import numpy as np
-    >>> from recollect.evaluation import Collection, Question, Ranking
+    >>> from recollect.evaluation import Question, Ranking
     >>> question = Question(id="q", text="which tea?", collection="tea", relevant={"n7": 1})
-    >>> dataset = Dataset(name="tiny", collections={"tea": Collection(id="tea", notes=())}, questions=(question,))
-    >>> def outcome(system: str, mrr: float, *ids: str) -> Outcome:
-    ...     return Outcome(dataset="tiny", system=system, preset=system, mode="auto", embedder="none", strata={},
-    ...         rankings={"q": Ranking(ids, (1.0,) * len(ids), 1.0)}, values={"mrr": np.array([mrr])})
-    >>> outcomes = [outcome("old", 0.5, "n3", "n7"), outcome("new", 1.0, "n7")]
+    >>> dataset = Dataset(name="tiny", collections={}, questions=(question,))
+    >>> outcome = Outcome(dataset="tiny", system="default", preset="default", mode="auto", embedder="none", strata={},
+    ...     rankings={"q": Ranking(("n7",), (1.0,), 1.0)}, values={"mrr": np.array([1.0])})
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     report = write_report(f"{folder}/tiny.md", outcomes, dataset)
-    ...     print(Path(folder, "tiny.md").read_text(encoding="utf-8").splitlines()[6])
-    - **new.** Against old: inconclusive on mrr.
+    ...     report = write_report(f"{folder}/tiny.md", [outcome], dataset)
+    ...     print(Path(folder, "tiny.md").read_text(encoding="utf-8").splitlines()[0])
+    # tiny
     """
     report_format(path)
-    report = build_report(outcomes, dataset, sweeps=sweeps, baseline=baseline, measure=measure, date=date)
+    report = build_report(outcomes, dataset, date=date)
     save_report(path, report)
     return report
 
 
 def save_report(path: str | PathLike[str], report: Report) -> None:
     """Write a report as HTML or Markdown, by the suffix of ``path``; an existing file is replaced atomically."""
-    content = _FORMATS[report_format(path)](report)
-    try:
-        _replace_file(Path(path), content)
-    except OSError as error:
-        raise ArgumentError("report", f"cannot be written to {str(path)!r}: {error.strerror}") from error
-
-
-def _replace_file(path: Path, content: str) -> None:
+    content = report_format(path)(report)
     target = Path(os.path.realpath(path))  # a symbolic link stays one
     temporary = target.with_name(f".{token_hex(8)}.part")
     try:
@@ -162,5 +169,7 @@ def _replace_file(path: Path, content: str) -> None:
                 shutil.copymode(target, temporary)  # keep the permissions
             file.write(content)
         temporary.replace(target)
+    except OSError as error:
+        raise ArgumentError("report", f"cannot be written to {str(path)!r}: {error.strerror}") from error
     finally:
         temporary.unlink(missing_ok=True)
