@@ -43,7 +43,6 @@ _EVALUATE_PARAMETERS = ("embedder", "depth", "namespace", "store", "cache", "ans
     metavar="PATH|URL",
     help="The store for the dataset's notes during the run, one namespace for each collection; by default temporary.",
 )
-@click.option("--fresh", is_flag=True, help="Start again instead of continuing the last run.")
 @click.option(
     "--depth",
     type=click.IntRange(10, 1000),
@@ -103,7 +102,7 @@ def eval_(
     """Measure presets on the questions of a dataset.
 
     DATASET is a BEIR folder, or a JSON file of LoCoMo or LongMemEval. A BEIR folder without corpus.jsonl contains
-    questions for the memory of --db. Vectors and rankings are cached, so that a second run continues the first.
+    questions for the memory of --db. Vectors of notes are cached, so that a second run is faster.
     """
     from recollect import evaluation  # noqa: PLC0415 (imports numpy)
     from recollect.evaluation.report import report_format  # noqa: PLC0415 (imports numpy)
@@ -119,7 +118,6 @@ def eval_(
             [evaluation.System(preset, mode) for preset in presets for mode in modes],
             measures=tuple(dict.fromkeys((*evaluation.MEASURES, *measures))),
             memory=memory,
-            resume=not params["fresh"],
             progress=progress,
             **{name: params[name] for name in _EVALUATE_PARAMETERS},
         )

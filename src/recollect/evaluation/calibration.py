@@ -7,8 +7,8 @@ on the best confidence then separates queries that have an answer from those tha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +25,8 @@ _RESAMPLES = 2_000
 """The number of bootstrap resamples for the interval of the calibration error."""
 
 
-class ReliabilityBin(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ReliabilityBin:
     """The queries of one bin: how many, their mean confidence, and the fraction whose first hit is relevant."""
 
     count: int
@@ -125,7 +126,7 @@ class TrustMetrics:
             "ece_interval": [self.ece.low, self.ece.high],
             "queries": self.queries,
             "unanswerable_queries": self.unanswerable_queries,
-            "reliability": [reliability_bin._asdict() for reliability_bin in self.bins],
+            "reliability": [asdict(reliability_bin) for reliability_bin in self.bins],
         }
 
 

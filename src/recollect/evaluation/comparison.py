@@ -19,11 +19,7 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class ComparisonResult:
-    """The mean of a system on one measure and stratum, and its difference to the baseline.
-
-    >>> ComparisonResult(200, 0.5, Difference(0.04, 0.01, 0.07, p=0.02), adjusted_p=0.06).difference.verdict
-    'better'
-    """
+    """The mean of a system on one measure and stratum, and its difference to the baseline."""
 
     questions: int
     mean: float

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
@@ -47,11 +45,6 @@ class System:
     def rules(self) -> Preset:
         """The loaded preset."""
         return cast("Preset", self.preset)
-
-    def digest(self) -> str:
-        """Return a hash of all settings, but not of the name."""
-        settings = self.rules.to_dict() | {"name": "", "about": "", "mode": self.mode}
-        return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def rounded_mean(values: NDArray[np.float64]) -> float:
