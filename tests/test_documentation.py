@@ -37,14 +37,9 @@ WITHOUT_EXAMPLE |= {"serve_stdio"}  # runs until it is ended
 WITHOUT_EXAMPLE |= {"Extension"}  # shown with create_app
 WITHOUT_EXAMPLE |= {"Attempt"}  # shown in the example of Trace
 WITHOUT_EXAMPLE |= {"Collection", "Question", "Ranking"}  # shown in the examples of Dataset and Outcome
-WITHOUT_EXAMPLE |= {
-    "QuestionDifference",
-    "Comparison",
-    "Interval",
-    "SweepPoint",
-    "Report",
-    "WinLoss",
-}  # shown where they are returned
+# Results that are shown where they are returned
+WITHOUT_EXAMPLE |= {"Comparison", "ComparisonResult", "Difference", "Interval", "Parameter", "QuestionDifference"}
+WITHOUT_EXAMPLE |= {"ReliabilityBin", "Report", "SettingChange", "TrustMetrics", "TuningResult", "WinLoss"}
 WITHOUT_EXAMPLE |= {"Match", "AnyOf", "AllOf", "Except"}  # shown in the example of expression()
 
 

@@ -53,11 +53,11 @@ SURFACE = {
     """,
     "recollect.evaluation": """
         CachingEmbedder Collection Comparison ComparisonResult DATASETS Dataset Difference Interval MEASURES Outcome
-        Parameter Question QuestionDifference Ranking ReliabilityBin Report SWEEP_VALUES SettingChange Sweep
-        SweepPoint System TrustMetrics TuningResult WinLoss build_report build_sweeps calibration_error_interval
-        compare_outcomes compute_measures evaluate exact_tokens expected_calibration_error generate_questions holm
-        interval load_dataset open_scorer paired_difference read_qrels reliability_bins search_space sweep_systems
-        temporary_memory trust_metrics tune win_loss write_qrels write_questions write_report write_run
+        Parameter Question QuestionDifference Ranking ReliabilityBin Report SettingChange System TrustMetrics
+        TuningResult WinLoss build_report calibration_error_interval compare_outcomes compute_measures evaluate
+        exact_tokens expected_calibration_error generate_questions holm interval load_dataset open_scorer
+        paired_difference read_qrels reliability_bins search_space temporary_memory trust_metrics tune win_loss
+        write_qrels write_questions write_report write_run
     """,
     "recollect.integrations.langchain": "RecollectRetriever",
     "recollect.integrations.llamaindex": "RecollectRetriever",

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.machine import machine_info
+from benchmarks.peers.plot import Point, line_chart
 from recollect.errors import ArgumentError
-from recollect.evaluation.report.plot import LinePoint, line_chart
 
 __all__ = ["PLOTS", "Line", "Results", "engine_lines", "latency_plot", "markdown", "read_results"]
 
@@ -24,7 +24,6 @@ PLOTS = {
     "vectors": "Vector search, top 60: median latency of a query",
 }
 """The titles of the plots by search mode."""
-WIDTH, HEIGHT = 720, 340
 
 SEARCH_COLUMNS = (
     *("engine", "hybrid p50 ms", "p95", "p99", "lexical p50 ms", "p95", "p99", "vectors p50 ms", "p95", "p99"),
@@ -207,7 +206,7 @@ def latency_plot(title: str, lines: Sequence[Line]) -> str:
     """
     series = {
         line.name: [
-            LinePoint(size, time, f"{line.name}, {size:,} notes: {time:.3g} ms") for size, time in line.points.items()
+            Point(size, time, f"{line.name}, {size:,} notes: {time:.3g} ms") for size, time in line.points.items()
         ]
         for line in lines
     }
@@ -217,8 +216,4 @@ def latency_plot(title: str, lines: Sequence[Line]) -> str:
         x_label="notes",
         x_format="{:,.0f}".format,
         y_format=lambda ms: f"{ms / 1000:g} s" if ms >= 1000 else f"{ms:g} ms",
-        log_x=True,
-        log_y=True,
-        width=WIDTH,
-        height=HEIGHT,
     )

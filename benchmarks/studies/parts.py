@@ -121,9 +121,7 @@ def _columns(
     columns = {}
     for name, measure, dataset in datasets:
         with shown_progress(name) as progress:
-            outcomes = evaluate(
-                dataset, systems, embedder=embedder, cache=default_cache_folder(), resume=False, progress=progress
-            )
+            outcomes = evaluate(dataset, systems, embedder=embedder, cache=default_cache_folder(), progress=progress)
         columns[f"{name}, {measure} ({len(outcomes[0].values[measure]):,})"] = {
             outcome.system: outcome.values[measure] for outcome in outcomes
         }

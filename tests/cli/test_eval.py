@@ -15,10 +15,10 @@ KEYS = {"dataset", "preset", "mode", "embedder", "queries", "metrics", "strata",
 
 
 def test_eval_tables(run: Run) -> None:
-    found = run("eval", str(KITCHEN), "--preset", "default", "--preset", "memini", "--cache", "cache")
-    assert found.exit_code == 0
-    assert found.stderr == "kitchen: 1 question without a relevant note left out\n"
-    heading, _, measures, default, memini, _, against, *rest = found.stdout.splitlines()
+    result = run("eval", str(KITCHEN), "--preset", "default", "--preset", "memini", "--cache", "cache")
+    assert result.exit_code == 0
+    assert result.stderr == "kitchen: 1 question without a relevant note left out\n"
+    heading, _, measures, default, memini, _, against, *rest = result.stdout.splitlines()
     assert heading == "kitchen  6 questions · 12 notes · no embedder"
     assert measures.split() == [*MEASURES, "p50", "ms", "p95", "ms"]
     assert default.split()[0] == "default"
@@ -44,58 +44,63 @@ def test_eval_tables(run: Run) -> None:
 
 
 def test_eval_answer_threshold(run: Run) -> None:
-    asked = ("eval", str(HAYSTACKS), "--pool", "--cache", "cache", "-q", "--json", "-")
-    usual = json.loads(run(*asked).stdout)[0]["trust"]
-    strict = json.loads(run(*asked, "--answer-threshold", "1").stdout)[0]["trust"]
+    options = ("eval", str(HAYSTACKS), "--pool", "--cache", "cache", "-q", "--json", "-")
+    usual = json.loads(run(*options).stdout)[0]["trust"]
+    strict = json.loads(run(*options, "--answer-threshold", "1").stdout)[0]["trust"]
     assert (usual["threshold"], strict["threshold"]) == (System("default").rules.answer_threshold, 1.0)
     assert (strict["right_first"], strict["unanswerable_queries"]) == (1.0, 2)
     assert strict["unanswerable_recognised"] == 1.0
-    assert sum(each["count"] for each in strict["reliability"]) == 4
+    assert sum(bin_["count"] for bin_ in strict["reliability"]) == 4
 
 
 def test_eval_one_system_has_no_differences(run: Run) -> None:
-    found = run("eval", str(HAYSTACKS), "--cache", "cache", "-q")
-    assert found.stderr == ""
-    assert found.stdout.startswith(
+    result = run("eval", str(HAYSTACKS), "--cache", "cache", "-q")
+    assert result.stderr == ""
+    assert result.stdout.startswith(
         "haystacks  2 questions · 2 without an answer · 12 notes in 4 collections · no embedder\n"
     )
-    assert "against" not in found.stdout
+    assert "against" not in result.stdout
 
 
 def test_eval_pools_longmemeval(run: Run) -> None:
-    found = run("eval", str(HAYSTACKS), "--pool", "--level", "turn", "--cache", "cache", "-q", "--json", "-")
-    (told,) = json.loads(found.stdout)
-    assert (told["dataset"], told["queries"], told["unanswerable_queries"]) == ("haystacks, pooled, turns", 2, 2)
+    result = run("eval", str(HAYSTACKS), "--pool", "--level", "turn", "--cache", "cache", "-q", "--json", "-")
+    (outcome,) = json.loads(result.stdout)
+    assert (outcome["dataset"], outcome["queries"], outcome["unanswerable_queries"]) == (
+        "haystacks, pooled, turns",
+        2,
+        2,
+    )
 
 
 def test_eval_json(run: Run) -> None:
-    asked = ("eval", str(TALKS), "--format", "locomo", "--mode", "auto", "--mode", "bm25", "--cache", "cache")
-    assert run(*asked, "--json", "out.json").stdout.startswith("talks  7 questions")
-    told: list[dict[str, Any]] = json.loads(Path("out.json").read_text())
-    assert [(each["preset"], each["mode"]) for each in told] == [("default", "auto"), ("default", "bm25")]
-    for each in told:
-        assert set(each) >= KEYS
-        assert list(each["metrics"]) == list(MEASURES)
-        assert each["queries"] == 7
-        assert set(each["latency_ms"]) == {"p50", "p95"}
-        assert each["strata"]["5 adversarial"].keys() == each["metrics"].keys()
-    assert json.loads(run(*asked, "--json", "-").stdout) == told
+    options = ("eval", str(TALKS), "--format", "locomo", "--mode", "auto", "--mode", "bm25", "--cache", "cache")
+    assert run(*options, "--json", "out.json").stdout.startswith("talks  7 questions")
+    outcomes: list[dict[str, Any]] = json.loads(Path("out.json").read_text())
+    assert [(outcome["preset"], outcome["mode"]) for outcome in outcomes] == [("default", "auto"), ("default", "bm25")]
+    for outcome in outcomes:
+        assert set(outcome) >= KEYS
+        assert list(outcome["metrics"]) == list(MEASURES)
+        assert outcome["queries"] == 7
+        assert set(outcome["latency_ms"]) == {"p50", "p95"}
+        assert outcome["strata"]["5 adversarial"].keys() == outcome["metrics"].keys()
+    for printed, written in zip(json.loads(run(*options, "--json", "-").stdout), outcomes, strict=True):
+        assert printed | {"latency_ms": {}} == written | {"latency_ms": {}}
 
 
 def test_eval_level_limit_and_measures(run: Run) -> None:
-    asked = ("--level", "session", "--limit", "3", "--measure", "nDCG@20", "--measure", "mrr", "--cache", "cache")
-    found = run("eval", str(TALKS), *asked, "--json", "-", "--fresh")
-    (told,) = json.loads(found.stdout)
-    assert (told["dataset"], told["queries"]) == ("talks, sessions", 3)
-    assert list(told["metrics"]) == [*MEASURES, "nDCG@20"]
-    assert "talks, sessions: a sample of 3 of 7 questions" in found.stderr
+    options = ("--level", "session", "--limit", "3", "--measure", "nDCG@20", "--measure", "mrr", "--cache", "cache")
+    result = run("eval", str(TALKS), *options, "--json", "-")
+    (outcome,) = json.loads(result.stdout)
+    assert (outcome["dataset"], outcome["queries"]) == ("talks, sessions", 3)
+    assert list(outcome["metrics"]) == [*MEASURES, "nDCG@20"]
+    assert "talks, sessions: a sample of 3 of 7 questions" in result.stderr
 
 
 def test_eval_omits_measures_that_are_no_fractions_from_differences(run: Run) -> None:
-    asked = ("--preset", "default", "--preset", "memini", "--measure", "NumRet", "--cache", "cache")
-    found = run("eval", str(KITCHEN), *asked)
-    assert found.exit_code == 0, found.stderr
-    assert found.stdout.count("NumRet") == 2  # in the figures and in the strata
+    options = ("--preset", "default", "--preset", "memini", "--measure", "NumRet", "--cache", "cache")
+    result = run("eval", str(KITCHEN), *options)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.count("NumRet") == 2  # in the figures and in the strata
 
 
 def test_eval_writes_trec_files(run: Run) -> None:
@@ -110,11 +115,11 @@ def test_eval_questions_for_the_memory(run: Run) -> None:
     Path("mine/qrels").mkdir(parents=True)
     Path("mine/queries.jsonl").write_text('{"_id": "q1", "text": "green tea", "metadata": {"synthetic": true}}\n')
     Path("mine/qrels/test.tsv").write_text("q1\tmemory/tea.md\t1\n")
-    found = run("eval", "mine", "--cache", "cache")
-    assert found.stdout.splitlines()[0] == (
+    result = run("eval", "mine", "--cache", "cache")
+    assert result.stdout.splitlines()[0] == (
         "mine  1 question · no embedder · synthetic: generated by rules, not representative of other questions"
     )
-    assert found.stdout.splitlines()[3].split()[1] == "1.000"
+    assert result.stdout.splitlines()[3].split()[1] == "1.000"
     message = error_of(run("eval", "mine", "--db", "nowhere.db"), 2)
     assert message.startswith("there is no memory at nowhere.db; recollect add creates one")
     with recollect.open("recollect.db", embedder=None) as memory:
@@ -126,8 +131,8 @@ def test_eval_prints_warnings_once(run: Run) -> None:
     Path("mine/qrels").mkdir(parents=True)
     Path("mine/queries.jsonl").write_text('{"_id": "q1", "text": "tea"}\n{"_id": "q2", "text": "milk"}\n')
     Path("mine/qrels/test.tsv").write_text("q1\tmemory/tea.md\t1\nq1\tgone.md\t1\nq2\tgone.md\t1\n")
-    found = run("eval", "mine", "--cache", "cache")
-    assert found.stderr == "warning: judgements name notes that this memory lacks\n"
+    result = run("eval", "mine", "--cache", "cache")
+    assert result.stderr == "warning: judgements name notes that this memory lacks\n"
 
 
 @pytest.mark.parametrize(
@@ -137,11 +142,9 @@ def test_eval_prints_warnings_once(run: Run) -> None:
         ([str(KITCHEN), "--split", "train"], 2, "split: must be one of dev, test, got 'train'"),
         ([str(KITCHEN), "--preset", "best"], 2, "preset: must be one of default, "),
         ([str(KITCHEN), "--preset", "memini", "--preset", "memini"], 2, "systems: two of them are called 'memini'"),
-        ([str(KITCHEN), "--depth", "5"], 2, "Invalid value for '--depth': 5 is not in the range 10<=x<=1000"),
         ([str(KITCHEN), "--level", "turn"], 2, "level: is for locomo and longmemeval; leave it out for beir"),
         ([str(TALKS), "--split", "dev"], 2, "split: is for beir; leave it out for locomo"),
         ([str(KITCHEN), "--mode", "semantic"], 2, "embedder: must not be none for default semantic"),
-        ([str(KITCHEN), "--sweep", "alpha"], 2, "--sweep: alpha needs an embedder"),
         ([str(KITCHEN), "--measure", "best"], 2, "measure: must be one of any@1, "),
         ([str(KITCHEN), "--json", "no/such/folder.json"], 1, "no/such/folder.json: No such file or directory"),
         ([str(KITCHEN), "--embedder", "word2vec"], 2, "embedder: must be "),

@@ -28,19 +28,6 @@ def test_eval_writes_reports(run: Run) -> None:
         assert f"### {stratum} (" in text
 
 
-def test_eval_sweeps(run: Run) -> None:
-    asked = ("eval", str(KITCHEN), "--preset", "memini", "--mode", "hybrid", "--embedder", "static", "--cache", "cache")
-    found = run(*asked, "--sweep", "k", "--sweep", "alpha", "--sweep", "k", "--report", "kitchen.html")
-    assert found.exit_code == 0
-    assert found.stdout.count("memini hybrid: values of k") == 1
-    assert found.stdout.count("memini hybrid: values of alpha") == 1
-    lines = found.stdout[found.stdout.index("values of k") :].splitlines()
-    assert [line.split()[0] for line in lines[2:11]] == ["k", "1", "2", "5", "10", "20", "40", "60", "100"]
-    page = Path("kitchen.html").read_text(encoding="utf-8")
-    assert "any@5" in page
-    assert page.count("kitchen, memini hybrid") >= 8
-
-
 def test_eval_report_has_the_differences_of_the_terminal(run: Run) -> None:
     found = run(*ASKED, "--report", "kitchen.md")
     shown = [re.split(r"\s{2,}", line.strip()) for line in found.stdout.splitlines() if " to " in line]
@@ -60,7 +47,7 @@ def test_eval_report_opens_in_a_browser(run: Run, tmp_path: Path) -> None:
         visit = Visit(browser, tmp_path / "kitchen.html")
         assert visit.messages == []
         assert visit.page.get_by_role("heading", level=1).inner_text() == "kitchen"
-        assert visit.page.get_by_role("img").count() == 8 + 2 + 2  # measures, strata and reliability
+        assert visit.page.get_by_role("img").count() == 8 + 2  # measures and reliability
 
 
 @pytest.mark.parametrize("name", ["kitchen.pdf", "kitchen"])

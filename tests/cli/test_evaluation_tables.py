@@ -4,18 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from recollect.cli.eval import show_outcomes
+from recollect.cli import terminal
+from recollect.cli.evaluation_tables import print_outcomes
 from recollect.evaluation import trust_metrics
 from tests.evaluation.outcomes import dataset, outcome
 
 
 def test_trust_table_shows_systems_with_confidence(capsys: pytest.CaptureFixture[str]) -> None:
     unknown, asked = outcome("old", {"any@1": [1.0, 1.0]}), dataset(2)
-    show_outcomes(asked, [unknown])
+    print_outcomes(terminal.console(), asked, [unknown])
     assert "trust" not in capsys.readouterr().out
     rankings = {name: replace(ranking, confidences=(0.8,)) for name, ranking in unknown.rankings.items()}
     known = replace(unknown, system="new", trust=trust_metrics(asked.questions, rankings, 0.9))
-    show_outcomes(asked, [unknown, known])
+    print_outcomes(terminal.console(), asked, [unknown, known])
     shown = capsys.readouterr().out.splitlines()
     assert shown[-2].split()[:2] == ["trust", "threshold"]
     # Two right first hits, both of a confidence of 0.8, which is below 0.9

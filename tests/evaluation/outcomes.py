@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from recollect import Note
-from recollect.evaluation import Collection, Dataset, Outcome, Question, Ranking, Sweep
+from recollect.evaluation import Collection, Dataset, Outcome, Question, Ranking
 
 MEASURES = ("any@1", "any@5", "any@10", "all@5", "recall@5", "recall@10", "ndcg@10", "mrr")
 
@@ -45,7 +45,7 @@ def outcome(
         embedder=embedder,
         rankings=rankings,
         values={name: np.array(result, dtype=np.float64) for name, result in values.items()},
-        strata={name: np.array(places, dtype=np.intp) for name, places in (strata or {}).items()},
+        strata={name: np.array(indexes, dtype=np.intp) for name, indexes in (strata or {}).items()},
     )
 
 
@@ -90,8 +90,8 @@ def ranked(system: str, typical: float, count: int, *, seed: int = 0) -> Outcome
     return outcome(system, values, strata=strata, ranks=ranks, dataset="locomo-like, turns")
 
 
-def like_real(count: int = 400) -> tuple[list[Outcome], Dataset, list[Sweep]]:
-    """Return four systems over a few hundred questions, two sweeps, and texts that try to break out of a page."""
+def like_real(count: int = 400) -> tuple[list[Outcome], Dataset]:
+    """Return four systems over a few hundred questions, with texts that try to break out of a page."""
     outcomes = [
         ranked("bm25", 4.0, count, seed=1),
         ranked("default", 2.2, count, seed=2),
@@ -105,30 +105,4 @@ def like_real(count: int = 400) -> tuple[list[Outcome], Dataset, list[Sweep]]:
         texts=texts,
         remarks=["4 of 404 questions were left out: their evidence is unknown."],
     )
-    constants = (1, 2, 5, 10, 20, 40, 60, 100)
-    sweeps = [
-        Sweep(
-            title="Reciprocal rank fusion",
-            parameter="k",
-            measure="any@5",
-            series={
-                "turns": [(k, 0.62 - 0.0006 * k, 0.60 - 0.0006 * k, 0.64 - 0.0006 * k) for k in constants],
-                "sessions": [
-                    (k, 0.66 - 0.00002 * k * k, 0.63 - 0.00002 * k * k, 0.69 - 0.00002 * k * k) for k in constants
-                ],
-            },
-        ),
-        Sweep(
-            title="Convex combination",
-            parameter="alpha",
-            measure="ndcg@10",
-            series={
-                name: [
-                    (a / 10, top - (a / 10 - 0.6) ** 2 / 4, top - 0.03 - (a / 10 - 0.6) ** 2 / 4, top + 0.03)
-                    for a in range(11)
-                ]
-                for name, top in (("minilm", 0.7), ("static", 0.64), ("a model with quite a long name", 0.6))
-            },
-        ),
-    ]
-    return outcomes, data, sweeps
+    return outcomes, data

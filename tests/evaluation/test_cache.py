@@ -1,4 +1,4 @@
-"""Stored vectors and rankings."""
+"""Stored vectors."""
 
 from __future__ import annotations
 
@@ -12,95 +12,13 @@ import pytest
 from numpy.typing import NDArray
 
 from recollect.embedders import FunctionEmbedder, StaticEmbedder
-from recollect.errors import EmbedderError, RecollectError, StoreError
-from recollect.evaluation import CachingEmbedder, Collection, Question, Ranking
-from recollect.evaluation.cache import RankingCache, VectorCache, code_digest, collection_digest, question_digest
-from recollect.model import Note
-
-FOUND = Ranking(("n1", "Ünï"), (0.1 + 0.2, 1e-30), 1.25, confidences=(0.7, 0.1 + 0.2))
-
-
-def test_ranking_cache_round_trip(tmp_path: Path) -> None:
-    path = tmp_path / "runs" / "a.jsonl"
-    cache = RankingCache(path)
-    assert cache.rankings == {}
-    cache.write("q1", FOUND)
-    cache.write("q2", Ranking((), (), 0.5))
-    assert RankingCache(path).rankings == cache.rankings == {"q1": FOUND, "q2": Ranking((), (), 0.5)}
-
-
-def test_ranking_cache_ignores_other_lines(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text('["q1", ["n1"], [0.5], 1.25]\n{"version": 3, "question": "q3"}\n7\n')
-    assert RankingCache(path).rankings == {}
-
-
-def test_ranking_cache_in_memory() -> None:
-    cache = RankingCache(None)
-    cache.write("q1", FOUND)
-    assert cache.rankings == {"q1": FOUND}
-
-
-def test_rankings_with_warnings_are_not_stored(tmp_path: Path) -> None:
-    cache = RankingCache(tmp_path / "a.jsonl")
-    cache.write("q1", Ranking(("n1",), (0.5,), 1.0, ("the embedder did not answer",)))
-    assert cache.rankings["q1"].ids == ("n1",)
-    assert RankingCache(tmp_path / "a.jsonl").rankings == {}
-
-
-def test_incomplete_lines_are_ignored(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    cache = RankingCache(path)
-    cache.write("q1", FOUND)
-    cache.write("q2", FOUND)
-    complete = path.read_bytes()
-    for length in range(len(complete)):
-        path.write_bytes(complete[:length])
-        cache = RankingCache(path)
-        assert set(cache.rankings) <= {"q1", "q2"}
-        cache.write("q3", FOUND)
-        stored = RankingCache(path).rankings
-        assert stored["q3"] == FOUND
-        assert all(ranking == FOUND for ranking in stored.values())
-
-
-def test_fresh_ranking_cache(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    RankingCache(path).write("q1", FOUND)
-    fresh = RankingCache(path, fresh=True)
-    assert fresh.rankings == {}
-    fresh.write("q2", FOUND)
-    assert list(RankingCache(path).rankings) == ["q2"]
-
-
-def test_two_writers_of_one_ranking_cache(tmp_path: Path) -> None:
-    writers = [RankingCache(tmp_path / "a.jsonl") for _ in range(2)]
-    for number in range(20):
-        writers[number % 2].write(f"q{number}", FOUND)
-    assert len(RankingCache(tmp_path / "a.jsonl").rankings) == 20
-
-
-def test_ranking_cache_write_error(tmp_path: Path) -> None:
-    (tmp_path / "taken").write_text("")
-    cache = RankingCache(tmp_path / "taken" / "a.jsonl", fresh=True)
-    with pytest.raises(RecollectError, match="--cache"):
-        cache.write("q1", FOUND)
-
-
-def test_digests() -> None:
-    tea, milk = Note(id="n1", content="Tea."), Note(id="n1", content="Milk.")
-    digests = [collection_digest(Collection(id="a", notes=notes)) for notes in ((), (tea,), (milk,), (tea, milk))]
-    assert len(set(digests)) == 4
-    question = Question(id="q1", text="tea?", collection="a", relevant={"n1": 1})
-    same = Question(id="q2", text="tea?", collection="a", relevant={"n2": 1}, strata=("exact",))
-    dated = Question(id="q1", text="tea?", collection="a", relevant={"n1": 1}, asked_at="2026-04-18")
-    assert question_digest(question, "x") == question_digest(same, "x")
-    assert len({question_digest(question, "x"), question_digest(dated, "x"), question_digest(question, "y")}) == 3
-    assert len(code_digest()) == 16
+from recollect.errors import EmbedderError, StoreError
+from recollect.evaluation import CachingEmbedder
+from recollect.evaluation.cache import VectorCache
 
 
 class Letters:
-    """Counts two letters, and what it was questions."""
+    """Counts two letters, and records the texts."""
 
     name = "letters/α"
     dimension = 2
@@ -157,9 +75,9 @@ def test_invalid_vectors_are_not_stored(tmp_path: Path) -> None:
 
 def test_cache_queries_embeds_each_query_once(tmp_path: Path) -> None:
     model = Letters()
-    for remember, expected in ((False, 2), (True, 1)):
+    for cache_queries, expected in ((False, 2), (True, 1)):
         model.queries.clear()
-        embedder = CachingEmbedder(model, tmp_path, cache_queries=remember)
+        embedder = CachingEmbedder(model, tmp_path, cache_queries=cache_queries)
         embedder.clear_query_cache()
         assert embedder.embed_query("tea?").tolist() == embedder.embed_query("tea?").tolist() == [1, 0]
         assert len(model.queries) == expected

@@ -113,15 +113,17 @@ RANKINGS = {
 
 
 def test_trust_metrics() -> None:
-    trust = trust_metrics(QUESTIONS, RANKINGS, 0.5, bins=2)
+    trust = trust_metrics(QUESTIONS, RANKINGS, 0.5)
     assert trust is not None
     assert (trust.queries, trust.unanswerable_queries, trust.threshold) == (4, 2, 0.5)
     assert trust.right_first == 0.5  # a and b of a, b, c, f
     assert trust.answered_right_first_below_threshold == 0.5  # b of a and b
     assert trust.unanswerable_recognised == 0.5  # d of d and e
-    # First hits, sorted: f 0 no, d 0.1 no, e 0.1 no | b 0.2 yes, c 0.7 no, a 0.9 yes
-    assert trust.bins == (ReliabilityBin(3, 0.066666666667, 0.0), ReliabilityBin(3, 0.6, 0.666666666667))
-    assert trust.ece.mean == pytest.approx(0.066666666667)
+    # First hits, sorted: f 0 no, d 0.1 no, e 0.1 no, b 0.2 yes, c 0.7 no, a 0.9 yes; a bin for each
+    assert trust.bins == tuple(
+        ReliabilityBin(1, *pair) for pair in [(0, 0), (0.1, 0), (0.1, 0), (0.2, 1), (0.7, 0), (0.9, 1)]
+    )
+    assert trust.ece.mean == pytest.approx((0.1 + 0.1 + 0.8 + 0.7 + 0.1) / 6)
     assert trust.ece.low <= trust.ece.mean <= trust.ece.high
 
 
@@ -145,23 +147,22 @@ def test_trust_metrics_without_such_queries() -> None:
 
 def test_trust_metrics_without_confidences() -> None:
     unknown = RANKINGS | {"b": replace(RANKINGS["b"], confidences=None)}
-    assert unknown["b"].best_confidence is None
     assert trust_metrics(QUESTIONS, unknown) is None
 
 
 def test_trust_metrics_to_dict() -> None:
-    trust = trust_metrics(QUESTIONS, RANKINGS, 0.5, bins=1)
+    trust = trust_metrics(QUESTIONS[:1], RANKINGS, 0.5)
     assert trust is not None
     assert trust.to_dict() == {
         "threshold": 0.5,
-        "right_first": 0.5,
-        "answered_right_first_below_threshold": 0.5,
-        "unanswerable_recognised": 0.5,
-        "ece": pytest.approx(0.0),  # mean confidence 2 / 6, two of six relevant
+        "right_first": 1.0,
+        "answered_right_first_below_threshold": 0.0,
+        "unanswerable_recognised": None,
+        "ece": pytest.approx(0.1),
         "ece_interval": [trust.ece.low, trust.ece.high],
-        "queries": 4,
-        "unanswerable_queries": 2,
-        "reliability": [{"count": 6, "confidence": pytest.approx(1 / 3), "accuracy": pytest.approx(1 / 3)}],
+        "queries": 1,
+        "unanswerable_queries": 0,
+        "reliability": [{"count": 1, "confidence": 0.9, "accuracy": 1.0}],
     }
 
 

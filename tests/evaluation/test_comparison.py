@@ -35,28 +35,18 @@ def test_compare_outcomes_corrects_p_values() -> None:
         ranked("c", 3.4, 60, seed=2),
         ranked("d", 2, 60, seed=3),
     ]
-    actual = compare_outcomes(outcomes, measures=["mrr"], strata=["multi-hop"])
-    assert (actual.measures, actual.strata) == (("mrr",), ("multi-hop",))
-    places = outcomes[0].strata["multi-hop"]
+    actual = compare_outcomes(outcomes)
+    indexes = outcomes[0].strata["multi-hop"]
     differences = [
-        paired_difference(entry.values["mrr"][places], outcomes[0].values["mrr"][places]) for entry in outcomes[1:]
+        paired_difference(entry.values["mrr"][indexes], outcomes[0].values["mrr"][indexes]) for entry in outcomes[1:]
     ]
-    standings = [actual.result(name, "mrr", "multi-hop") for name in "bcd"]
-    assert [standing.difference for standing in standings] == differences
-    assert tuple(standing.adjusted_p for standing in standings) == holm([difference.p for difference in differences])
-
-
-def test_compare_outcomes_baseline() -> None:
-    actual = compare_outcomes([OLD, NEW], baseline="new")
-    assert actual.compared_systems == ("old",)
-    difference = actual.result("old", "any@5").difference
-    assert difference is not None
-    assert (difference.mean, difference.verdict) == (-0.8, "worse")
-    assert actual.result("new", "any@5").difference is None
+    results = [actual.result(name, "mrr", "multi-hop") for name in "bcd"]
+    assert [result.difference for result in results] == differences
+    assert tuple(result.adjusted_p for result in results) == holm([difference.p for difference in differences])
 
 
 @pytest.mark.parametrize(
-    ("standing", "significant"),
+    ("result", "significant"),
     [
         (ComparisonResult(9, 0.5), False),
         (ComparisonResult(9, 0.5, Difference(0.1, -0.1, 0.3, p=0.01), adjusted_p=0.01), False),
@@ -64,8 +54,8 @@ def test_compare_outcomes_baseline() -> None:
         (ComparisonResult(9, 0.5, Difference(0.1, 0.05, 0.3, p=0.01), adjusted_p=0.049), True),
     ],
 )
-def test_comparison_result_significant(standing: ComparisonResult, significant: bool) -> None:
-    assert standing.significant is significant
+def test_comparison_result_significant(result: ComparisonResult, significant: bool) -> None:
+    assert result.significant is significant
 
 
 def test_compare_one_system() -> None:
@@ -75,13 +65,11 @@ def test_compare_one_system() -> None:
 
 
 def test_compare_outcomes_leaves_out_counts() -> None:
-    one = outcome("one", {"any@5": [0.0, 1.0], "found": [3.0, 4.0], "own": [1.0, 1.0]})
-    other = outcome("other", {"any@5": [1.0, 1.0], "found": [1.0, 1.0]})
+    one = outcome("one", {"any@5": [0.0, 1.0], "count": [3.0, 4.0], "own": [1.0, 1.0]})
+    other = outcome("other", {"any@5": [1.0, 1.0], "count": [1.0, 1.0]})
     assert compare_outcomes([one, other]).measures == ("any@5",)
-    with pytest.raises(ArgumentError, match="measures: must be some of any@5, got 'found'"):
-        compare_outcomes([one, other], measures=["found"])
     with pytest.raises(ArgumentError, match="outcomes: must share a measure whose values are fractions of 1, got none"):
-        compare_outcomes([outcome("one", {"found": [3.0]})])
+        compare_outcomes([outcome("one", {"count": [3.0]})])
 
 
 def test_compare_outcomes_stratum_named_all() -> None:
@@ -90,7 +78,7 @@ def test_compare_outcomes_stratum_named_all() -> None:
     )
 
 
-def test_what_cannot_be_compared() -> None:
+def test_compare_outcomes_errors() -> None:
     with pytest.raises(ArgumentError, match="outcomes: must have at least one outcome of at least one question"):
         compare_outcomes([])
     with pytest.raises(ArgumentError, match="outcomes: must have at least one outcome of at least one question"):
@@ -101,10 +89,6 @@ def test_what_cannot_be_compared() -> None:
         compare_outcomes([OLD, outcome("few", {"mrr": [0.5]})])
     with pytest.raises(ArgumentError, match="must be of the same questions"):
         compare_outcomes([OLD, outcome("far", {"mrr": [0.5] * 10}, dataset="other")])
-    with pytest.raises(ArgumentError, match="baseline: must be one of old, new, got 'odl'"):
-        compare_outcomes([OLD, NEW], baseline="odl")
-    with pytest.raises(ArgumentError, match="strata: must be some of all, early, late, got 'none'"):
-        compare_outcomes([OLD, NEW], strata=["none"])
 
 
 BEFORE = outcome("old", {"mrr": [0.5, 0.5, 1.0, 0.0, 0.3]}, ranks=[2, 2, 1, None, 3])
@@ -125,7 +109,3 @@ def test_win_loss_errors() -> None:
     questions = dataset(5).questions
     with pytest.raises(ArgumentError, match="baseline: must have the questions of 'new', got 'few'"):
         win_loss(AFTER, outcome("few", {"mrr": [1.0]}), questions, "mrr")
-    with pytest.raises(ArgumentError, match="measure: must be one of mrr, got 'any@5'"):
-        win_loss(AFTER, BEFORE, questions, "any@5")
-    with pytest.raises(ArgumentError, match="questions: must be those of the outcomes, but 'q4' is missing"):
-        win_loss(AFTER, BEFORE, questions[:4], "mrr")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 
 from recollect.errors import ArgumentError
 from recollect.evaluation import MEASURES, Outcome, Ranking, System
-from recollect.retrieval import presets
 
 
 def test_outcome_to_dict() -> None:
@@ -51,13 +49,6 @@ def test_system_loads_its_preset_once(tmp_path: Path) -> None:
     system = System(path, "bm25")
     path.unlink()
     assert (system.name, system.rules.fusion.k) == ("mine bm25", 7)
-
-
-def test_system_digest() -> None:
-    default = presets()["default"]
-    assert System(default).digest() == System(replace(default, name="other", about="the same"), name="x").digest()
-    others = [System("memini"), System("default", "bm25"), System(replace(default, min_confidence=0.1))]
-    assert len({system.digest() for system in [System(default), *others]}) == 4
 
 
 def test_system_errors() -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,13 +16,12 @@ from recollect.evaluation import Collection, Dataset, Outcome, Question, System,
 from recollect.evaluation.cache import default_cache_folder
 from recollect.evaluation.memories import UNDATED, temporary_memory
 from recollect.memory import Memory
-from recollect.retrieval import presets
 from recollect.retrieval.options import Mode
 from tests.evaluation.samples import HAYSTACKS, KITCHEN, TALKS
 
 
 class Letters:
-    """Counts letters, and remembers what it was questions."""
+    """Counts letters, and records the texts."""
 
     name = "letters"
     dimension = 26
@@ -46,16 +44,16 @@ class Letters:
 
 @pytest.fixture
 def searches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
-    """Collect what memories are questions, and how."""
-    questions: list[tuple[str, dict[str, Any]]] = []
+    """Collect the queries of searches, with their options."""
+    calls: list[tuple[str, dict[str, Any]]] = []
     search = Memory.search
 
-    def spied(self: Memory, query: str, **options: Any) -> Any:
-        questions.append((query, options))
+    def record_search(self: Memory, query: str, **options: Any) -> Any:
+        calls.append((query, options))
         return search(self, query, **options)
 
-    monkeypatch.setattr(Memory, "search", spied)
-    return questions
+    monkeypatch.setattr(Memory, "search", record_search)
+    return calls
 
 
 def test_evaluate_several_systems(tmp_path: Path) -> None:
@@ -68,7 +66,7 @@ def test_evaluate_several_systems(tmp_path: Path) -> None:
     for outcome in (default, words, theirs):
         assert list(outcome.rankings) == [question.id for question in dataset.questions]
         assert all(len(values) == 6 for values in outcome.values.values())
-        assert {name: places.tolist() for name, places in outcome.strata.items()} == {
+        assert {name: indexes.tolist() for name, indexes in outcome.strata.items()} == {
             "exact": [0, 3, 4],
             "multi-hop": [2],
             "paraphrase": [1, 2],
@@ -85,73 +83,18 @@ def test_evaluate_isolates_collections(tmp_path: Path) -> None:
     (outcome,) = evaluate(load_dataset(TALKS), ["default"], embedder=None, cache=tmp_path)
     assert outcome.embedder == "none"
     result = outcome.rankings["conversation-2/q2"].ids
-    assert set(result[:2]) == {"D1:1", "D1:3"}  # what she says herself, who is questions about
+    assert set(result[:2]) == {"D1:1", "D1:3"}  # what the person in question says herself
     assert set(result) <= {"D1:1", "D1:2", "D1:3"}
 
 
-def test_evaluate_resumes(tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]) -> None:
+def test_evaluate_embeds_notes_once(tmp_path: Path) -> None:
     dataset = load_dataset(KITCHEN)
     model = Letters()
-
-    def stop(done: int, *_: Any) -> None:
-        if done == dataset.notes + 4:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        evaluate(dataset, ["default"], embedder=model, cache=tmp_path, progress=stop)
-    assert len(searches) == 5  # one to warm up
-    assert len(model.documents) == 12
-    searches.clear()
-    (outcome,) = evaluate(dataset, ["default"], embedder=model, cache=tmp_path)
-    assert [query for query, _ in searches] == [dataset.questions[index].text for index in (4, 4, 5)]
-    assert len(model.documents) == 12
-    searches.clear()
     reported: list[tuple[int, int]] = []
-    again = evaluate(
-        dataset, ["default"], embedder=model, cache=tmp_path, progress=lambda *entry: reported.append(entry[:2])
-    )
-    assert searches == []
-    assert reported[-1] == (18, 18)
-    assert again[0].rankings == outcome.rankings
-    evaluate(dataset, ["default"], embedder=model, cache=tmp_path, resume=False)
-    assert len(searches) == 7
+    evaluate(dataset, ["default"], embedder=model, cache=tmp_path, progress=lambda *entry: reported.append(entry[:2]))
+    assert (reported[-1], len(reported)) == ((18, 18), len(set(reported)))
+    evaluate(dataset, ["default", "memini"], embedder=model, cache=tmp_path)
     assert len(model.documents) == 12
-
-
-@pytest.mark.parametrize("change", ["preset", "mode", "depth", "embedder", "notes", "question", "date", "code"])
-def test_evaluate_reuses_only_matching_rankings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, searches: list[tuple[str, dict[str, Any]]], change: str
-) -> None:
-    note = Note(id="n1", content="Prefers green tea.")
-    question = Question(id="q1", text="which tea?", collection="home", relevant={"n1": 1})
-    system, options = System("default"), {"depth": 10, "embedder": None}
-
-    def run() -> None:
-        stored = {"home": Collection(id="home", notes=(note,))}
-        evaluate(Dataset(name="d", collections=stored, questions=(question,)), [system], cache=tmp_path, **options)  # type: ignore[arg-type]
-
-    run()
-    run()
-    assert len(searches) == 2
-    match change:
-        case "preset":
-            system = System(replace(presets()["default"], min_confidence=0.01))
-        case "mode":
-            system = System("default", "bm25", name="default")
-        case "depth":
-            options["depth"] = 11
-        case "embedder":
-            options["embedder"] = Letters()  # type: ignore[assignment]
-        case "notes":
-            note = Note(id="n1", content="Prefers black tea.")
-        case "question":
-            question = replace(question, text="what tea?")
-        case "date":
-            question = replace(question, asked_at="2026-04-18")
-        case _:
-            monkeypatch.setattr("recollect.evaluation.runner.code_digest", lambda: "another")
-    run()
-    assert len(searches) == 4
 
 
 def test_evaluate_searches_as_of_the_question_date(tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]) -> None:
@@ -190,20 +133,17 @@ def test_temporary_memory_dates_notes() -> None:
     assert dates == {"n1": UNDATED, "n2": notes[1].created_at}
 
 
-def test_evaluate_cache_queries(tmp_path: Path) -> None:
+def test_evaluate_embeds_queries_for_each_system(tmp_path: Path) -> None:
     dataset = load_dataset(KITCHEN).sample(2)
     model = Letters()
     evaluate(dataset, ["default", "memini"], embedder=model, cache=tmp_path)
     assert len(model.queries) == 6
-    model.queries.clear()
-    evaluate(dataset, ["default", "memini"], embedder=model, cache=tmp_path, resume=False, cache_queries=True)
-    assert len(model.queries) == 2
 
 
-def questions_alone(*asked: tuple[str, str]) -> Dataset:
+def questions_alone(*pairs: tuple[str, str]) -> Dataset:
     questions = [
         Question(id=f"q{index}", text=text, collection="default", relevant={note: 1})
-        for index, (text, note) in enumerate(asked)
+        for index, (text, note) in enumerate(pairs)
     ]
     stored = {"default": Collection(id="default", notes=())}
     return Dataset(name="mine", collections=stored, questions=tuple(questions))
@@ -243,8 +183,8 @@ def test_evaluate_in_a_store(tmp_path: Path, searches: list[tuple[str, dict[str,
     options: dict[str, Any] = {"embedder": None, "cache": tmp_path / "cache"}
     (alone,) = evaluate(dataset, ["default"], **options)
     (guest,) = evaluate(dataset, ["default"], store=tmp_path / "home.db", **options)
-    asked_by_guest = {options["namespace"] for _, options in searches if options["namespace"] != "default"}
-    assert len(asked_by_guest) == len(dataset.collections)
+    guest_namespaces = {options["namespace"] for _, options in searches if options["namespace"] != "default"}
+    assert len(guest_namespaces) == len(dataset.collections)
     assert {entry: ranking.ids for entry, ranking in guest.rankings.items()} == {
         entry: ranking.ids for entry, ranking in alone.rankings.items()
     }
@@ -291,18 +231,23 @@ def test_evaluate_needs_notes_or_a_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("systems", "options", "message"),
+    ("systems", "message"),
     [
-        ([], {}, "systems: must be at least one"),
-        (["default", System("default")], {}, "systems: two of them are called 'default'; give one another name"),
-        (["default"], {"depth": 9}, "depth: must be at least 10, as deep as the measures look, got 9"),
-        (["default"], {"measures": ["nDCG@30"]}, "depth: must be at least 30"),
-        ("default", {}, "systems: must be a list"),
+        ([], "systems: must be at least one"),
+        (["default", System("default")], "systems: two of them are called 'default'; give one another name"),
+        ("default", "systems: must be a list"),
     ],
 )
-def test_evaluate_argument_errors(tmp_path: Path, systems: Any, options: dict[str, Any], message: str) -> None:
+def test_evaluate_argument_errors(tmp_path: Path, systems: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
-        evaluate(load_dataset(KITCHEN), systems, embedder=None, cache=tmp_path, **options)
+        evaluate(load_dataset(KITCHEN), systems, embedder=None, cache=tmp_path)
+
+
+def test_evaluate_depth(tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]) -> None:
+    for measures, depth in ((["mrr", "any@5"], 20), (["nDCG@30"], 30)):
+        searches.clear()
+        evaluate(load_dataset(KITCHEN), ["default"], measures=measures, embedder=None, cache=tmp_path)
+        assert {options["top_k"] for _, options in searches} == {depth}
 
 
 def test_evaluate_ignores_namespace_without_memory(tmp_path: Path) -> None:
@@ -342,9 +287,9 @@ def test_evaluate_vector_modes_need_an_embedder(tmp_path: Path, mode: Mode) -> N
 def test_default_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RECOLLECT_CACHE", str(tmp_path))
     assert default_cache_folder() == tmp_path / "evaluation"
-    evaluate(load_dataset(KITCHEN).sample(1), ["default"], embedder=None)
-    (cache,) = (tmp_path / "evaluation" / "runs").iterdir()
-    assert cache.name.startswith("kitchen.default.")
+    evaluate(load_dataset(KITCHEN).sample(1), ["default"], embedder=Letters())
+    (cache,) = (tmp_path / "evaluation").iterdir()
+    assert cache.name.startswith("letters.")
 
     def homeless() -> Path:
         raise RuntimeError("no home")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +17,11 @@ from recollect.errors import ArgumentError
 from recollect.retrieval.options import MODES
 
 if TYPE_CHECKING:
-    from recollect.evaluation import Dataset, Outcome, Sweep, System
+    from recollect.evaluation import Dataset, Outcome
+    from recollect.memory import Memory
     from recollect.retrieval.options import Mode
 
-PLOTTED_MEASURES = ("any@5", "recall@10", "ndcg@10", "mrr")
-"""The measures whose sweeps a report plots; the terminal shows all."""
+_EVALUATE_PARAMETERS = ("embedder", "namespace", "store", "cache", "answer_threshold")
 
 
 @click.command("eval")
@@ -42,14 +42,6 @@ PLOTTED_MEASURES = ("any@5", "recall@10", "ndcg@10", "mrr")
     "--store",
     metavar="PATH|URL",
     help="The store for the dataset's notes during the run, one namespace for each collection; by default temporary.",
-)
-@click.option("--fresh", is_flag=True, help="Start again instead of continuing the last run.")
-@click.option(
-    "--depth",
-    type=click.IntRange(10, 1000),
-    default=20,
-    metavar="N",
-    help="The number of notes that each search returns; mrr uses all of them.",
 )
 @click.option(
     "--measure",
@@ -80,14 +72,6 @@ PLOTTED_MEASURES = ("any@5", "recall@10", "ndcg@10", "mrr")
     help="Write a report: .html with plots, or .md with tables. Repeatable.",
 )
 @click.option(
-    "--sweep",
-    "sweeps",
-    type=click.Choice(["k", "alpha"]),
-    multiple=True,
-    help="Vary a constant of the first preset's fusion: k of reciprocal rank fusion, or alpha, the weight of the "
-    "vector leg in a convex combination. Repeatable.",
-)
-@click.option(
     "--run-dir",
     type=click.Path(file_okay=False),
     metavar="DIR",
@@ -102,21 +86,18 @@ def eval_(
     path: str,
     presets: tuple[str, ...],
     modes: tuple[Mode, ...],
-    depth: int,
     measures: tuple[str, ...],
-    answer_threshold: float | None,
     target: str | None,
     reports: tuple[str, ...],
-    sweeps: tuple[str, ...],
     run_dir: str | None,
     **params: Any,
 ) -> None:
     """Measure presets on the questions of a dataset.
 
     DATASET is a BEIR folder, or a JSON file of LoCoMo or LongMemEval. A BEIR folder without corpus.jsonl contains
-    questions for the memory of --db. Vectors and rankings are cached, so that a second run continues the first.
+    questions for the memory of --db. Vectors of notes are cached, so that a second run is faster.
     """
-    from recollect.evaluation import MEASURES  # noqa: PLC0415 (imports numpy)
+    from recollect import evaluation  # noqa: PLC0415 (imports numpy)
     from recollect.evaluation.report import report_format  # noqa: PLC0415 (imports numpy)
 
     for report in reports:  # before the evaluation, which can take long
@@ -124,28 +105,30 @@ def eval_(
         if not Path(report).parent.is_dir():
             raise ArgumentError("report", f"must be in an existing folder, got {report!r}")
     dataset = read_dataset(path, params)
-    systems = systems_of(presets, modes)
-    outcomes = evaluate_systems(
-        dataset,
-        systems,
-        params,
-        depth=depth,
-        measures=tuple(dict.fromkeys((*MEASURES, *measures))),
-        answer_threshold=answer_threshold,
-    )
-    if "alpha" in sweeps and outcomes[0].embedder == "none":
-        raise ArgumentError("--sweep", "alpha needs an embedder: without one there is no vector leg")
-    lines = [line for name in dict.fromkeys(sweeps) for line in _sweep(dataset, systems[0], name, params, depth)]
+    with open_memory(dataset, params) as memory, memories.progress_bar("Evaluating") as progress:
+        outcomes = evaluation.evaluate(
+            dataset,
+            [evaluation.System(preset, mode) for preset in presets for mode in modes],
+            measures=tuple(dict.fromkeys((*evaluation.MEASURES, *measures))),
+            memory=memory,
+            progress=progress,
+            **{name: params[name] for name in _EVALUATE_PARAMETERS},
+        )
+    for warning in dict.fromkeys(warning for outcome in outcomes for warning in outcome.warnings):
+        terminal.warn(warning)
     if run_dir is not None:
         _write_runs(Path(run_dir), dataset, outcomes)
-    _write_reports(reports, dataset, outcomes, lines)
+    if reports:
+        _write_reports(reports, dataset, outcomes)
     data = [outcome.to_dict() for outcome in outcomes]
     if target == "-":
         terminal.print_json(data)
         return
     if target is not None:
         Path(target).write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
-    show_outcomes(dataset, outcomes, lines)
+    from recollect.cli import evaluation_tables  # noqa: PLC0415 (imports rich)
+
+    evaluation_tables.print_outcomes(terminal.console(), dataset, outcomes)
 
 
 def read_dataset(path: str, params: dict[str, Any]) -> Dataset:
@@ -159,66 +142,17 @@ def read_dataset(path: str, params: dict[str, Any]) -> Dataset:
     return dataset
 
 
-def systems_of(presets: Sequence[str], modes: Sequence[Mode]) -> list[System]:
-    """Return every preset in every mode."""
-    from recollect.evaluation import System  # noqa: PLC0415 (imports numpy)
-
-    return [System(preset, mode) for preset in presets for mode in modes]
+def open_memory(dataset: Dataset, params: dict[str, Any]) -> AbstractContextManager[Memory | None]:
+    """Open the memory of ``--db`` for a dataset without notes of its own; another needs none."""
+    return nullcontext() if dataset.notes else memories.open_for_reading(params["db"], params["embedder"])
 
 
-def evaluate_systems(
-    dataset: Dataset, systems: Sequence[System], params: dict[str, Any], **arguments: Any
-) -> list[Outcome]:
-    """Evaluate systems on a dataset; one without notes of its own is evaluated on the memory of ``--db``."""
-    from recollect.evaluation import evaluate  # noqa: PLC0415 (imports numpy)
+def _write_reports(paths: Sequence[str], dataset: Dataset, outcomes: Sequence[Outcome]) -> None:
+    from recollect.evaluation.report import build_report, write_report  # noqa: PLC0415 (imports numpy)
 
-    memory_context = nullcontext() if dataset.notes else memories.open_for_reading(params["db"], params["embedder"])
-    with memory_context as memory, memories.progress_bar("Evaluating") as progress:
-        outcomes = evaluate(
-            dataset,
-            systems,
-            embedder=params["embedder"],
-            memory=memory,
-            namespace=params.get("namespace"),
-            store=params["store"],
-            cache=params["cache"],
-            resume=not params["fresh"],
-            progress=progress,
-            **arguments,
-        )
-    for warning in dict.fromkeys(warning for outcome in outcomes for warning in outcome.warnings):
-        terminal.warn(warning)
-    return outcomes
-
-
-def show_outcomes(dataset: Dataset, outcomes: Sequence[Outcome], sweeps: Sequence[Sweep] = ()) -> None:
-    """Print the tables of an evaluation."""
-    from recollect.cli import evaluation_tables  # noqa: PLC0415 (imports rich)
-
-    evaluation_tables.print_outcomes(terminal.console(), dataset, outcomes, sweeps)
-
-
-def _sweep(dataset: Dataset, system: System, parameter: str, params: dict[str, Any], depth: int) -> list[Sweep]:
-    """Evaluate a system with several values of a constant."""
-    from recollect.evaluation import MEASURES, build_sweeps, sweep_systems  # noqa: PLC0415 (imports numpy)
-
-    systems = list(sweep_systems(system, parameter).values())
-    outcomes = evaluate_systems(dataset, systems, params, depth=depth, measures=MEASURES, cache_queries=True)
-    return build_sweeps(dataset.name, parameter, system, outcomes, MEASURES)
-
-
-def _write_reports(
-    paths: Sequence[str], dataset: Dataset, outcomes: Sequence[Outcome], sweeps: Sequence[Sweep]
-) -> None:
-    if not paths:
-        return
-    from recollect.evaluation.report import build_report, save_report  # noqa: PLC0415 (imports numpy)
-
-    today = datetime.now(tz=UTC).astimezone().date().isoformat()
-    plotted = [sweep for sweep in sweeps if sweep.measure in PLOTTED_MEASURES]
-    report = build_report(outcomes, dataset, sweeps=plotted, date=today)
+    report = build_report(outcomes, dataset, date=datetime.now(tz=UTC).astimezone().date().isoformat())
     for path in paths:
-        save_report(path, report)
+        write_report(path, report)
         terminal.print_note(f"report: {path}")
 
 
@@ -226,13 +160,12 @@ def _write_runs(folder: Path, dataset: Dataset, outcomes: Sequence[Outcome]) -> 
     """Write the judgements and a run for each system."""
     from recollect.evaluation import write_qrels, write_run  # noqa: PLC0415 (imports numpy)
 
+    def file_name(text: str) -> str:
+        return re.sub(r"[^\w.-]+", "-", text)
+
     folder.mkdir(parents=True, exist_ok=True)
-    name = _file_name(dataset.name)
+    name = file_name(dataset.name)
     write_qrels(folder / f"{name}.qrels", dataset.questions)
     for outcome in outcomes:
-        system = _file_name(outcome.system)
+        system = file_name(outcome.system)
         write_run(folder / f"{name}.{system}.run", outcome.rankings, tag=system)
-
-
-def _file_name(text: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", text)

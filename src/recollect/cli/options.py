@@ -278,6 +278,6 @@ dataset = _all(
         "--cache",
         type=click.Path(file_okay=False),
         metavar="DIR",
-        help="The folder for vectors and rankings; by default in the user's cache.",
+        help="The folder for vectors of notes; by default in the user's cache.",
     ),
 )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from recollect.cli import memories, options, terminal
-from recollect.cli.eval import read_dataset
+from recollect.cli.eval import open_memory, read_dataset
 
 if TYPE_CHECKING:
     from recollect.evaluation import Dataset
@@ -64,7 +64,10 @@ def tune(
     result = _tune(dataset, start, params)
     measure = params["measure"]
     if result.recommended:
-        tuned = result.preset(target.stem, _description(result, dataset, measure))
+        kind = "synthetic questions" if dataset.synthetic else "questions"
+        gain = f"{measure} {result.gain.mean:+.3f} ({result.gain.low:+.3f} to {result.gain.high:+.3f}) held out"
+        source = f"{result.questions} {kind} of {terminal.sanitise_line(dataset.name)}"
+        tuned = replace(result.chosen, name=target.stem, about=f"{start.name} tuned on {source}: {gain}")
         target.write_text(tuned.to_toml(), encoding="utf-8")
     written = str(target) if result.recommended else None
     if as_json:
@@ -81,11 +84,9 @@ def tune(
 
 
 def _tune(dataset: Dataset, start: Preset, params: dict[str, Any]) -> TuningResult:
-    """Tune on the dataset; one without notes of its own is for the memory of ``--db``."""
     from recollect import evaluation  # noqa: PLC0415 (imports numpy)
 
-    memory_context = nullcontext() if dataset.notes else memories.open_for_reading(params["db"], params["embedder"])
-    with memory_context as memory, memories.progress_bar("Tuning") as progress:
+    with open_memory(dataset, params) as memory, memories.progress_bar("Tuning") as progress:
         arguments = {name: params[name] for name in ("measure", "embedder", "namespace", "cache")}
         with evaluation.open_scorer(dataset, memory=memory, progress=progress, **arguments) as scorer:
             groups = [question.collection for question in dataset.answerable]
@@ -97,10 +98,3 @@ def _tune(dataset: Dataset, start: Preset, params: dict[str, Any]) -> TuningResu
     if not result.before:
         terminal.warn("with the preset to start from, no question found any of its notes; are they in this memory?")
     return result
-
-
-def _description(result: TuningResult, dataset: Dataset, measure: str) -> str:
-    kind = "synthetic questions" if dataset.synthetic else "questions"
-    name = terminal.sanitise_line(dataset.name)
-    gain = f"{measure} {result.gain.mean:+.3f} ({result.gain.low:+.3f} to {result.gain.high:+.3f}) held out"
-    return f"{result.start.name} tuned on {result.questions} {kind} of {name}: {gain}"

@@ -26,7 +26,6 @@ from recollect.evaluation.outcome import Outcome, Ranking, System
 from recollect.evaluation.report import Report, build_report, write_report
 from recollect.evaluation.runner import evaluate, open_scorer
 from recollect.evaluation.significance import Difference, Interval, holm, interval, paired_difference
-from recollect.evaluation.sweep import SWEEP_VALUES, Sweep, SweepPoint, build_sweeps, sweep_systems
 from recollect.evaluation.synthetic import exact_tokens, generate_questions, write_questions
 from recollect.evaluation.tuning import SettingChange, TuningResult, tune
 from recollect.evaluation.tuning_space import Parameter, search_space
@@ -34,7 +33,6 @@ from recollect.evaluation.tuning_space import Parameter, search_space
 __all__ = [
     "DATASETS",
     "MEASURES",
-    "SWEEP_VALUES",
     "CachingEmbedder",
     "Collection",
     "Comparison",
@@ -50,14 +48,11 @@ __all__ = [
     "ReliabilityBin",
     "Report",
     "SettingChange",
-    "Sweep",
-    "SweepPoint",
     "System",
     "TrustMetrics",
     "TuningResult",
     "WinLoss",
     "build_report",
-    "build_sweeps",
     "calibration_error_interval",
     "compare_outcomes",
     "compute_measures",
@@ -73,7 +68,6 @@ __all__ = [
     "read_qrels",
     "reliability_bins",
     "search_space",
-    "sweep_systems",
     "temporary_memory",
     "trust_metrics",
     "tune",

@@ -21,21 +21,13 @@ from recollect.evaluation.significance import SIGNIFICANT, Interval
 
 BINS = 10
 """The number of bins of equal mass."""
-
-CALIBRATION_RESAMPLES = 2_000
+_RESAMPLES = 2_000
 """The number of bootstrap resamples for the interval of the calibration error."""
-
-DEFAULT_ANSWER_THRESHOLD = 0.5
-"""The default threshold of :func:`trust_metrics`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
-    """The queries of one bin: how many, their mean confidence, and the fraction whose first hit is relevant.
-
-    >>> ReliabilityBin(10, confidence=0.82, accuracy=0.9).count
-    10
-    """
+    """The queries of one bin: how many, their mean confidence, and the fraction whose first hit is relevant."""
 
     count: int
     confidence: float
@@ -76,14 +68,7 @@ def expected_calibration_error(confidences: ArrayLike, relevant: ArrayLike, *, b
     return round(_error(scores, labels, arguments.at_least_one("bins", bins)), 12)
 
 
-def calibration_error_interval(
-    confidences: ArrayLike,
-    relevant: ArrayLike,
-    *,
-    bins: int = BINS,
-    resamples: int = CALIBRATION_RESAMPLES,
-    seed: int = 0,
-) -> Interval:
+def calibration_error_interval(confidences: ArrayLike, relevant: ArrayLike, *, bins: int = BINS) -> Interval:
     """Return the expected calibration error, as ``mean``, with its 95 % percentile bootstrap interval over queries.
 
     Each resample is sorted into bins anew. The upward bias of the estimate is in the interval as well: its upper end is
@@ -95,9 +80,9 @@ def calibration_error_interval(
     """
     scores, labels = _pairs(confidences, relevant)
     parts = arguments.at_least_one("bins", bins)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     errors = []
-    for _ in range(arguments.at_least_one("resamples", resamples)):
+    for _ in range(_RESAMPLES):
         chosen = rng.integers(len(scores), size=len(scores))
         errors.append(_error(scores[chosen], labels[chosen], parts))
     tail = SIGNIFICANT / 2
@@ -111,12 +96,6 @@ class TrustMetrics:
 
     ``queries`` of these have an answer, ``unanswerable_queries`` have none. The best confidence of a query is the
     highest among its hits, 0 if there is none; below ``threshold`` the system reports no answer.
-    :func:`trust_metrics` computes these measures.
-
-    >>> ece = Interval(0.03, 0.02, 0.07)
-    >>> TrustMetrics(threshold=0.5, queries=80, unanswerable_queries=20, right_first=0.9, bins=(), ece=ece,
-    ...     answered_right_first_below_threshold=0.02, unanswerable_recognised=0.95).to_dict()["ece_interval"]
-    [0.02, 0.07]
     """
 
     threshold: float
@@ -152,12 +131,7 @@ class TrustMetrics:
 
 
 def trust_metrics(
-    questions: Sequence[Question],
-    rankings: Mapping[str, Ranking],
-    threshold: float = DEFAULT_ANSWER_THRESHOLD,
-    *,
-    bins: int = BINS,
-    resamples: int = CALIBRATION_RESAMPLES,
+    questions: Sequence[Question], rankings: Mapping[str, Ranking], threshold: float = 0.5
 ) -> TrustMetrics | None:
     """Return the trust metrics of one system's rankings, or ``None`` if a ranking has no confidences.
 
@@ -169,18 +143,14 @@ def trust_metrics(
     >>> trust.right_first, trust.answered_right_first_below_threshold, trust.unanswerable_recognised, trust.ece.mean
     (1.0, 0.0, 1.0, 0.2)
     """
-    limit = arguments.number("answer_threshold", threshold, at_least=0)
-    if limit > 1:
-        raise ArgumentError("answer_threshold", f"must be from 0 to 1, got {threshold!r}")
+    limit = arguments.number("answer_threshold", threshold, at_least=0, at_most=1)
     if not questions or any(rankings[question.id].confidences is None for question in questions):
         return None
     answerable = np.array([bool(question.relevant) for question in questions])
-    ordered = [rankings[question.id] for question in questions]
-    first = np.array([ranking.confidences[0] if ranking.confidences else 0.0 for ranking in ordered])
-    best = np.array([ranking.best_confidence or 0.0 for ranking in ordered])
-    pairs = zip(questions, ordered, strict=True)
-    right = np.array([bool(ranking.ids) and ranking.ids[0] in question.relevant for question, ranking in pairs])
-    below = best < limit
+    confidences = [rankings[question.id].confidences or (0.0,) for question in questions]
+    first = np.array([of_hits[0] for of_hits in confidences])
+    below = np.array([max(of_hits) for of_hits in confidences]) < limit
+    right = np.array([bool(question.relevant.keys() & rankings[question.id].ids[:1]) for question in questions])
     return TrustMetrics(
         threshold=limit,
         queries=int(answerable.sum()),
@@ -188,8 +158,8 @@ def trust_metrics(
         right_first=_fraction(right, answerable) or 0.0,
         answered_right_first_below_threshold=_fraction(below, right),
         unanswerable_recognised=_fraction(below, ~answerable),
-        ece=calibration_error_interval(first, right, bins=bins, resamples=resamples),
-        bins=reliability_bins(first, right, bins=bins),
+        ece=calibration_error_interval(first, right),
+        bins=reliability_bins(first, right),
     )
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import ArgumentError
 from recollect.evaluation.dataset import Question
-from recollect.evaluation.outcome import Outcome, Ranking, rounded_mean
+from recollect.evaluation.outcome import Outcome, rounded_mean
 from recollect.evaluation.significance import RESAMPLES, SIGNIFICANT, Difference, holm, paired_difference
 
 ALL = "all"
@@ -19,11 +19,7 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class ComparisonResult:
-    """The mean of a system on one measure and stratum, and its difference to the baseline.
-
-    >>> ComparisonResult(200, 0.5, Difference(0.04, 0.01, 0.07, p=0.02), adjusted_p=0.06).difference.verdict
-    'better'
-    """
+    """The mean of a system on one measure and stratum, and its difference to the baseline."""
 
     questions: int
     mean: float
@@ -44,7 +40,6 @@ class ComparisonResult:
 class Comparison:
     """The results of all systems on each measure and stratum; the first stratum is ``all``."""
 
-    baseline: str
     systems: tuple[str, ...]
     measures: tuple[str, ...]
     strata: tuple[str, ...]
@@ -56,24 +51,22 @@ class Comparison:
         return self.results[system, measure, stratum]
 
     @property
+    def baseline(self) -> str:
+        """The system that the others are compared with, the first."""
+        return self.systems[0]
+
+    @property
     def compared_systems(self) -> tuple[str, ...]:
         """The systems other than the baseline, in order."""
-        return tuple(system for system in self.systems if system != self.baseline)
+        return self.systems[1:]
 
 
-def compare_outcomes(
-    outcomes: Sequence[Outcome],
-    *,
-    baseline: str | None = None,
-    measures: Sequence[str] | None = None,
-    strata: Sequence[str] | None = None,
-    resamples: int = RESAMPLES,
-) -> Comparison:
-    """Compare each system with ``baseline``, by default the first, on the same questions.
+def compare_outcomes(outcomes: Sequence[Outcome], *, resamples: int = RESAMPLES) -> Comparison:
+    """Compare each system with the first, on the same questions, by measure and stratum.
 
-    ``measures`` and ``strata`` are by default all that the outcomes have, without measures whose values are not
-    fractions of 1, such as counts, and without empty strata. For each measure and stratum the p-values of all systems
-    are corrected together, after Holm.
+    Measures whose values are not fractions of 1, such as counts, and empty strata are left out. For each measure and
+    stratum the p-values of all systems are corrected together by Holm's method; measures and strata are not corrected
+    for.
 
     >>> import numpy as np
     >>> def outcome(system: str, *values: float) -> Outcome:
@@ -85,48 +78,35 @@ def compare_outcomes(
     (1.0, 'better', 0.0625)
     """
     systems = _by_system(outcomes)
-    baseline_name = baseline if baseline is not None else outcomes[0].system
-    if baseline_name not in systems:
-        raise ArgumentError("baseline", f"must be one of {', '.join(systems)}, got {baseline_name!r}")
-    comparable = [measure for measure in outcomes[0].values if _is_comparable(measure, outcomes)]
-    shared = _select("measures", measures, comparable)
-    if not shared:
+    shared = [name for name in outcomes[0].values if all(name in outcome.values for outcome in outcomes)]
+    columns = {name: np.concatenate([outcome.values[name] for outcome in outcomes]) for name in shared}
+    measures = tuple(name for name, values in columns.items() if values.min() >= 0 and values.max() <= 1)
+    if not measures:
         raise ArgumentError("outcomes", "must share a measure whose values are fractions of 1, got none")
     groups = {ALL: np.arange(len(outcomes[0].rankings))}
     groups |= {name: indexes for name, indexes in outcomes[0].strata.items() if len(indexes) and name != ALL}
-    selected_strata = _select("strata", strata, list(groups))
     results = {}
-    for measure in shared:
-        for stratum in selected_strata:
-            values = {name: outcome.values[measure][groups[stratum]] for name, outcome in systems.items()}
-            for system, result in _compare_systems(values, baseline_name, resamples).items():
+    for measure in measures:
+        for stratum, indexes in groups.items():
+            values = {name: outcome.values[measure][indexes] for name, outcome in systems.items()}
+            for system, result in _compare_systems(values, resamples).items():
                 results[system, measure, stratum] = result
-    return Comparison(
-        baseline=baseline_name, systems=tuple(systems), measures=shared, strata=selected_strata, results=results
-    )
+    return Comparison(systems=tuple(systems), measures=measures, strata=tuple(groups), results=results)
 
 
-def _compare_systems(
-    values: Mapping[str, NDArray[np.float64]], baseline: str, resamples: int
-) -> dict[str, ComparisonResult]:
+def _compare_systems(values: Mapping[str, NDArray[np.float64]], resamples: int) -> dict[str, ComparisonResult]:
     """Return the results of all systems on one measure and stratum, their p-values corrected together."""
+    baseline, *others = values
     differences = {
-        system: paired_difference(of_system, values[baseline], resamples=resamples)
-        for system, of_system in values.items()
-        if system != baseline
+        system: paired_difference(values[system], values[baseline], resamples=resamples) for system in others
     }
-    adjusted = dict(zip(differences, holm([difference.p for difference in differences.values()]), strict=True))
+    adjusted = dict(zip(others, holm([difference.p for difference in differences.values()]), strict=True))
     return {
         system: ComparisonResult(
             len(of_system), rounded_mean(of_system), differences.get(system), adjusted.get(system, 1.0)
         )
         for system, of_system in values.items()
     }
-
-
-def _is_comparable(measure: str, outcomes: Sequence[Outcome]) -> bool:
-    columns = [outcome.values[measure] for outcome in outcomes if measure in outcome.values]
-    return len(columns) == len(outcomes) and all(bool(((values >= 0) & (values <= 1)).all()) for values in columns)
 
 
 def _by_system(outcomes: Sequence[Outcome]) -> dict[str, Outcome]:
@@ -144,13 +124,6 @@ def _by_system(outcomes: Sequence[Outcome]) -> dict[str, Outcome]:
             )
         systems[outcome.system] = outcome
     return systems
-
-
-def _select(argument: str, names: Sequence[str] | None, available: Sequence[str]) -> tuple[str, ...]:
-    for name in names or ():
-        if name not in available:
-            raise ArgumentError(argument, f"must be some of {', '.join(available)}, got {name!r}")
-    return tuple(available if names is None else dict.fromkeys(names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,11 +157,6 @@ class WinLoss:
     ties: tuple[QuestionDifference, ...]
 
 
-def first_relevant_rank(question: Question, ranking: Ranking) -> int | None:
-    """Return the rank, from 1, of the first relevant note, or ``None`` if there is none."""
-    return next((rank for rank, note in enumerate(ranking.ids, 1) if note in question.relevant), None)
-
-
 def win_loss(outcome: Outcome, baseline: Outcome, questions: Iterable[Question], measure: str) -> WinLoss:
     """Compare two systems question by question, by their values on ``measure``.
 
@@ -203,31 +171,31 @@ def win_loss(outcome: Outcome, baseline: Outcome, questions: Iterable[Question],
     """
     if list(outcome.rankings) != list(baseline.rankings):
         raise ArgumentError("baseline", f"must have the questions of {outcome.system!r}, got {baseline.system!r}")
-    for system in (outcome, baseline):
-        if measure not in system.values:
-            raise ArgumentError("measure", f"must be one of {', '.join(system.values)}, got {measure!r}")
     by_id = {question.id: question for question in questions}
-    differences = []
-    for index, (question_id, ranking) in enumerate(outcome.rankings.items()):
-        if question_id not in by_id:
-            raise ArgumentError("questions", f"must be those of the outcomes, but {question_id!r} is missing")
-        question = by_id[question_id]
-        differences.append(
-            QuestionDifference(
-                question,
-                value=float(outcome.values[measure][index]),
-                baseline=float(baseline.values[measure][index]),
-                rank=first_relevant_rank(question, ranking),
-                baseline_rank=first_relevant_rank(question, baseline.rankings[question_id]),
-            )
+
+    def first_relevant_rank(system: Outcome, question: Question) -> int | None:
+        ids = system.rankings[question.id].ids
+        return next((rank for rank, note in enumerate(ids, 1) if note in question.relevant), None)
+
+    differences = [
+        QuestionDifference(
+            by_id[question_id],
+            value=float(value),
+            baseline=float(baseline_value),
+            rank=first_relevant_rank(outcome, by_id[question_id]),
+            baseline_rank=first_relevant_rank(baseline, by_id[question_id]),
         )
+        for question_id, value, baseline_value in zip(
+            outcome.rankings, outcome.values[measure], baseline.values[measure], strict=True
+        )
+    ]
+    differences.sort(key=lambda difference: difference.gain)
     by_gain = sorted(differences, key=lambda difference: -difference.gain)
-    by_loss = sorted(differences, key=lambda difference: difference.gain)
     return WinLoss(
         system=outcome.system,
         baseline=baseline.system,
         measure=measure,
         wins=tuple(difference for difference in by_gain if difference.gain > 0),
-        losses=tuple(difference for difference in by_loss if difference.gain < 0),
+        losses=tuple(difference for difference in differences if difference.gain < 0),
         ties=tuple(difference for difference in differences if difference.gain == 0),
     )

@@ -17,7 +17,7 @@ from recollect.errors import ArgumentError
 from recollect.evaluation.dataset import Collection, Dataset, Question
 from recollect.evaluation.outcome import Ranking
 from recollect.memory import Memory
-from recollect.model import DEFAULT_NAMESPACE, TEXT_FIELDS, Hit, Note, is_blank
+from recollect.model import DEFAULT_NAMESPACE, TEXT_FIELDS, Note, is_blank
 from recollect.opening import open as open_memory
 from recollect.progress import Progress
 from recollect.query import parse_question_date
@@ -110,49 +110,15 @@ def questions_by_collection(dataset: Dataset, memory: Memory | None) -> list[tup
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedNotes:
-    """The notes of a user's own memory that judgements name, by id or by path, and the time of its latest note."""
-
-    names: frozenset[str]
-    latest: datetime
-
-    def name_of(self, hit: Hit) -> str:
-        """Return the name of a note in judgements: its path if they name that and not its id."""
-        return hit.path if hit.path in self.names and hit.id not in self.names else hit.id
-
-    def warnings(self, question: Question) -> tuple[str, ...]:
-        """Return a warning if the memory lacks a relevant note, so that it can never be found."""
-        return () if question.relevant.keys() <= self.names else ("judgements name notes that this memory lacks",)
-
-
-def find_judged_notes(memory: Memory, namespace: str | None, questions: Sequence[Question]) -> JudgedNotes:
-    """Return which notes of a namespace judgements name; raise ``ArgumentError`` if there is none."""
-    named = {name for question in questions for name in question.relevant}
-    names: set[str] = set()
-    latest = None
-    for note in memory.notes(namespace=namespace):
-        names |= {note.id, note.path} & named
-        if latest is None or (note.created_at and note.created_at > latest):
-            latest = note.created_at
-    if not names or latest is None:
-        raise ArgumentError(
-            "memory",
-            f"holds none of the notes that judgements name in namespace {namespace or DEFAULT_NAMESPACE!r}: "
-            "name the memory and the namespace that the questions were made for",
-        )
-    return JudgedNotes(frozenset(names), latest)
-
-
-@dataclass(frozen=True, slots=True)
 class SearchTarget:
-    """A namespace of a memory that questions are put to."""
+    """A namespace of a memory in which questions are searched."""
 
     memory: Memory
     namespace: str | None
     now: datetime
     """The time of questions without a date: that of the latest note, never today."""
-    judged: JudgedNotes | None = None
-    """For a memory of the user's own, where judgements name notes by id or by path."""
+    judged: frozenset[str] | None = None
+    """For a memory of the user's own: the ids and paths of notes that judgements name."""
 
     def search(self, question: Question, preset: Preset, mode: Mode, top_k: int) -> Ranking:
         """Search for a question, as of the time when it was asked, and return the ranking."""
@@ -168,10 +134,32 @@ class SearchTarget:
             question_date=asked_at,
         )
         milliseconds = (perf_counter() - start) * 1000
+        warnings = index_warnings(result.trace)
+        judged = self.judged or frozenset()
+        if self.judged is not None and not question.relevant.keys() <= judged:
+            warnings.append("judgements name notes that this memory lacks")
         return Ranking(
-            ids=tuple(self.judged.name_of(hit) if self.judged else hit.id for hit in result),
+            ids=tuple(hit.path if hit.path in judged and hit.id not in judged else hit.id for hit in result),
             scores=tuple(float(hit.score) for hit in result),
             milliseconds=milliseconds,
-            warnings=(*index_warnings(result.trace), *(self.judged.warnings(question) if self.judged else ())),
+            warnings=tuple(warnings),
             confidences=tuple(float(hit.confidence or 0.0) for hit in result),
         )
+
+
+def judged_target(memory: Memory, namespace: str | None, questions: Sequence[Question]) -> SearchTarget:
+    """Return a namespace of a user's memory; raise ``ArgumentError`` if judgements name none of its notes."""
+    named = {name for question in questions for name in question.relevant}
+    judged: set[str] = set()
+    latest = None
+    for note in memory.notes(namespace=namespace):
+        judged |= {note.id, note.path} & named
+        if latest is None or (note.created_at and note.created_at > latest):
+            latest = note.created_at
+    if not judged or latest is None:
+        raise ArgumentError(
+            "memory",
+            f"holds none of the notes that judgements name in namespace {namespace or DEFAULT_NAMESPACE!r}: "
+            "name the memory and the namespace that the questions were made for",
+        )
+    return SearchTarget(memory, namespace, latest, frozenset(judged))

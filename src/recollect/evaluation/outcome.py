@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
@@ -48,11 +46,6 @@ class System:
         """The loaded preset."""
         return cast("Preset", self.preset)
 
-    def digest(self) -> str:
-        """Return a hash of all settings, but not of the name."""
-        settings = self.rules.to_dict() | {"name": "", "about": "", "mode": self.mode}
-        return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
-
 
 def rounded_mean(values: NDArray[np.float64]) -> float:
     """Return the mean, rounded so that it does not depend on the order of the values."""
@@ -61,11 +54,7 @@ def rounded_mean(values: NDArray[np.float64]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What a system returned for one question: ids and scores of notes, best first, and the latency.
-
-    >>> Ranking(("n1", "n2"), (0.9, 0.4), 1.5, confidences=(0.6, 0.7)).best_confidence
-    0.7
-    """
+    """What a system returned for one question: ids and scores of notes, best first, and the latency."""
 
     ids: tuple[str, ...]
     scores: tuple[float, ...]
@@ -74,11 +63,6 @@ class Ranking:
     """What the search lacked, such as an embedder that failed."""
     confidences: tuple[float, ...] | None = None
     """The confidence of each hit, from 0 to 1; ``None`` if unknown, as in runs of other systems."""
-
-    @property
-    def best_confidence(self) -> float | None:
-        """The highest confidence among the hits, 0 if there is no hit; ``None`` if unknown."""
-        return None if self.confidences is None else max(self.confidences, default=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,24 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect import arguments
-from recollect.embedders import Embedder, EmbedderSpec, embedder_from
+from recollect.embedders import EmbedderSpec, embedder_from
 from recollect.embedders.base import SupportsQueryCache
 from recollect.errors import ArgumentError
-from recollect.evaluation.cache import (
-    CachingEmbedder,
-    RankingCache,
-    code_digest,
-    collection_digest,
-    default_cache_folder,
-    question_digest,
-)
+from recollect.evaluation.cache import CachingEmbedder
 from recollect.evaluation.calibration import trust_metrics
-from recollect.evaluation.dataset import Collection, Dataset, Question
+from recollect.evaluation.dataset import Dataset, Question
 from recollect.evaluation.measures import MEASURES, compute_measures, cutoff
 from recollect.evaluation.memories import (
     SearchTarget,
     dated_notes,
-    find_judged_notes,
+    judged_target,
     latest_date,
     questions_by_collection,
     temporary_memory,
@@ -45,7 +36,7 @@ from recollect.retrieval import Preset, PresetSpec
 from recollect.retrieval.options import Mode
 
 DEPTH = 20
-"""The number of hits of a search: enough for measures at 10, and for ``mrr`` of late hits."""
+"""The least number of hits of a search: enough for measures at 10, and for ``mrr`` of late hits."""
 
 
 def evaluate(
@@ -53,14 +44,11 @@ def evaluate(
     systems: Sequence[System | PresetSpec],
     *,
     embedder: EmbedderSpec = "auto",
-    depth: int = DEPTH,
     measures: Sequence[str] = MEASURES,
     memory: Memory | None = None,
     namespace: str | None = None,
     store: str | PathLike[str] | None = None,
     cache: str | PathLike[str] | None = None,
-    resume: bool = True,
-    cache_queries: bool = False,
     answer_threshold: float | None = None,
     progress: Progress | None = None,
 ) -> list[Outcome]:
@@ -71,29 +59,21 @@ def evaluate(
     collection without notes are put to ``memory``, in ``namespace``, and judged by the ids or paths of its notes;
     nothing is written there. The time of a search is that of the question; without one, that of the latest note.
 
-    Vectors of notes, and rankings, are stored in the folder ``cache``, by default in the user's cache. A second run
-    continues the first; without ``resume`` it starts anew. A ranking is reused only if dataset, preset, mode, embedder,
-    ``depth``, ``store`` and the code of Recollect are the same; those of ``memory``, which may change, never are.
-    With ``cache_queries`` each query is embedded once, for sweeps, where latency does not matter.
+    Vectors of notes are stored in the folder ``cache``, by default in the user's cache. ``answer_threshold`` is the
+    confidence below which a search counts as having no answer, for :class:`~recollect.evaluation.TrustMetrics`; by
+    default it is that of each system's preset.
 
-    ``answer_threshold`` is the confidence below which a search counts as having no answer, for
-    :class:`~recollect.evaluation.TrustMetrics`; by default it is that of each system's preset.
-
-    >>> from tempfile import TemporaryDirectory
     >>> from recollect import Note
+    >>> from recollect.evaluation import Collection
     >>> tea = Collection(id="tea", notes=(Note(id="n1", content="Prefers green tea."), Note(id="n2", content="Keys.")))
     >>> question = Question(id="q1", text="which tea?", collection="tea", relevant={"n1": 1})
     >>> dataset = Dataset(name="tiny", collections={"tea": tea}, questions=(question,))
-    >>> with TemporaryDirectory() as folder:
-    ...     default, memini = evaluate(dataset, ["default", "memini"], embedder=None, cache=folder)
+    >>> default, memini = evaluate(dataset, ["default", "memini"], embedder=None)
     >>> default.rankings["q1"].ids, memini.mean("mrr")
     (('n1',), 1.0)
     """
     chosen = _distinct_systems(systems)
-    max_cutoff = max(map(cutoff, measures), default=0)
-    if arguments.at_least_one("depth", depth) < max_cutoff:
-        raise ArgumentError("depth", f"must be at least {max_cutoff}, as deep as the measures look, got {depth}")
-    folder = default_cache_folder() if cache is None else Path(cache).expanduser()
+    depth = max([DEPTH, *map(cutoff, measures)])
     groups = questions_by_collection(dataset, memory)
     if memory is not None and store is not None:
         raise ArgumentError("store", "is for the notes of a dataset; these questions are for a memory that has its own")
@@ -101,76 +81,34 @@ def evaluate(
     lacking = next((system for system in chosen if system.mode in ("hybrid", "semantic")), None)
     if model is None and lacking:
         raise ArgumentError("embedder", f"must not be none for {lacking.name}, which needs vector search")
-    model_name = model.name if model else "none"
-    run = _Run(depth, progress)
-    for system in chosen:
-        key = "\0".join((system.digest(), model_name, str(depth), code_digest(), str(store or "")))
-        readable = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{dataset.name}.{system.name}")[:80]
-        path = folder / "runs" / f"{readable}.{hashlib.sha256(key.encode()).hexdigest()[:16]}.jsonl"
-        # A user's memory may change between two runs: its rankings are not stored.
-        run.caches.append((system, RankingCache(path if memory is None else None, fresh=not resume)))
-    run.work = sum(len(collection.notes) + len(questions) * len(chosen) for collection, questions in groups)
+    total = sum(len(collection.notes) + len(questions) * len(chosen) for collection, questions in groups)
     rankings: dict[str, dict[str, Ranking]] = {system.name: {} for system in chosen}
+    done = 0
     for collection, questions in groups:
-        digest = collection_digest(collection)
-        digests = {question.id: question_digest(question, digest) for question in questions}
-        if memory is None:
-            caching = CachingEmbedder(model, folder, cache_queries=cache_queries) if model else None
-            run.search_collection(collection, questions, digests, caching, store)
-        else:
-            judged = find_judged_notes(memory, namespace, questions)
-            run.search(SearchTarget(memory, namespace, judged.latest, judged), questions, digests)
-        for system, cached in run.caches:
-            rankings[system.name] |= {name: cached.rankings[digest] for name, digest in digests.items()}
+        with ExitStack() as stack:
+            if memory is None:
+                caching = CachingEmbedder(model, cache) if model else None
+                reporter = _offset(progress, done, total, collection.id)
+                context = temporary_memory(collection, caching, store=store, progress=reporter)
+                target = SearchTarget(*stack.enter_context(context), latest_date(collection.notes))
+                done += len(collection.notes)
+            else:
+                target = judged_target(memory, namespace, questions)
+            for system in chosen:
+                # The first search loads models and indexes: it is not timed.
+                target.search(questions[0], system.rules, system.mode, depth)
+                for question in questions:
+                    if isinstance(target.memory.embedder, SupportsQueryCache):
+                        target.memory.embedder.clear_query_cache()  # the latency of each system includes embedding
+                    ranking = target.search(question, system.rules, system.mode, depth)
+                    rankings[system.name][question.id] = ranking
+                    done += 1
+                    if progress:
+                        progress(done, total, system.name)
+    embedder_name = model.name if model else "none"
     return [
-        _outcome(dataset, system, model_name, rankings[system.name], measures, answer_threshold) for system in chosen
+        _outcome(dataset, system, embedder_name, rankings[system.name], measures, answer_threshold) for system in chosen
     ]
-
-
-class _Run:
-    """A running evaluation: the rankings of each system, and the progress."""
-
-    def __init__(self, depth: int, progress: Progress | None) -> None:
-        self.caches: list[tuple[System, RankingCache]] = []
-        self.work = 0
-        self._depth, self._progress, self._done = depth, progress, 0
-
-    def search_collection(
-        self,
-        collection: Collection,
-        questions: Sequence[Question],
-        digests: Mapping[str, str],
-        embedder: Embedder | None,
-        store: str | PathLike[str] | None,
-    ) -> None:
-        start, end = self._done, self._done + len(collection.notes)
-        if all(digest in cache.rankings for digest in digests.values() for _, cache in self.caches):
-            self._report(end + len(questions) * len(self.caches), collection.id)
-            return
-        with temporary_memory(
-            collection, embedder, store=store, progress=lambda count, *_: self._report(start + count, collection.id)
-        ) as (memory, namespace):
-            self._report(end, collection.id)
-            self.search(SearchTarget(memory, namespace, latest_date(collection.notes)), questions, digests)
-
-    def search(self, target: SearchTarget, questions: Sequence[Question], digests: Mapping[str, str]) -> None:
-        """Search for each question with each system, unless its ranking is cached."""
-        embedder = target.memory.embedder
-        for system, cache in self.caches:
-            pending = [question for question in questions if digests[question.id] not in cache.rankings]
-            for question in pending[:1]:  # the first search loads models and indexes: it is not timed
-                target.search(question, system.rules, system.mode, self._depth)
-            for question in pending:
-                if isinstance(embedder, SupportsQueryCache):
-                    embedder.clear_query_cache()  # the latency of each system includes embedding
-                cache.write(digests[question.id], target.search(question, system.rules, system.mode, self._depth))
-                self._report(self._done + 1, system.name)
-            self._report(self._done + len(questions) - len(pending), system.name)
-
-    def _report(self, done: int, name: str) -> None:
-        self._done = done
-        if self._progress:
-            self._progress(done, self.work, name)
 
 
 def _distinct_systems(systems: Sequence[System | PresetSpec]) -> list[System]:
@@ -263,13 +201,11 @@ def open_scorer(
     """
     groups = questions_by_collection(dataset, memory)
     if memory is not None:
-        judged = find_judged_notes(memory, namespace, dataset.answerable)
-        target = SearchTarget(memory, namespace, judged.latest, judged)
+        target = judged_target(memory, namespace, dataset.answerable)
         yield SearchScorer([(question, target) for question in dataset.answerable], measure, mode)
         return
     model = embedder_from(embedder)
-    folder = default_cache_folder() if cache is None else Path(cache).expanduser()
-    caching = CachingEmbedder(model, folder, cache_queries=True) if model else None
+    caching = CachingEmbedder(model, cache, cache_queries=True) if model else None
     total, done = sum(len(collection.notes) for collection, _ in groups), 0
     with (
         TemporaryDirectory(prefix="recollect-") as temporary,
@@ -278,7 +214,7 @@ def open_scorer(
         targets: dict[str, SearchTarget] = {}
         for number, (collection, questions) in enumerate(groups):
             name = f"collection {number}"
-            reporter = None if progress is None else _offset(progress, done, total, collection.id)
+            reporter = _offset(progress, done, total, collection.id)
             notes = pooled.add_many(dated_notes(collection), namespace=name, progress=reporter)
             target = SearchTarget(pooled, name, latest_date(notes))
             targets |= dict.fromkeys((question.id for question in questions), target)
@@ -286,6 +222,6 @@ def open_scorer(
         yield SearchScorer([(question, targets[question.id]) for question in dataset.answerable], measure, mode)
 
 
-def _offset(progress: Progress, before: int, total: int, name: str) -> Progress:
+def _offset(progress: Progress | None, before: int, total: int, name: str) -> Progress | None:
     """Return the progress of one collection as part of that of all."""
-    return lambda done, _total, _name: progress(before + done, total, name)
+    return progress and (lambda done, _total, _name: progress(before + done, total, name))

@@ -42,11 +42,7 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The difference of two systems' means, its 95 % interval, and the p-value of the hypothesis of no difference.
-
-    >>> Difference(mean=-0.03, low=-0.05, high=-0.01, p=0.004).verdict
-    'worse'
-    """
+    """The difference of two systems' means, its 95 % interval, and the p-value of the hypothesis of no difference."""
 
     mean: float
     low: float

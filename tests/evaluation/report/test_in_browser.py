@@ -1,4 +1,4 @@
-"""The page as a reader meets it: opened in Chromium, in light and dark, on a desk and on a phone."""
+"""HTML reports in Chromium: in light and dark mode, on a desktop and on a phone."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from recollect.evaluation.report import write_report
-from recollect.evaluation.report.charts import sweep_chart
+from recollect.evaluation.report import build_report, write_report
 from tests.browser import Visit, launched
 from tests.evaluation.outcomes import like_real
 
@@ -57,10 +56,9 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    outcomes, data, sweeps = like_real(150)
+    outcomes, data = like_real(150)
     written = tmp_path_factory.mktemp("report") / "report.html"
-    write_report(written, outcomes, data, sweeps=sweeps, date="1 March 2026")
-    (written.parent / "plot.svg").write_text(sweep_chart(sweeps[0]), encoding="utf-8")
+    write_report(written, build_report(outcomes, data, date="1 March 2026"))
     return written
 
 
@@ -81,7 +79,7 @@ def test_page_renders(browser: Browser, path: Path, width: int, options: dict[st
     assert page.title() == "locomo-like, turns: evaluation"
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     boxes = page.evaluate(_BOXES)
-    assert len(boxes) == 14
+    assert len(boxes) == 8
     assert all(wide > 200 and high > 100 for wide, high, _ in boxes)
     assert [outside for *_, outside in boxes if outside] == []
     assert page.evaluate(_CONTRAST) >= 4.5
@@ -114,8 +112,8 @@ def test_questions_unfold(browser: Browser, path: Path) -> None:
 def test_accessible_names(browser: Browser, path: Path) -> None:
     page = Visit(browser, path).page
     pictures = page.get_by_role("img")
-    assert pictures.count() == 14
-    assert all(pictures.nth(index).get_attribute("aria-label") for index in range(14))
+    assert pictures.count() == 8
+    assert all(pictures.nth(index).get_attribute("aria-label") for index in range(8))
     assert page.get_by_role("heading", level=1).inner_text() == "locomo-like, turns"
     assert page.get_by_role("region", name="Measures", exact=True).count() == 1
     assert page.get_by_role("rowheader", name="ndcg@10").count() == 1
@@ -128,11 +126,3 @@ def test_print_layout(browser: Browser, path: Path) -> None:
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.evaluate("document.documentElement.scrollWidth") <= 794
     page.close()
-
-
-def test_plot_file(browser: Browser, path: Path) -> None:
-    for scheme, expected in (("light", "rgb(255, 255, 255)"), ("dark", "rgb(20, 23, 27)")):
-        visit = Visit(browser, path.parent / "plot.svg", color_scheme=scheme)
-        assert visit.messages == []
-        assert visit.page.evaluate("getComputedStyle(document.querySelector('rect')).fill") == expected
-        visit.page.close()

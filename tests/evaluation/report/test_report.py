@@ -1,4 +1,4 @@
-"""The same figures as a page, as Markdown and as pictures."""
+"""Reports as HTML and Markdown have the same numbers."""
 
 from __future__ import annotations
 
@@ -18,18 +18,16 @@ from recollect.evaluation.report import (
     build_report,
     html_report,
     markdown_report,
-    save_report,
     write_report,
 )
-from recollect.evaluation.sweep import Sweep
 from tests.evaluation.outcomes import dataset, like_real, outcome
 from tests.strategies import any_text
 
 
 @pytest.fixture(scope="module")
 def real() -> Report:
-    outcomes, data, sweeps = like_real(200)
-    return build_report(outcomes, data, sweeps=sweeps, date="1 March 2026", resamples=500)
+    outcomes, data = like_real(200)
+    return build_report(outcomes, data, date="1 March 2026", resamples=500)
 
 
 def small(**changes: object) -> Report:
@@ -107,14 +105,12 @@ def test_html_report_is_self_contained(real: Report) -> None:
     assert page.addresses == ["data:,"]
     assert "script" not in page.tags
     assert "img" not in page.tags
-    assert page.tags.count("svg") == 8 + 4 + 2
+    assert page.tags.count("svg") == 8
     text = " ".join(page.seen)
     for heading in (
-        "Findings",
         "Measures",
         "Means and intervals",
         "Kinds of question",
-        "Sweeps",
         "Question by question",
         "Systems and latency",
         "How this was computed",
@@ -130,13 +126,11 @@ def test_html_report_is_self_contained(real: Report) -> None:
 
 def test_html_report_shows_the_comparison(real: Report) -> None:
     text = html_report(real)
-    standing = real.comparison.result("default", "mrr")
-    assert standing.difference is not None
-    assert f"<strong>{standing.mean:.3f}</strong>" in text
-    assert (
-        f"+{standing.difference.mean:.3f} (+{standing.difference.low:.3f} to +{standing.difference.high:.3f})" in text
-    )
-    assert standing.significant
+    result = real.comparison.result("default", "mrr")
+    assert result.difference is not None
+    assert f"<strong>{result.mean:.3f}</strong>" in text
+    assert f"+{result.difference.mean:.3f} (+{result.difference.low:.3f} to +{result.difference.high:.3f})" in text
+    assert result.significant
     assert '<span class="verdict better"><span aria-hidden="true">▲</span> better</span>' in text
     assert "inconclusive" in text
     assert '<span class="verdict baseline">baseline</span>' in text
@@ -158,14 +152,12 @@ def test_reports_omit_empty_sections() -> None:
     report = small()
     page = Page(html_report(report))
     assert "Kinds of question" not in page.seen
-    assert "Sweeps" not in page.seen
     assert "Holm" not in " ".join(page.seen).replace("p, Holm", "")
-    assert "8 won, 0 lost, 0 alike" in page.seen
+    assert "8 won, 0 lost, 0 equal" in page.seen
     assert "None lost." in page.seen
     text = markdown_report(report)
     assert "## Kinds of question" not in text
-    assert "## Sweeps" not in text
-    assert "8 won, 0 lost, 0 alike, by any@5." in text
+    assert "8 won, 0 lost, 0 equal, by any@5." in text
     assert "| 7 | 2 | +1.000 |" in text
 
 
@@ -177,7 +169,6 @@ def test_reports_of_one_system() -> None:
         for entry in (data, alone)
     ):
         page = Page(html_report(report))
-        assert "Findings" not in page.seen
         assert "Question by question" not in page.seen
         assert "Kinds of question" in page.seen
         assert ("Notes" in page.seen) == bool(report.dataset.notes)
@@ -191,7 +182,7 @@ def test_reports_of_equal_systems() -> None:
     same = {"mrr": [0.5] * 4}
     report = build_report([outcome("old", same), outcome("new", same)], dataset(4), resamples=50)
     assert "inconclusive (no difference)" in html_report(report)
-    assert "0 won, 0 lost, 4 alike, by mrr.\n\n##" in markdown_report(report)
+    assert "0 won, 0 lost, 4 equal, by mrr.\n\n##" in markdown_report(report)
 
 
 def test_reports_mark_synthetic_questions() -> None:
@@ -209,15 +200,14 @@ def test_reports_name_omitted_measures() -> None:
 
 
 def test_win_loss_prefers_graded_measures() -> None:
-    def measure(*names: str, wanted: str | None = None) -> str:
+    def measure(*names: str) -> str:
         values = {name: [0.5] * 3 for name in names}
         outcomes = [outcome("old", values), outcome("new", values)]
-        return build_report(outcomes, dataset(3), measure=wanted, resamples=20).win_losses[0].measure
+        return build_report(outcomes, dataset(3), resamples=20).win_losses[0].measure
 
     assert measure("any@5", "mrr", "ndcg@10") == "ndcg@10"
     assert measure("any@5", "mrr") == "mrr"
     assert measure("any@5", "any@1") == "any@5"
-    assert measure("any@5", "mrr", wanted="any@5") == "any@5"
 
 
 def test_report_latency_and_depth() -> None:
@@ -225,6 +215,7 @@ def test_report_latency_and_depth() -> None:
     report = small()
     assert report.outcomes[0].latency(50) == 4.5
     assert report.depth == 10
+    assert "rankings of up to 10 notes were judged." in markdown_report(report)
     assert report.embedders == ["minilm"]
 
 
@@ -235,9 +226,9 @@ def test_markdown_report_tables(real: Report) -> None:
     )
     parsed = MarkdownIt("commonmark").enable("table").parse(text)
     tables = [token for token in parsed if token.type == "table_open"]
-    # Measures, differences, six kinds of question, two sweeps, three contests, systems.
-    assert len(tables) == 1 + 1 + 6 + 2 + 3 + 1
-    assert "- **default.** Against bm25: better on all 8 measures." in text
+    # Measures, differences, six kinds of question, three comparisons by question, systems.
+    assert len(tables) == 1 + 1 + 6 + 3 + 1
+    assert text.endswith("the same outcomes give the same report.\n")
 
 
 def test_markdown_report_escapes_questions() -> None:
@@ -264,8 +255,7 @@ def test_reports_escape_any_text(name: str, text: str) -> None:
         outcome("old", {"mrr": [0.0, 1.0]}, dataset=name),
         outcome(f"{text}!", {"mrr": [1.0, 1.0]}, dataset=name),
     ]
-    sweeps = [Sweep(title=text, parameter=name, measure=text, series={text: [(1, 0.5, 0.4, 0.6)]})]
-    report = build_report(systems, data, sweeps=sweeps, date=text, resamples=20)
+    report = build_report(systems, data, date=text, resamples=20)
     page = Page(html_report(report))
     assert page.addresses == ["data:,"]
     assert "script" not in page.tags
@@ -275,24 +265,24 @@ def test_reports_escape_any_text(name: str, text: str) -> None:
 
 
 def test_report_format_follows_the_suffix(tmp_path: Path) -> None:
-    outcomes = small().outcomes
+    report = small()
     for name, start in (
         ("a.html", "<!doctype html>"),
         ("a.HTM", "<!doctype"),
         ("a.md", "# tiny"),
         ("a.markdown", "# tiny"),
     ):
-        assert write_report(tmp_path / name, outcomes, dataset(8)).questions == 8
+        write_report(tmp_path / name, report)
         assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
     with pytest.raises(ArgumentError, match=r"report: must end in .html or .md, got '.*a.pdf'"):
-        write_report(tmp_path / "a.pdf", outcomes, dataset(8))
+        write_report(tmp_path / "a.pdf", report)
 
 
-def test_save_report_errors(tmp_path: Path) -> None:
+def test_write_report_errors(tmp_path: Path) -> None:
     report = small()
     with pytest.raises(
         ArgumentError, match=r"report: cannot be written to '.*nowhere/a.md': No such file or directory"
     ):
-        save_report(tmp_path / "nowhere" / "a.md", report)
+        write_report(tmp_path / "nowhere" / "a.md", report)
     with pytest.raises(ArgumentError, match="dataset: must be that of the outcomes, 'tiny', got 'other'"):
         build_report(report.outcomes, dataset(8, name="other"))

@@ -1,14 +1,12 @@
-"""What is said of figures."""
+"""Verdicts and numbers of reports."""
 
 from __future__ import annotations
 
 import pytest
 
-from recollect.evaluation.comparison import Comparison, ComparisonResult
+from recollect.evaluation.comparison import ComparisonResult
 from recollect.evaluation.report.text import (
-    describe_difference,
     difference_fields,
-    findings,
     format_signed,
     verdict_mark,
     verdict_text,
@@ -21,7 +19,7 @@ UNKNOWN = Difference(0.1, -0.05, 0.25, p=0.2)
 
 
 @pytest.mark.parametrize(
-    ("standing", "message", "shown"),
+    ("result", "message", "shown"),
     [
         (ComparisonResult(9, 0.5), "baseline", ""),
         (ComparisonResult(9, 0.5, BETTER, adjusted_p=0.002), "better", "▲"),
@@ -32,8 +30,8 @@ UNKNOWN = Difference(0.1, -0.05, 0.25, p=0.2)
         (ComparisonResult(9, 0.5, Difference(0.0, 0.0, 0.0, p=1.0)), "inconclusive (no difference)", "≈"),
     ],
 )
-def test_verdicts(standing: ComparisonResult, message: str, shown: str) -> None:
-    assert (verdict_text(standing), verdict_mark(standing)) == (message, shown)
+def test_verdicts(result: ComparisonResult, message: str, shown: str) -> None:
+    assert (verdict_text(result), verdict_mark(result)) == (message, shown)
 
 
 def test_format_signed_small_values() -> None:
@@ -47,34 +45,3 @@ def test_format_signed_small_values() -> None:
 
 def test_difference_fields_of_the_baseline() -> None:
     assert difference_fields(ComparisonResult(9, 0.5)) == ("", "", "", "")
-    assert describe_difference(ComparisonResult(9, 0.5)) == "baseline"
-
-
-def _comparison(**standings: ComparisonResult) -> Comparison:
-    return Comparison(
-        baseline="old",
-        systems=("old", "new"),
-        measures=tuple(standings),
-        strata=("all",),
-        results={("new", measure, "all"): standing for measure, standing in standings.items()},
-    )
-
-
-def test_findings_order() -> None:
-    result = _comparison(
-        mrr=ComparisonResult(9, 0.5, UNKNOWN),
-        ndcg=ComparisonResult(9, 0.5, Difference(0.0, 0.0, 0.0, p=1.0)),
-        one=ComparisonResult(9, 0.5, BETTER, adjusted_p=0.01),
-        two=ComparisonResult(9, 0.5, BETTER, adjusted_p=0.2),
-        three=ComparisonResult(9, 0.5, WORSE, adjusted_p=0.01),
-    )
-    message = "Against old: better on one; better, but not significant after correction, on two; worse on three; "
-    assert findings(result) == [("new", message + "inconclusive on mrr and ndcg.")]
-
-
-def test_findings_summarise_equal_verdicts() -> None:
-    both = {"mrr": ComparisonResult(9, 0.5, UNKNOWN), "one": ComparisonResult(9, 0.5, UNKNOWN)}
-    assert findings(_comparison(**both)) == [("new", "Against old: inconclusive on all 2 measures.")]
-    assert findings(_comparison(mrr=ComparisonResult(9, 0.5, UNKNOWN))) == [
-        ("new", "Against old: inconclusive on mrr.")
-    ]

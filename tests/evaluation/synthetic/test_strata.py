@@ -13,20 +13,16 @@ from recollect.evaluation.synthetic.lexicon import Lexicon, content_words
 from recollect.evaluation.synthetic.strata import (
     EXACT_KINDS,
     QuestionDraft,
-    _current_notes,
-    _exact_options,
-    _is_foreign,
-    _misspell,
-    _successors,
+    exact_options,
     exact_questions,
+    is_foreign,
+    misspell,
     multi_hop_questions,
     shuffle_by_group,
-    stale_questions,
-    temporal_questions,
     typo_questions,
     unanswerable_questions,
 )
-from recollect.model import Link, Note
+from recollect.model import Note
 from recollect.text import split_words
 
 SEEDS = range(40)
@@ -64,7 +60,7 @@ def test_shuffle_by_group_alternates_between_groups() -> None:
 class TestExact:
     def test_exact_questions_use_words_of_one_note(self) -> None:
         corpus = lexicon("The vermilion van needs code EX_7 and oil.", "A van needs oil.", "The code is blue.")
-        options = [_exact_options(corpus, 0, np.random.default_rng(seed)) for seed in SEEDS]
+        options = [exact_options(corpus, 0, np.random.default_rng(seed)) for seed in SEEDS]
         assert {option["identifier"] for option in options} == {"EX_7"}  # as it is written
         assert "vermilion van needs" in {option.get("phrase") for option in options}
         assert {len(option["words"].split()) for option in options} == {2}
@@ -81,7 +77,7 @@ class TestExact:
 
     def test_exact_questions_of_each_token_kind(self) -> None:
         corpus = lexicon("Saw Ines pay 48,500 for v2.3.1 of docs/api.md by ERR_4021.", "Other words.")
-        options = _exact_options(corpus, 0, np.random.default_rng(0))
+        options = exact_options(corpus, 0, np.random.default_rng(0))
         assert options.keys() == set(EXACT_KINDS)
         assert [options[kind] for kind in ("identifier", "number", "name", "version", "path")] == [
             "ERR_4021",
@@ -132,13 +128,13 @@ class TestMultiHop:
 
 class TestTypo:
     def test_misspell_makes_one_error_after_the_first_letter(self) -> None:
-        misspelt = {_misspell("barge", np.random.default_rng(seed)) for seed in range(200)}
+        misspelt = {misspell("barge", np.random.default_rng(seed)) for seed in range(200)}
         assert {"bsrge", "batge", "bagre", "brage", "brge", "bare"} <= misspelt
         assert "barge" not in misspelt
         assert all(text[0] == "b" and len(text) in (4, 5) for text in misspelt)
 
     def test_misspell_does_not_swap_equal_letters(self) -> None:
-        assert "balloon" not in {_misspell("balloon", np.random.default_rng(seed)) for seed in range(200)}
+        assert "balloon" not in {misspell("balloon", np.random.default_rng(seed)) for seed in range(200)}
 
     def test_typo_questions_misspell_words_of_one_note(self) -> None:
         corpus = lexicon("The vermilion barge leaks, 12345 über.", "Oil leaks.", "Ordinary.")
@@ -150,7 +146,7 @@ class TestTypo:
             assert corpus.notes_with([word]) == set()
 
     def test_typo_questions_avoid_misspellings_that_a_note_contains(self) -> None:
-        misspelt = " ".join({_misspell("barge", np.random.default_rng(seed)) for seed in range(2000)})
+        misspelt = " ".join({misspell("barge", np.random.default_rng(seed)) for seed in range(2000)})
         drafts = drafts_of_all_seeds(lambda rng: typo_questions(lexicon("A barge.", misspelt), rng))
         assert (0,) not in {draft.relevant for draft in drafts}
 
@@ -159,97 +155,13 @@ class TestTypo:
         assert {draft.relevant for draft in drafts} <= {(1,)}
 
 
-def dated(*rows: tuple[str, str]) -> Lexicon:
-    return Lexicon([Note(content=content, created_at=day) for day, content in rows])  # type: ignore[arg-type]
-
-
-class TestTemporal:
-    CORPUS = dated(
-        ("2024-03-02", "Dentist, all fine."),
-        ("2026-03-09", "Dentist, one hole."),
-        ("2026-03-09", "Painted the gate."),
-        ("2026-05-20", "Sold the barge."),
-    )
-
-    def test_temporal_questions_on_months_days_and_topics(self) -> None:
-        drafts = drafts_of_all_seeds(lambda rng: temporal_questions(self.CORPUS, rng))
-        pairs = {(draft.text, draft.relevant) for draft in drafts}
-        assert ("what happened in March 2024?", (0,)) in pairs
-        assert ("what happened in March 2026?", (1, 2)) in pairs
-        assert ("what happened in March?", (1, 2)) in pairs  # clear in May 2026
-        assert ("what happened in March?", (0,)) not in pairs
-        assert ("what happened on 9 March 2026?", (1, 2)) in pairs
-        assert ("what happened on 2026-03-09?", (1, 2)) in pairs
-        assert ("dentist in March 2024", (0,)) in pairs
-        assert {draft.asked_at for draft in drafts} == {"2026-05-20T00:00:00+00:00"}
-        assert {draft.kind for draft in drafts} == {"month", "day", "topic"}
-
-    def test_temporal_questions_use_each_note_once(self) -> None:
-        for seed in SEEDS:
-            drafts = temporal_questions(self.CORPUS, np.random.default_rng(seed))
-            indexes = [index for draft in drafts for index in draft.relevant]
-            assert len(indexes) == len(set(indexes))
-
-    def test_temporal_questions_avoid_dates_that_a_note_names(self) -> None:
-        corpus = dated(
-            ("2026-03-09", "Gate."), ("2026-05-20", "On 9 March 2026 it rained."), ("2026-06-01", "On 2026-05-20.")
-        )
-        drafts = drafts_of_all_seeds(lambda rng: temporal_questions(corpus, rng))
-        assert {draft.relevant for draft in drafts} == {(2,)}
-
-    def test_temporal_questions_avoid_months_and_days_of_many_notes(self) -> None:
-        corpus = dated(*[("2026-03-09", f"note{number}") for number in range(6)], ("2026-05-20", "Barge."))
-        drafts = drafts_of_all_seeds(lambda rng: temporal_questions(corpus, rng))
-        assert {draft.relevant for draft in drafts} == {(6,)}
-
-    def test_temporal_questions_need_two_months(self) -> None:
-        one_month = dated(("2026-03-09", "Gate."), ("2026-03-10", "Barge."))
-        assert list(temporal_questions(one_month, np.random.default_rng(0))) == []
-        undated = Lexicon([*self.CORPUS.notes[:1], Note(content="Barge.")])
-        assert list(temporal_questions(undated, np.random.default_rng(0))) == []
-
-
-class TestStale:
-    NOTES = (
-        Note(id="n1", content="Drinks strong coffee.", path="drinks.md"),
-        Note(id="n2", content="Drinks green tea.", links=(Link("supersedes", "drinks.md"), Link("related", "n4"))),
-        Note(id="n3", content="Drinks mate.", links=(Link("supersedes", "n2"), Link("supersedes", "gone"))),
-        Note(id="n4", content="Strong wind.", links=(Link("supersedes", "n4"),)),
-    )
-
-    def test_successors_by_id_and_path(self) -> None:
-        assert _successors(self.NOTES) == {0: {1}, 1: {2}}
-
-    def test_current_notes_are_at_the_end_of_the_chain(self) -> None:
-        assert _current_notes(0, _successors(self.NOTES)) == ({2}, {1, 2})
-        assert _current_notes(2, _successors(self.NOTES)) == (set(), set())
-        assert _current_notes(0, {0: {1, 2}, 1: {3}}) == ({2, 3}, {1, 2, 3})
-
-    def test_current_notes_of_long_chains_and_cycles(self) -> None:
-        assert _current_notes(0, {index: {index + 1} for index in range(1000)})[0] == {1000}
-        assert _current_notes(0, {0: {1}, 1: {2}, 2: {1}})[0] == set()
-
-    def test_stale_questions_use_words_of_the_superseded_note(self) -> None:
-        corpus = Lexicon(self.NOTES)
-        drafts = drafts_of_all_seeds(lambda rng: stale_questions(corpus, rng))
-        assert {draft.relevant for draft in drafts} == {(2,)}
-        for draft in drafts:
-            assert set(draft.text.split()) <= {"drinks", "strong", "coffee", "green", "tea"}
-            assert corpus.notes_with(draft.text.split()) <= {0, 1, 2}
-
-    def test_stale_questions_avoid_words_of_unrelated_notes(self) -> None:
-        successor = Note(id="n2", content="Mate.", links=(Link("supersedes", "n1"),))
-        corpus = Lexicon([Note(id="n1", content="Green tea."), successor, Note(id="n3", content="Green tea.")])
-        assert list(stale_questions(corpus, np.random.default_rng(0))) == []
-
-
 class TestUnanswerable:
     def test_is_foreign(self) -> None:
         corpus = lexicon("Green tea from Kyoto.", "A red bike.")
-        assert _is_foreign(corpus, "lighthouse keepers sing at dusk")
-        assert _is_foreign(corpus, "green lighthouse keepers")
-        assert not _is_foreign(corpus, "green teas for lighthouse keepers")  # half, in another form
-        assert not _is_foreign(corpus, "lighthouse keepers")  # too few words
+        assert is_foreign(corpus, "lighthouse keepers sing at dusk")
+        assert is_foreign(corpus, "green lighthouse keepers")
+        assert not is_foreign(corpus, "green teas for lighthouse keepers")  # half, in another form
+        assert not is_foreign(corpus, "lighthouse keepers")  # too few words
 
     def test_unanswerable_questions_use_foreign_notes(self) -> None:
         foreign = lexicon("The lighthouse keepers sing at dusk.", "Green tea from Kyoto every morning.")

@@ -1,20 +1,32 @@
-"""A report is there as a whole or not at all."""
+"""Reports are written atomically."""
 
 from __future__ import annotations
 
 import stat
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any
 
 import pytest
 
-from recollect.evaluation.report.render import _replace_file
+from recollect.errors import ArgumentError
+from recollect.evaluation import report
+
+
+@pytest.fixture(autouse=True)
+def _reports_are_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a report be the text that is written."""
+    monkeypatch.setitem(report._FORMATS, ".html", lambda content: content)
+
+
+def _write(path: Path, content: Any) -> None:
+    report.write_report(path, content)
 
 
 def test_reports_are_replaced_atomically(tmp_path: Path) -> None:
     path = tmp_path / "study.html"
     texts = {letter * 1_000_000 for letter in "ab"}
-    _replace_file(path, "a" * 1_000_000)
+    _write(path, "a" * 1_000_000)
     seen, stop = set(), Event()
 
     def read() -> None:
@@ -26,7 +38,7 @@ def test_reports_are_replaced_atomically(tmp_path: Path) -> None:
     try:
         for _ in range(20):
             for text in sorted(texts):
-                _replace_file(path, text)
+                _write(path, text)
     finally:
         stop.set()
         reader.join()
@@ -36,11 +48,11 @@ def test_reports_are_replaced_atomically(tmp_path: Path) -> None:
 
 def test_replacing_keeps_permissions(tmp_path: Path) -> None:
     path = tmp_path / "study.html"
-    _replace_file(path, "old")
+    _write(path, "old")
     (tmp_path / "other").touch()
     assert path.stat().st_mode == (tmp_path / "other").stat().st_mode
     path.chmod(0o600)
-    _replace_file(path, "new")
+    _write(path, "new")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
@@ -48,15 +60,15 @@ def test_replacing_keeps_symbolic_links(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     link = tmp_path / "study.html"
     link.symlink_to(tmp_path / "elsewhere" / "study.html")
-    _replace_file(link, "tea")
+    _write(link, "tea")
     assert link.is_symlink()
     assert (tmp_path / "elsewhere" / "study.html").read_text() == "tea"
 
 
 def test_failed_write_leaves_no_file(tmp_path: Path) -> None:
     (tmp_path / "study.html").mkdir()
-    with pytest.raises(OSError, match=r"study\.html"):
-        _replace_file(tmp_path / "study.html", "tea")
+    with pytest.raises(ArgumentError, match=r"cannot be written to .*study\.html"):
+        _write(tmp_path / "study.html", "tea")
     with pytest.raises(UnicodeEncodeError):
-        _replace_file(tmp_path / "other.html", "half a character: \ud800")
+        _write(tmp_path / "other.html", "half a character: \ud800")
     assert [entry.name for entry in tmp_path.iterdir()] == ["study.html"]
