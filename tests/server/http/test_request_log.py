@@ -19,7 +19,7 @@ from recollect import Memory, RecollectError
 from recollect.retrieval import Trace
 from recollect.server import KeyRing
 from recollect.server.http import telemetry
-from recollect.server.http.request_log import Log, RequestRecord, SearchTimes
+from recollect.server.http.request_log import LibraryLogHandler, Log, RequestRecord, SearchTimes
 from recollect.server.http.telemetry import Metrics, Spans
 from tests.server.http.conftest import bearer, problem
 from tests.server.http.running import running, until
@@ -132,7 +132,7 @@ def test_log_as_text_and_of_libraries() -> None:
     log = Log(stream, as_json=False, clock=lambda: datetime(2026, 4, 18, 7, 30, tzinfo=UTC))
     log.record_request(finished())
     logger = logging.Logger("uvicorn.error")
-    logger.addHandler(log.handler())
+    logger.addHandler(LibraryLogHandler(log))
     logger.info("not worth it")
     logger.warning("Invalid HTTP request received.")
     try:
@@ -148,7 +148,7 @@ def test_log_as_text_and_of_libraries() -> None:
 def test_repeated_library_messages_are_counted() -> None:
     stream, now = io.StringIO(), [datetime(2026, 4, 18, 7, 30, tzinfo=UTC)]
     logger = logging.Logger("asyncio")
-    logger.addHandler(Log(stream, as_json=False, clock=lambda: now[0]).handler())
+    logger.addHandler(LibraryLogHandler(Log(stream, as_json=False, clock=lambda: now[0])))
     for second in (0, 1, 9, 10, 30):
         now[0] = datetime(2026, 4, 18, 7, 30, second, tzinfo=UTC)
         logger.warning("no file is left")

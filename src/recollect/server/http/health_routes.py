@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from recollect import __version__
+from recollect.memory import Memory
 from recollect.server.auth import Caller, Right
 from recollect.server.http.problems import ProblemError
 from recollect.server.http.routing import READ, StrictRoute, json_response
 from recollect.server.http.schemas import ResponseModel
-from recollect.server.http.service import CurrentCaller, CurrentService, RequestedNamespace, Service
+from recollect.server.http.service import RequestedNamespace
 from recollect.server.http.telemetry import METRICS_MEDIA_TYPE
 
 router = APIRouter(route_class=StrictRoute, tags=["Health"])
@@ -40,25 +41,27 @@ class Stats(ResponseModel):
 
 
 @router.get("/v1/stats", response_model=Stats, openapi_extra=READ)
-async def get_stats(caller: CurrentCaller, service: CurrentService, namespace: RequestedNamespace = None) -> Response:
+async def get_stats(request: Request, namespace: RequestedNamespace = None) -> Response:
     """Get statistics of one namespace, or of all that the key may read."""
-    requested = None if namespace is None else caller.namespace(namespace, Right.READ)
-    return await service.read(lambda: _stats(service, caller, requested))
+    service, caller = request.app.state.service, request.state.caller
+    visible = caller.grant.namespaces if namespace is None else {caller.namespace(namespace, Right.READ)}
+    stats = await service.readers.run(lambda: _stats(service.memory, caller, visible))
+    return json_response(stats)
 
 
 @router.get("/health", response_model=Status, openapi_extra={"x-right": "none"})
 async def health() -> Response:
     """Check that the server is alive."""
-    return json_response(b'{"status":"ok"}')
+    return json_response({"status": "ok"})
 
 
 @router.get("/ready", response_model=Status, openapi_extra={"x-right": "none"})
-async def ready(service: CurrentService) -> Response:
+async def ready(request: Request) -> Response:
     """Check that the models are loaded, the memory answers and the keys can be read; else 503."""
-    problem = await service.readiness.problem()
+    problem = await request.app.state.service.readiness.problem()
     if problem:
-        raise ProblemError("not-ready", problem, headers={"Retry-After": "1"})
-    return json_response(b'{"status":"ok"}')
+        raise ProblemError("not-ready", problem)
+    return json_response({"status": "ok"})
 
 
 @router.get(
@@ -67,22 +70,18 @@ async def ready(service: CurrentService) -> Response:
     responses={200: {"description": "The metrics.", "content": {"text/plain": {"schema": {"type": "string"}}}}},
     openapi_extra={"x-right": "admin of all namespaces"},
 )
-async def metrics(caller: CurrentCaller, service: CurrentService) -> Response:
+async def metrics(request: Request) -> Response:
     """Get metrics in the Prometheus text format."""
-    caller.require_all_namespaces(Right.ADMIN)
-    return Response(service.metrics.render(), media_type=METRICS_MEDIA_TYPE)
+    request.state.caller.require_all_namespaces(Right.ADMIN)
+    return Response(request.app.state.service.metrics.render(), media_type=METRICS_MEDIA_TYPE)
 
 
-def _stats(service: Service, caller: Caller, requested: str | None) -> dict[str, Any]:
-    grant, memory = caller.grant, service.memory
-    data: dict[str, Any] = {"embedder": memory.described_embedder, "version": __version__, "right": str(grant.right)}
-    visible = [requested] if requested is not None else grant.namespaces
+def _stats(memory: Memory, caller: Caller, visible: set[str] | None) -> dict[str, Any]:
+    right = caller.grant.right
+    data: dict[str, Any] = {"embedder": memory.described_embedder, "version": __version__, "right": str(right)}
     if visible is not None:  # other namespaces are not even counted
         return {"notes": {name: memory.count(namespace=name) for name in sorted(visible)}, **data}
     store = memory.stats().to_dict()
-    hidden = {"notes", "embedder"} | (set() if grant.right >= Right.ADMIN else {"location"})
-    return {
-        "notes": store["notes"],
-        **data,
-        "store": {name: value for name, value in store.items() if name not in hidden},
-    }
+    hidden = {"notes", "embedder"} | (set() if right >= Right.ADMIN else {"location"})
+    shown = {name: value for name, value in store.items() if name not in hidden}
+    return {"notes": store["notes"], **data, "store": shown}

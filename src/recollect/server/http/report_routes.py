@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
@@ -24,7 +24,7 @@ from recollect.server.auth import Right
 from recollect.server.http.problems import ProblemError
 from recollect.server.http.routing import StrictRoute
 from recollect.server.http.schemas import ResponseModel
-from recollect.server.http.service import CurrentCaller, CurrentService, ReadNamespace
+from recollect.server.http.service import ReadCall
 from recollect.text import well_formed
 
 router = APIRouter(route_class=StrictRoute, tags=["Reports"])
@@ -65,16 +65,14 @@ class ReportList(ResponseModel):
 
 
 @router.get("/v1/reports", response_model=ReportList, openapi_extra=_ALL_NAMESPACES)
-async def list_reports(caller: CurrentCaller, namespace: ReadNamespace, service: CurrentService) -> Response:  # noqa: ARG001 (it checks the key)
+def list_reports(call: ReadCall) -> dict[str, Any]:
     """List the evaluation reports in the folder `--reports`.
 
     Reports may quote questions and notes of any namespace.
     """
-    caller.require_all_namespaces(Right.READ)
-    folder = service.settings.reports
-    return await service.read(
-        lambda: {"reports": [] if folder is None else [report.model_dump() for report in list_report_files(folder)]}
-    )
+    call.caller.require_all_namespaces(Right.READ)
+    folder = call.service.settings.reports
+    return {"reports": [] if folder is None else [report.model_dump() for report in list_report_files(folder)]}
 
 
 @router.get(
@@ -83,31 +81,20 @@ async def list_reports(caller: CurrentCaller, namespace: ReadNamespace, service:
     responses={200: {"description": "The report.", "content": {"text/html": {"schema": {"type": "string"}}}}},
     openapi_extra=_ALL_NAMESPACES,
 )
-async def get_report(
-    name: Annotated[str, PathParameter(description="The name of the file, as listed.")],
-    caller: CurrentCaller,
-    namespace: ReadNamespace,  # noqa: ARG001 (it checks the key)
-    service: CurrentService,
+def get_report(
+    name: Annotated[str, PathParameter(description="The name of the file, as listed.")], call: ReadCall
 ) -> Response:
     """Get an evaluation report as HTML; its Content-Security-Policy lets it run and load nothing."""
-    caller.require_all_namespaces(Right.READ)
-    folder = service.settings.reports
-    html = None if folder is None else await service.readers.run(lambda: read_report(folder, name))
+    call.caller.require_all_namespaces(Right.READ)
+    folder = call.service.settings.reports
+    html = None if folder is None else read_report(folder, name)
     if html is None:
         raise ProblemError("report-not-found", f"there is no report {name!r}")
     return Response(html, media_type="text/html", headers=_HEADERS)
 
 
 def list_report_files(folder: Path) -> list[ReportInfo]:
-    r"""Return the reports in a folder, newest first.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "study.html").write_bytes(_BEGIN + b'1.0"><title>tea: evaluation</title></html>\n')
-    ...     _ = Path(folder, "other.html").write_bytes(b"<!doctype html><title>Not a report</title></html>\n")
-    ...     [(report.name, report.title) for report in list_report_files(Path(folder))]
-    [('study.html', 'tea: evaluation')]
-    """
+    """Return the reports in a folder, newest first."""
     reports = []
     for name in _html_names(folder):
         with _open_report(folder / name) as file:
@@ -135,15 +122,12 @@ def _html_names(folder: Path) -> list[str]:
 @contextmanager
 def _open_report(path: Path) -> Iterator[BinaryIO | None]:
     """Open a report; yield ``None`` if the file is not a report or cannot be read."""
-    try:
-        file = None if path.is_symlink() else open(path, "rb", opener=_open_without_links)  # noqa: SIM115 (closed below)
-    except OSError:
-        file = None
-    if file is None:
-        yield None
-        return
-    with file:
-        yield file if _is_report(file) else None
+    with ExitStack() as stack:
+        try:
+            file = None if path.is_symlink() else stack.enter_context(open(path, "rb", opener=_open_without_links))
+        except OSError:
+            file = None
+        yield file if file is not None and _is_report(file) else None
 
 
 def _open_without_links(path: str, flags: int) -> int:

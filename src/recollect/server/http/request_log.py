@@ -34,14 +34,11 @@ _REQUEST_ID = re.compile(r"(?!rk_)[A-Za-z0-9._-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class SearchTimes:
-    """Where the time of a search went, in seconds."""
+    """Where the time of a search went, in seconds: waiting for a thread, the search itself, and its parts."""
 
     queued: float
-    """Waiting for a thread."""
     total: float
-    """The search itself."""
     parts: Mapping[str, float]
-    """Of ``total``: ``lexical``, ``vector``, ``context``, ``graph``, ``ranking`` and ``rerank``."""
 
     @classmethod
     def of(cls, trace: Trace, queued: float) -> SearchTimes:
@@ -155,15 +152,7 @@ class RequestLogMiddleware:
 
 
 class Log:
-    """Writes events as lines, of JSON for programs or of text for a person.
-
-    >>> import sys
-    >>> clock = lambda: datetime(2026, 4, 18, 7, 30, tzinfo=UTC)
-    >>> Log(sys.stdout, clock=clock).write("listening", address="http://127.0.0.1:7700")
-    {"time": "2026-04-18T07:30:00.000Z", "level": "info", "event": "listening", "address": "http://127.0.0.1:7700"}
-    >>> Log(sys.stdout, as_json=False, clock=clock).write("stopped", level="warning", reason="a signal")
-    07:30:00 warning stopped reason=a signal
-    """
+    """Writes events as lines, of JSON for programs or of text for a person."""
 
     def __init__(
         self,
@@ -209,12 +198,8 @@ class Log:
         level = "warning" if record.status == 503 else "error" if record.status >= 500 else "info"
         self.write("request", level=level, **fields)
 
-    def handler(self) -> logging.Handler:
-        """Return a handler that writes log records of libraries."""
-        return _LibraryHandler(self)
 
-
-class _LibraryHandler(logging.Handler):
+class LibraryLogHandler(logging.Handler):
     """Writes warnings of libraries; a repeated one is counted, and of an exception only the location is written."""
 
     def __init__(self, log: Log) -> None:
@@ -224,6 +209,7 @@ class _LibraryHandler(logging.Handler):
         """When each message was last written, and how often it was repeated since."""
 
     def emit(self, record: logging.LogRecord) -> None:
+        """Write a record."""
         error = record.exc_info[1] if record.exc_info else None
         details = {"message": record.getMessage()} if error is None else _error_fields(error)
         fields: dict[str, Any] = {"logger": record.name, **details}

@@ -1,4 +1,4 @@
-"""Routes that read requests strictly, and JSON responses that are serialised in the worker thread."""
+"""Routes that read requests strictly, and run and serialise in a thread of the reader or writer pool."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Coroutine, Iterator, Mapping
+from functools import wraps
+from inspect import iscoroutinefunction
+from time import perf_counter
 from typing import Any, NoReturn
 
 from fastapi import Request, Response
@@ -15,6 +18,7 @@ from fastapi.routing import APIRoute
 from recollect.arguments import MAX_DEPTH, exceeds_max_depth, with_deep_stack
 from recollect.server.auth import Right
 from recollect.server.http.problems import ProblemError
+from recollect.server.http.service import Call
 
 READ: dict[str, Any] = {"x-right": str(Right.READ)}
 """OpenAPI extension of endpoints that need the right to read."""
@@ -24,25 +28,23 @@ LARGE_BODY = 65_536
 """From how many bytes on a body is parsed in a thread, so that it does not block the event loop."""
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def to_json(data: Any) -> bytes:
-    """Serialise data.
-
-    >>> to_json({"tea": "茶"}).decode()
-    '{"tea":"茶"}'
-    """
-    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-    return with_deep_stack(lambda: encode(data)).encode()
-
-
-def json_response(body: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Return serialised JSON as a response."""
+def json_response(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """Return data as a JSON response."""
+    body = with_deep_stack(lambda: _ENCODER.encode(data)).encode()
     return Response(body, status, headers=headers, media_type="application/json")
 
 
 class StrictRoute(APIRoute):
     """A route that rejects unknown or repeated parameters, media types it does not support, and lax JSON."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        """Let an endpoint that is not ``async`` run in a thread; it takes a ``call``."""
+        if not iscoroutinefunction(endpoint):
+            endpoint = _run_in_thread(endpoint, options.get("status_code") or 200)
+        super().__init__(path, endpoint, **options)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return FastAPI's handler behind the checks."""
@@ -56,7 +58,7 @@ class StrictRoute(APIRoute):
 
         async def checked(request: Request) -> Response:
             if request.scope["query_string"]:
-                _check_parameters(request, parameters.keys(), repeatable)
+                _check_parameters(request, parameters, repeatable)
             accept = request.headers.get("accept", "*/*").split(",")
             accepted = {part.partition(";")[0].strip().lower() for part in accept}
             if not accepted & acceptable:
@@ -70,12 +72,41 @@ class StrictRoute(APIRoute):
         return checked
 
 
+def _run_in_thread(endpoint: Callable[..., Any], status: int) -> Callable[..., Coroutine[Any, Any, Response]]:
+    """Return an endpoint that calls ``endpoint`` and serialises the data that it returns in a thread."""
+
+    @wraps(endpoint)
+    async def run(call: Call, **arguments: Any) -> Response:
+        submitted = perf_counter()
+
+        def task() -> Response:
+            call.queued = perf_counter() - submitted
+            data = endpoint(call=call, **arguments)
+            return data if isinstance(data, Response) else json_response(data, status)
+
+        pool = call.service.readers if call.right is Right.READ else call.service.writers
+        return await pool.run(task)
+
+    return run
+
+
 def _query_parameters(dependant: Dependant) -> Iterator[tuple[str, str]]:
     """Yield name and annotation of each query parameter of a route and its dependencies."""
     for field in dependant.query_params:
         yield field.alias, str(field.field_info.annotation)
     for dependency in dependant.dependencies:
         yield from _query_parameters(dependency)
+
+
+def _check_parameters(request: Request, names: Mapping[str, str], repeatable: set[str]) -> None:
+    for name in request.query_params:
+        if name not in names:
+            detail = f"is not a parameter of this endpoint; it has: {', '.join(names) or 'none'}"
+        elif len(request.query_params.getlist(name)) > 1 and name not in repeatable:
+            detail = "may not be repeated"
+        else:
+            continue
+        raise ProblemError("invalid", f"{name}: {detail}", errors=[{"field": f"query.{name}", "detail": detail}])
 
 
 class _StrictRequest(Request):
@@ -85,23 +116,21 @@ class _StrictRequest(Request):
 
 
 def parse_json(body: bytes) -> Any:
-    """Parse a body as RFC 8259 requires: UTF-8, no lone surrogates, no NaN; at most 64 levels deep.
-
-    >>> parse_json(b'{"importance": 0.5}')
-    {'importance': 0.5}
-    """
+    """Parse a body as RFC 8259 requires: UTF-8, no lone surrogates, no NaN; at most 64 levels deep."""
     try:
         value = json.loads(body.decode(), parse_constant=_reject_constant)
+        if _SURROGATE.search(body):
+            json.dumps(value, ensure_ascii=False).encode()
     except UnicodeDecodeError:
         raise ProblemError("malformed", "the body is not UTF-8") from None
+    except UnicodeEncodeError:
+        raise ProblemError("malformed", "the body has a lone surrogate, which is not a character") from None
     except RecursionError:
         raise ProblemError("malformed", "the body is nested too deep") from None
     except json.JSONDecodeError as error:
         raise ProblemError("malformed", f"the body is not JSON: {error.msg} at character {error.pos}") from None
     except ValueError as error:  # NaN, or a number with more digits than Python reads
         raise ProblemError("malformed", f"the body is not JSON: {error}") from None
-    if _SURROGATE.search(body) and not _is_encodable(value):
-        raise ProblemError("malformed", "the body has a lone surrogate, which is not a character")
     if body.count(b"[") + body.count(b"{") > MAX_DEPTH and exceeds_max_depth(value):
         raise ProblemError("malformed", f"the body is nested deeper than {MAX_DEPTH} levels")
     return value
@@ -109,25 +138,3 @@ def parse_json(body: bytes) -> Any:
 
 def _reject_constant(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not a number in JSON")
-
-
-def _is_encodable(value: Any) -> bool:
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except (UnicodeEncodeError, RecursionError):
-        return False
-    return True
-
-
-def _check_parameters(request: Request, names: Any, repeatable: set[str]) -> None:
-    seen: set[str] = set()
-    for name, _ in request.query_params.multi_items():
-        if name not in names:
-            raise _invalid(name, f"is not a parameter of this endpoint; it has: {', '.join(names) or 'none'}")
-        if name in seen and name not in repeatable:
-            raise _invalid(name, "may not be repeated")
-        seen.add(name)
-
-
-def _invalid(name: str, detail: str) -> ProblemError:
-    return ProblemError("invalid", f"{name}: {detail}", errors=[{"field": f"query.{name}", "detail": detail}])

@@ -1,24 +1,23 @@
-"""What every route needs: the memory, thread pools, readiness, metrics, and the caller's namespace."""
+"""What every route needs: the memory, thread pools, readiness, metrics, and the call with its namespace."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from threading import Lock
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar
 
-from fastapi import Depends, Query, Request, Response
+from fastapi import Depends, Query, Request
 
 from recollect.errors import KeyFileError, RecollectError
 from recollect.memory import Memory
 from recollect.server.auth import Caller, KeyRing, Right
 from recollect.server.cursors import Cursors
 from recollect.server.http.problems import ProblemError
-from recollect.server.http.request_log import RequestObserver
-from recollect.server.http.routing import json_response, to_json
+from recollect.server.http.request_log import RequestObserver, SearchTimes
 from recollect.server.http.settings import Settings
 from recollect.server.http.telemetry import Metrics
 
@@ -35,24 +34,20 @@ class BoundedThreadPool:
     response at once. A queued task whose client has gone is never started.
     """
 
-    def __init__(self, name: str, *, threads: int, max_queued: int, timeout: float) -> None:
+    def __init__(self, name: str, threads: int, settings: Settings) -> None:
+        """Create ``threads`` threads, with the queue length and timeout of ``settings``."""
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=f"recollect-{name}")
-        self._capacity = threads + max_queued
-        self._timeout = timeout
+        self._capacity = threads + settings.max_queued
+        self._timeout = settings.timeout
         self._lock = Lock()
         self.active = 0
         """How many tasks are running or queued."""
-
-    @classmethod
-    def of(cls, name: str, threads: int, settings: Settings) -> BoundedThreadPool:
-        """Create a pool with the queue length and timeout of ``settings``."""
-        return cls(name, threads=threads, max_queued=settings.max_queued, timeout=settings.timeout)
 
     async def run(self, task: Callable[[], T]) -> T:
         """Run ``task`` in a thread; raise a problem if the queue is full or the task takes too long."""
         with self._lock:
             if self.active >= self._capacity:
-                raise ProblemError("overloaded", headers={"Retry-After": "1"})
+                raise ProblemError("overloaded")
             self.active += 1
         future = self._pool.submit(task)
         future.add_done_callback(lambda _: self._release())
@@ -116,55 +111,43 @@ class Readiness:
         self._memory.search("warm up", now=datetime.now(UTC))  # with a fixed time, it does not count as an access
 
 
-@dataclass(frozen=True, slots=True)
 class Service:
     """A memory with what a server needs around it."""
 
-    memory: Memory
-    settings: Settings
-    readers: BoundedThreadPool
-    writers: BoundedThreadPool
-    readiness: Readiness
-    metrics: Metrics
-    observers: Sequence[RequestObserver]
-    cursors: Cursors = field(default_factory=Cursors)
-
-    @classmethod
-    def of(
-        cls, memory: Memory, settings: Settings, ring: KeyRing | None, observers: Sequence[RequestObserver]
-    ) -> Service:
+    def __init__(
+        self, memory: Memory, settings: Settings, ring: KeyRing | None, observers: Sequence[RequestObserver]
+    ) -> None:
         """Create thread pools and metrics by the settings."""
-        readers = BoundedThreadPool.of("readers", settings.read_threads, settings)
-        writers = BoundedThreadPool.of("writers", settings.write_threads, settings)
-        metrics = Metrics(readers=lambda: readers.active, writers=lambda: writers.active)
-        readiness = Readiness(memory, ring)
-        return cls(memory, settings, readers, writers, readiness, metrics, (metrics.record_request, *observers))
-
-    async def read(self, task: Callable[[], Any]) -> Response:
-        """Respond with the JSON of what ``task`` returns; both run in a reader thread."""
-        return json_response(await self.readers.run(lambda: to_json(task())))
-
-    async def write(self, task: Callable[[], Any], status: int = 200) -> Response:
-        """Respond with the JSON of what ``task`` returns; both run in a writer thread."""
-        return json_response(await self.writers.run(lambda: to_json(task())), status)
+        self.memory = memory
+        self.settings = settings
+        self.readers = BoundedThreadPool("readers", settings.read_threads, settings)
+        self.writers = BoundedThreadPool("writers", settings.write_threads, settings)
+        self.readiness = Readiness(memory, ring)
+        self.metrics = Metrics(readers=lambda: self.readers.active, writers=lambda: self.writers.active)
+        self.observers = (self.metrics.record_request, *observers)
+        self.cursors = Cursors()
 
     def close(self) -> None:
         """Wait for running tasks."""
-        self.readers.close()
-        self.writers.close()
-        self.readiness.close()
+        for pool in (self.readers, self.writers, self.readiness):
+            pool.close()
 
 
-async def _service(request: Request) -> Service:
-    return cast("Service", request.app.state.service)
+@dataclass(slots=True)
+class Call:
+    """A request to a route: the caller's right in ``namespace`` has been checked."""
+
+    service: Service
+    memory: Memory
+    caller: Caller
+    right: Right
+    namespace: str
+    searches: list[SearchTimes]
+    """The times of its searches, for the request log."""
+    queued: float = 0.0
+    """How many seconds it waited for a thread."""
 
 
-async def _caller(request: Request) -> Caller:
-    return cast("Caller", request.state.caller)
-
-
-CurrentService = Annotated[Service, Depends(_service)]
-CurrentCaller = Annotated[Caller, Depends(_caller)]
 RequestedNamespace = Annotated[
     str | None,
     Query(
@@ -175,15 +158,16 @@ RequestedNamespace = Annotated[
 ]
 
 
-async def _read_namespace(caller: CurrentCaller, requested: RequestedNamespace = None) -> str:
-    return caller.namespace(requested, Right.READ)
+def _call_with(right: Right) -> Any:
+    async def call(request: Request, requested: RequestedNamespace = None) -> Call:
+        service, caller = request.app.state.service, request.state.caller
+        namespace = caller.namespace(requested, right)
+        return Call(service, service.memory, caller, right, namespace, request.state.searches)
+
+    return Depends(call)
 
 
-async def _write_namespace(caller: CurrentCaller, requested: RequestedNamespace = None) -> str:
-    return caller.namespace(requested, Right.WRITE)
-
-
-ReadNamespace = Annotated[str, Depends(_read_namespace)]
-"""The requested namespace, if the caller may read there."""
-WriteNamespace = Annotated[str, Depends(_write_namespace)]
-"""The requested namespace, if the caller may write there."""
+ReadCall = Annotated[Call, _call_with(Right.READ)]
+"""A call to read in the requested namespace, in a reader thread."""
+WriteCall = Annotated[Call, _call_with(Right.WRITE)]
+"""A call to write to the requested namespace, in a writer thread."""

@@ -59,7 +59,7 @@ class McpApp:
     async def lifespan(self) -> AsyncIterator[None]:
         """Serve until the block ends; it can be entered again afterwards."""
         settings = self._settings
-        pool = BoundedThreadPool.of("mcp", settings.read_threads, settings)
+        pool = BoundedThreadPool("mcp", settings.read_threads, settings)
 
         async def run_in_thread(task: Callable[[], T], /) -> T:
             try:
@@ -91,7 +91,7 @@ class McpApp:
         if scope["method"] != "POST":
             problem = ProblemError("method-not-allowed", "this address supports POST only", headers={"Allow": "POST"})
         elif self._sessions is None:
-            problem = ProblemError("not-ready", headers={"Retry-After": "1"})
+            problem = ProblemError("not-ready")
         else:
             await self._sessions.handle_request(scope, receive, send)
             return

@@ -7,15 +7,10 @@ from importlib.resources import files
 from pathlib import PurePath
 from typing import NamedTuple
 
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Match, Route
-from starlette.types import Scope
+from fastapi import HTTPException, Request, Response
+from fastapi.routing import APIRoute
 
-__all__ = ["CONTENT_SECURITY_POLICY", "StaticFile", "is_web_path", "static_files", "web_routes"]
-
-CONTENT_SECURITY_POLICY = "; ".join(
+_CONTENT_SECURITY_POLICY = "; ".join(
     (
         "default-src 'none'",
         "script-src 'self'",
@@ -33,7 +28,7 @@ CONTENT_SECURITY_POLICY = "; ".join(
 
 _HEADERS = {
     "Cache-Control": "no-cache",
-    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "Content-Security-Policy": _CONTENT_SECURITY_POLICY,
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
@@ -57,11 +52,7 @@ class StaticFile(NamedTuple):
 
 
 def static_files() -> dict[str, StaticFile]:
-    """Read the files of the web UI.
-
-    >>> static_files()["app.js"].media_type
-    'text/javascript; charset=utf-8'
-    """
+    """Read the files of the web UI."""
     static = {}
     for entry in files("recollect.server.web").joinpath("static").iterdir():
         body = entry.read_bytes()
@@ -71,20 +62,12 @@ def static_files() -> dict[str, StaticFile]:
 
 
 def is_web_path(path: str) -> bool:
-    """Return whether a path belongs to the web UI.
-
-    >>> is_web_path("/"), is_web_path("/web/app.js"), is_web_path("/v1/notes")
-    (True, True, False)
-    """
+    """Return whether a path belongs to the web UI."""
     return path == "/" or path.startswith("/web/")
 
 
-def web_routes() -> list[Route]:
-    """Return the routes of the web UI, with its files in memory: no request reads the disk.
-
-    >>> [route.path for route in web_routes()]
-    ['/', '/web/{name}']
-    """
+def web_routes() -> list[APIRoute]:
+    """Return the routes of the web UI, with its files in memory: no request reads the disk."""
     static = static_files()
 
     async def respond(request: Request) -> Response:
@@ -98,12 +81,4 @@ def web_routes() -> list[Route]:
             return Response(status_code=304, headers=headers)
         return Response(file.body, media_type=file.media_type, headers=headers)
 
-    return [_RecordedRoute(path, respond, include_in_schema=False) for path in ("/", "/web/{name}")]
-
-
-class _RecordedRoute(Route):
-    """A route that request records know by its template, as those of FastAPI."""
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        match, child_scope = super().matches(scope)
-        return match, {**child_scope, "route": self} if child_scope else child_scope
+    return [APIRoute(path, respond, include_in_schema=False) for path in ("/", "/web/{name}")]
