@@ -30,7 +30,7 @@ def test_every_tool_resource_and_prompt_is_documented() -> None:
     sections = dict(re.findall(r"^### (.+)\n((?:(?!^### ).*\n)*)", written, re.MULTILINE))
     assert list(sections) == [*TOOLS, NOTE_TEMPLATE.uri_template, USE_MEMORY.name]
     for name, tool in TOOLS.items():
-        description = tool.describe()
+        description = tool.description
         for field in (*description.input_schema["properties"], *(description.output_schema or {})["properties"]):
             assert f"| `{field}` |" in sections[name]
 

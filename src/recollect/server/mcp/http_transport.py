@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Any
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
@@ -20,8 +20,6 @@ from recollect.server.http.settings import Settings
 from recollect.server.mcp.server import memory_server
 
 MCP_PATH = "/mcp"
-
-T = TypeVar("T")
 
 _LOG = logging.getLogger(__name__)
 
@@ -61,7 +59,7 @@ class McpApp:
         settings = self._settings
         pool = BoundedThreadPool("mcp", settings.read_threads, settings)
 
-        async def run_in_thread(task: Callable[[], T], /) -> T:
+        async def run_in_thread(task: Callable[[], Any]) -> Any:
             try:
                 return await pool.run(task)
             except (ArgumentError, ForbiddenError, NoteNotFoundError):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from threading import Thread
-from typing import Any, cast
+from typing import cast
 
 import anyio
 from mcp.server.stdio import stdio_server
@@ -31,9 +31,14 @@ def serve_stdio(memory: Memory, caller: Caller = EVERYONE, *, descriptor: int = 
 async def _serve(memory: Memory, caller: Caller, descriptor: int) -> None:
     server = memory_server(memory, caller)
     lines = cast("anyio.AsyncFile[str]", _LineReader(descriptor))  # the SDK only iterates over it
-    with anyio.CancelScope() as scope, _on_sigterm(asyncio.get_running_loop(), scope.cancel):
-        async with stdio_server(stdin=lines) as (incoming, outgoing):
-            await server.run(incoming, outgoing, server.create_initialization_options())
+    loop = asyncio.get_running_loop()
+    with anyio.CancelScope() as scope:
+        previous = signal.signal(signal.SIGTERM, lambda *_: loop.call_soon_threadsafe(scope.cancel))
+        try:
+            async with stdio_server(stdin=lines) as (incoming, outgoing):
+                await server.run(incoming, outgoing, server.create_initialization_options())
+        finally:
+            signal.signal(signal.SIGTERM, previous)
 
 
 class _LineReader:
@@ -55,30 +60,17 @@ class _LineReader:
 
 
 def _read_lines(descriptor: int, put: Callable[[bytes | None], None]) -> None:
-    """Pass each line to ``put``, and ``None`` at the end."""
+    """Pass each line to ``put``, and ``None`` at the end.
+
+    A Python file object would still be locked when the process exits.
+    """
     rest = b""
     with suppress(RuntimeError):  # the loop is closed
-        while chunk := _read_chunk(descriptor):
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
-                put(line)
+        with suppress(OSError):
+            while chunk := os.read(descriptor, READ_BYTES):
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    put(line)
         if rest:
             put(rest)
         put(None)
-
-
-def _read_chunk(descriptor: int) -> bytes:
-    """Return available bytes, none at the end. A Python file object would still be locked when the process exits."""
-    try:
-        return os.read(descriptor, READ_BYTES)
-    except OSError:
-        return b""
-
-
-@contextmanager
-def _on_sigterm(loop: asyncio.AbstractEventLoop, callback: Callable[[], Any]) -> Iterator[None]:
-    previous = signal.signal(signal.SIGTERM, lambda *_: loop.call_soon_threadsafe(callback))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)
