@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import ArgumentTypeError
-from recollect.integrations.search import (
-    check_search_options,
-    check_source,
-    hit_metadata,
-    search,
-    search_async,
-)
+from recollect.integrations.search import check_search_options, check_source, hit_metadata, search, search_async
 from recollect.model import RankedHits
 
 try:
@@ -43,11 +37,8 @@ class RecollectRetriever(BaseRetriever):
     """
 
     memory: Any
-    """The Memory, AsyncMemory or AsyncClient to search."""
     options: dict[str, Any] = Field(default_factory=dict)
-    """Options of ``Memory.search``: top_k, mode, preset, filters, namespace, min_confidence and so on."""
     include_weak: bool = False
-    """Whether a search without an answer returns its hits, marked as weak."""
 
     if TYPE_CHECKING:  # pydantic generates it from the fields, without the search options
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from secrets import token_hex, token_urlsafe
 from tempfile import mkstemp
 from threading import Lock
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import apsw
 
@@ -34,11 +34,7 @@ _UNKNOWN_KEY_HASH = "0" * 64
 
 
 class Right(IntEnum):
-    """What a caller may do; each right includes those before it.
-
-    >>> Right.parse("write") > Right.READ, str(Right.ADMIN)
-    (True, 'admin')
-    """
+    """What a caller may do; each right includes those before it."""
 
     READ = 1
     WRITE = 2
@@ -113,12 +109,7 @@ class Caller:
         return namespace
 
     def require_all_namespaces(self, right: Right) -> None:
-        """Raise :class:`ForbiddenError` unless the caller has ``right`` in all namespaces.
-
-        >>> Caller("kettle", Grant.of(["tea"], "admin")).require_all_namespaces(Right.ADMIN)
-        Traceback (most recent call last):
-        recollect.errors.ForbiddenError: kettle does not have the right admin in all namespaces; use a key that has it
-        """
+        """Raise :class:`ForbiddenError` unless the caller has ``right`` in all namespaces."""
         if self.grant.namespaces is not None or self.grant.right < right:
             raise ForbiddenError(
                 f"{self.name} does not have the right {right} in all namespaces; use a key that has it"
@@ -166,12 +157,6 @@ class Key:
         }
 
 
-class _KeyFile(NamedTuple):
-    version: tuple[int, int, int]
-    """Modification time, size and inode."""
-    keys: dict[str, Key]
-
-
 class KeyRing:
     """The keys in a file, which is read again when it changes. Thread-safe.
 
@@ -190,16 +175,18 @@ class KeyRing:
         """Set the path; the file is read on demand and created by the first :meth:`add`."""
         self.path = Path(fspath(path)).expanduser()
         self._lock = Lock()
-        self._file: _KeyFile | None = None
+        self._version: tuple[int, int, int] | None = None
+        """Modification time, size and inode of the file when it was read."""
+        self._keys: dict[str, Key] = {}
 
     def keys(self) -> list[Key]:
         """Return all keys, oldest first."""
-        return list(self._current().values())
+        return list(self._load().values())
 
     def caller(self, text: str) -> Caller | None:
         """Return the caller with this key, or ``None`` if there is no such key; takes constant time."""
         parts = text.split("_", 2)  # rk_ID_SECRET; the secret may have underscores
-        key = self._current().get(parts[1]) if len(parts) == 3 else None
+        key = self._load().get(parts[1]) if len(parts) == 3 else None
         if not compare_digest(_hash(text), key.hash if key else _UNKNOWN_KEY_HASH) or key is None:
             return None
         return Caller(key.name, key.grant, key.id)
@@ -213,32 +200,39 @@ class KeyRing:
         text = f"rk_{key_id}_{token_urlsafe(SECRET_BYTES)}"
         key = Key(key_id, arguments.name("name", name), _hash(text), grant, datetime.now(UTC).replace(microsecond=0))
         with self._lock, _write_lock(self.path):
-            stored = self._read().keys if self.path.exists() else {}
+            stored = self._read() if self.path.exists() else {}
             _replace_file(self.path, {**stored, key.id: key})
         return key, text
 
     def revoke(self, id: str) -> bool:  # noqa: A002 (the field's name)
         """Remove a key and return whether it existed; running servers reject it from now on."""
         with self._lock, _write_lock(self.path):
-            stored = self._read().keys
+            stored = self._read()
             if id not in stored:
                 return False
             _replace_file(self.path, {key_id: key for key_id, key in stored.items() if key_id != id})
         return True
 
-    def _current(self) -> dict[str, Key]:
+    def _load(self) -> dict[str, Key]:
         with self._lock:
-            if self._file is None or self._file.version != _file_version(self.path):
-                self._file = self._read()
-            return self._file.keys
+            version = self._file_version()
+            if version != self._version:
+                # If the file is replaced in between, it is read once more, never once too few.
+                self._keys, self._version = self._read(), version
+            return self._keys
 
-    def _read(self) -> _KeyFile:
-        # The version first: if the file is replaced in between, it is read once more, never once too few.
-        version = _file_version(self.path)
+    def _file_version(self) -> tuple[int, int, int]:
+        try:
+            status = self.path.stat()
+        except OSError as error:
+            raise self._unreadable(error) from None
+        return status.st_mtime_ns, status.st_size, status.st_ino
+
+    def _read(self) -> dict[str, Key]:
         try:
             entries = json.loads(self.path.read_bytes())
         except OSError as error:
-            raise _unreadable(self.path, error) from None
+            raise self._unreadable(error) from None
         except (ValueError, RecursionError):
             raise KeyFileError(f"{self.path} is not a key file: it does not contain JSON") from None
         if not isinstance(entries, list):
@@ -250,7 +244,12 @@ class KeyRing:
             except ArgumentError as error:
                 raise KeyFileError(f"{self.path}: in key {number}, {error}") from None
             keys[key.id] = key
-        return _KeyFile(version, keys)
+        return keys
+
+    def _unreadable(self, error: OSError) -> KeyFileError:
+        if isinstance(error, FileNotFoundError):
+            return KeyFileError(f"the key file {self.path} does not exist; create it with recollect keys add")
+        return KeyFileError(f"the key file {self.path} cannot be read: {error.strerror}")
 
 
 @contextmanager
@@ -279,20 +278,6 @@ def _replace_file(path: Path, keys: Mapping[str, Key]) -> None:
     except OSError as error:
         Path(name).unlink()
         raise KeyFileError(f"{path} cannot be written: {error.strerror}") from None
-
-
-def _file_version(path: Path) -> tuple[int, int, int]:
-    try:
-        status = path.stat()
-    except OSError as error:
-        raise _unreadable(path, error) from None
-    return status.st_mtime_ns, status.st_size, status.st_ino
-
-
-def _unreadable(path: Path, error: OSError) -> KeyFileError:
-    if isinstance(error, FileNotFoundError):
-        return KeyFileError(f"the key file {path} does not exist; create it with recollect keys add")
-    return KeyFileError(f"the key file {path} cannot be read: {error.strerror}")
 
 
 def _hash(text: str) -> str:

@@ -9,12 +9,10 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
 from fastapi import Path as PathParameter
@@ -97,18 +95,18 @@ def list_report_files(folder: Path) -> list[ReportInfo]:
     """Return the reports in a folder, newest first."""
     reports = []
     for name in _html_names(folder):
-        with _open_report(folder / name) as file:
-            if file is not None:
-                reports.append(_report_info(name, file))
+        html, changed = _read_file(folder / name)
+        if html is not None:
+            title = _TITLE.search(html, 0, _HEAD_BYTES)
+            shown = unescape(title[1].decode(errors="replace")) if title else name
+            changed_at = datetime.fromtimestamp(changed, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            reports.append(ReportInfo(name=name, title=shown, changed_at=changed_at, bytes=len(html)))
     return sorted(reports, key=lambda report: (report.changed_at, report.name), reverse=True)
 
 
 def read_report(folder: Path, name: str) -> bytes | None:
     """Return a report, or ``None`` if the folder has no report with this name."""
-    if name not in _html_names(folder):
-        return None
-    with _open_report(folder / name) as file:
-        return None if file is None else file.read(MAX_REPORT_BYTES)
+    return _read_file(folder / name)[0] if name in _html_names(folder) else None
 
 
 def _html_names(folder: Path) -> list[str]:
@@ -119,40 +117,21 @@ def _html_names(folder: Path) -> list[str]:
     return [name for name in names if name.endswith(".html") and well_formed(name) == name]
 
 
-@contextmanager
-def _open_report(path: Path) -> Iterator[BinaryIO | None]:
-    """Open a report; yield ``None`` if the file is not a report or cannot be read."""
-    with ExitStack() as stack:
-        try:
-            file = None if path.is_symlink() else stack.enter_context(open(path, "rb", opener=_open_without_links))
-        except OSError:
-            file = None
-        yield file if file is not None and _is_report(file) else None
+def _read_file(path: Path) -> tuple[bytes | None, float]:
+    """Return the bytes of a report, ``None`` if the file is not a report or cannot be read, and its change time."""
+    try:
+        if path.is_symlink():
+            return None, 0.0
+        with open(path, "rb", opener=_open_without_links) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_REPORT_BYTES:
+                return None, 0.0
+            html = file.read(MAX_REPORT_BYTES)
+    except OSError:
+        return None, 0.0
+    return (html if html.startswith(_BEGIN) and html.endswith(_END) else None), status.st_mtime
 
 
 def _open_without_links(path: str, flags: int) -> int:
     """Open neither a symbolic link that was made meanwhile nor, blocking, a pipe."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-
-
-def _is_report(file: BinaryIO) -> bool:
-    status = os.fstat(file.fileno())
-    if not stat.S_ISREG(status.st_mode) or not len(_BEGIN) + len(_END) <= status.st_size <= MAX_REPORT_BYTES:
-        return False
-    begins = file.read(len(_BEGIN)) == _BEGIN
-    file.seek(-len(_END), os.SEEK_END)
-    ends = file.read() == _END
-    file.seek(0)
-    return begins and ends
-
-
-def _report_info(name: str, file: BinaryIO) -> ReportInfo:
-    status = os.fstat(file.fileno())
-    title = _TITLE.search(file.read(_HEAD_BYTES))
-    changed_at = datetime.fromtimestamp(status.st_mtime, UTC)
-    return ReportInfo(
-        name=name,
-        title=unescape(title[1].decode(errors="replace")) if title else name,
-        changed_at=changed_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        bytes=status.st_size,
-    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import PurePath
-from typing import NamedTuple
 
 from fastapi import HTTPException, Request, Response
 from fastapi.routing import APIRoute
@@ -43,24 +42,6 @@ _MEDIA_TYPES = {
 }
 
 
-class StaticFile(NamedTuple):
-    """A file of the web UI."""
-
-    body: bytes
-    media_type: str
-    etag: str
-
-
-def static_files() -> dict[str, StaticFile]:
-    """Read the files of the web UI."""
-    static = {}
-    for entry in files("recollect.server.web").joinpath("static").iterdir():
-        body = entry.read_bytes()
-        media_type = _MEDIA_TYPES[PurePath(entry.name).suffix]
-        static[entry.name] = StaticFile(body, media_type, f'"{sha256(body).hexdigest()[:32]}"')
-    return static
-
-
 def is_web_path(path: str) -> bool:
     """Return whether a path belongs to the web UI."""
     return path == "/" or path.startswith("/web/")
@@ -68,17 +49,18 @@ def is_web_path(path: str) -> bool:
 
 def web_routes() -> list[APIRoute]:
     """Return the routes of the web UI, with its files in memory: no request reads the disk."""
-    static = static_files()
+    bodies = {file.name: file.read_bytes() for file in files("recollect.server.web").joinpath("static").iterdir()}
+    etags = {name: f'"{sha256(body).hexdigest()[:32]}"' for name, body in bodies.items()}
 
     async def respond(request: Request) -> Response:
-        file = static.get(request.path_params.get("name", "index.html"))
-        if file is None:
+        name = request.path_params.get("name", "index.html")
+        if name not in bodies:
             raise HTTPException(404)
-        headers = {**_HEADERS, "ETag": file.etag}
+        headers = {**_HEADERS, "ETag": etags[name]}
         if_none_match = request.headers.get("if-none-match", "")
         tags = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}  # proxies may weaken tags
-        if if_none_match == "*" or file.etag in tags:
+        if if_none_match == "*" or etags[name] in tags:
             return Response(status_code=304, headers=headers)
-        return Response(file.body, media_type=file.media_type, headers=headers)
+        return Response(bodies[name], media_type=_MEDIA_TYPES[PurePath(name).suffix], headers=headers)
 
     return [APIRoute(path, respond, include_in_schema=False) for path in ("/", "/web/{name}")]
