@@ -15,8 +15,7 @@ from mcp.types import ToolAnnotations
 
 from recollect.server.http.app import ROUTERS, openapi_schema
 from recollect.server.http.problems import PROBLEM_TYPES
-from recollect.server.mcp.resources import NOTE_TEMPLATE, USE_MEMORY
-from recollect.server.mcp.server import TOOLS
+from recollect.server.mcp.server import NOTE_TEMPLATE, TOOLS, USE_MEMORY
 from recollect.server.mcp.tools import Tool
 
 DOCS = Path(__file__).parents[1] / "docs"

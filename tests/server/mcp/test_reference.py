@@ -13,8 +13,7 @@ import pytest
 from scripts.api_reference import BEGIN, END, with_mcp_reference
 
 from recollect.cli import recollect as commands
-from recollect.server.mcp.resources import NOTE_TEMPLATE, USE_MEMORY
-from recollect.server.mcp.server import TOOLS
+from recollect.server.mcp.server import NOTE_TEMPLATE, TOOLS, USE_MEMORY
 
 PAGE = Path(__file__).parents[3] / "docs" / "mcp.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -84,7 +84,7 @@ def create_app(
             stack.callback(service.close)
             for extension in extensions:
                 await stack.enter_async_context(extension.lifespan())
-            loading = asyncio.create_task(service.readiness.load_models())
+            loading = asyncio.create_task(service.load_models())
             loading.add_done_callback(loaded)
             yield
             loading.cancel()

@@ -58,7 +58,7 @@ async def health() -> Response:
 @router.get("/ready", response_model=Status, openapi_extra={"x-right": "none"})
 async def ready(request: Request) -> Response:
     """Check that the models are loaded, the memory answers and the keys can be read; else 503."""
-    problem = await request.app.state.service.readiness.problem()
+    problem = await request.app.state.service.not_ready_reason()
     if problem:
         raise ProblemError("not-ready", problem)
     return json_response({"status": "ok"})

@@ -95,18 +95,19 @@ def list_report_files(folder: Path) -> list[ReportInfo]:
     """Return the reports in a folder, newest first."""
     reports = []
     for name in _html_names(folder):
-        html, changed = _read_file(folder / name)
-        if html is not None:
-            title = _TITLE.search(html, 0, _HEAD_BYTES)
-            shown = unescape(title[1].decode(errors="replace")) if title else name
+        if report := _load(folder / name):
+            html, changed = report
+            match = _TITLE.search(html, 0, _HEAD_BYTES)
+            title = unescape(match[1].decode(errors="replace")) if match else name
             changed_at = datetime.fromtimestamp(changed, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            reports.append(ReportInfo(name=name, title=shown, changed_at=changed_at, bytes=len(html)))
+            reports.append(ReportInfo(name=name, title=title, changed_at=changed_at, bytes=len(html)))
     return sorted(reports, key=lambda report: (report.changed_at, report.name), reverse=True)
 
 
 def read_report(folder: Path, name: str) -> bytes | None:
     """Return a report, or ``None`` if the folder has no report with this name."""
-    return _read_file(folder / name)[0] if name in _html_names(folder) else None
+    report = _load(folder / name) if name in _html_names(folder) else None
+    return report[0] if report else None
 
 
 def _html_names(folder: Path) -> list[str]:
@@ -117,19 +118,18 @@ def _html_names(folder: Path) -> list[str]:
     return [name for name in names if name.endswith(".html") and well_formed(name) == name]
 
 
-def _read_file(path: Path) -> tuple[bytes | None, float]:
-    """Return the bytes of a report, ``None`` if the file is not a report or cannot be read, and its change time."""
+def _load(path: Path) -> tuple[bytes, float] | None:
+    """Return a report and when it was changed; ``None`` if the file is not a report or cannot be read."""
+    if path.is_symlink():
+        return None
     try:
-        if path.is_symlink():
-            return None, 0.0
         with open(path, "rb", opener=_open_without_links) as file:
             status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_REPORT_BYTES:
-                return None, 0.0
-            html = file.read(MAX_REPORT_BYTES)
+            html = file.read(MAX_REPORT_BYTES + 1) if stat.S_ISREG(status.st_mode) else b""
     except OSError:
-        return None, 0.0
-    return (html if html.startswith(_BEGIN) and html.endswith(_END) else None), status.st_mtime
+        return None
+    is_report = len(html) <= MAX_REPORT_BYTES and html.startswith(_BEGIN) and html.endswith(_END)
+    return (html, status.st_mtime) if is_report else None
 
 
 def _open_without_links(path: str, flags: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from threading import Lock
@@ -50,7 +50,7 @@ class BoundedThreadPool:
                 raise ProblemError("overloaded")
             self.active += 1
         future = self._pool.submit(task)
-        future.add_done_callback(lambda _: self._release())
+        future.add_done_callback(self._release)
         try:
             async with asyncio.timeout(self._timeout):
                 return await asyncio.wrap_future(future)
@@ -61,32 +61,52 @@ class BoundedThreadPool:
         """Wait for running tasks and cancel queued ones."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _release(self) -> None:
+    def _release(self, _: Future[Any]) -> None:
         with self._lock:
             self.active -= 1
 
 
-class Readiness:
-    """Loads the models once, and probes the store and the key file."""
+class Service:
+    """A memory with what a server needs around it: thread pools, cursors, metrics and readiness."""
 
-    def __init__(self, memory: Memory, ring: KeyRing | None = None) -> None:
-        self._memory = memory
+    def __init__(
+        self, memory: Memory, settings: Settings, ring: KeyRing | None, observers: Sequence[RequestObserver]
+    ) -> None:
+        self.memory = memory
+        self.settings = settings
+        self.readers = BoundedThreadPool("readers", settings.read_threads, settings)
+        self.writers = BoundedThreadPool("writers", settings.write_threads, settings)
+        self.metrics = Metrics(readers=lambda: self.readers.active, writers=lambda: self.writers.active)
+        self.observers = (self.metrics.record_request, *observers)
+        self.cursors = Cursors()
         self._ring = ring
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="recollect-readiness")
-        self._models_loaded = False
+        self._probes = ThreadPoolExecutor(1, thread_name_prefix="recollect-readiness")
         self._probe: asyncio.Future[None] | None = None
+        self._models_loaded = False
 
     async def load_models(self) -> None:
         """Load the models and run each once, so that no request waits for that."""
-        await asyncio.get_running_loop().run_in_executor(self._pool, self._warm_up)
+
+        def warm_up() -> None:
+            if self.memory.embedder is not None:
+                self.memory.embedder.embed_query("warm up")
+            self.memory.search("warm up", now=datetime.now(UTC))  # with a fixed time, it does not count as an access
+
+        await asyncio.get_running_loop().run_in_executor(self._probes, warm_up)
         self._models_loaded = True
 
-    async def problem(self) -> str:
+    async def not_ready_reason(self) -> str:
         """Return why the server is not ready, or an empty string; concurrent calls share one probe."""
+
+        def probe() -> None:
+            if self._ring is not None:
+                self._ring.keys()
+            self.memory.count()
+
         if not self._models_loaded:
             return "the models are being loaded"
         if self._probe is None or self._probe.done():
-            self._probe = asyncio.get_running_loop().run_in_executor(self._pool, self._access)
+            self._probe = asyncio.get_running_loop().run_in_executor(self._probes, probe)
         try:
             async with asyncio.timeout(PROBE_TIMEOUT):
                 await asyncio.shield(self._probe)
@@ -97,40 +117,10 @@ class Readiness:
         return ""
 
     def close(self) -> None:
-        """Stop probing."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
-
-    def _access(self) -> None:
-        if self._ring is not None:
-            self._ring.keys()
-        self._memory.count()
-
-    def _warm_up(self) -> None:
-        if self._memory.embedder is not None:
-            self._memory.embedder.embed_query("warm up")
-        self._memory.search("warm up", now=datetime.now(UTC))  # with a fixed time, it does not count as an access
-
-
-class Service:
-    """A memory with what a server needs around it."""
-
-    def __init__(
-        self, memory: Memory, settings: Settings, ring: KeyRing | None, observers: Sequence[RequestObserver]
-    ) -> None:
-        """Create thread pools and metrics by the settings."""
-        self.memory = memory
-        self.settings = settings
-        self.readers = BoundedThreadPool("readers", settings.read_threads, settings)
-        self.writers = BoundedThreadPool("writers", settings.write_threads, settings)
-        self.readiness = Readiness(memory, ring)
-        self.metrics = Metrics(readers=lambda: self.readers.active, writers=lambda: self.writers.active)
-        self.observers = (self.metrics.record_request, *observers)
-        self.cursors = Cursors()
-
-    def close(self) -> None:
         """Wait for running tasks."""
-        for pool in (self.readers, self.writers, self.readiness):
-            pool.close()
+        self.readers.close()
+        self.writers.close()
+        self._probes.shutdown(wait=True, cancel_futures=True)
 
 
 @dataclass(slots=True)
