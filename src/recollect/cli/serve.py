@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,7 +49,6 @@ from recollect.stores import redact_secrets
 @click.option(
     "--reports", type=click.Path(path_type=Path), metavar="FOLDER", help="Show the evaluation reports in this folder."
 )
-@click.option("--telemetry", is_flag=True, help="Send OpenTelemetry spans, configured by OTEL_… variables.")
 @options.secrets()
 @options.reranker
 @options.embedder
@@ -64,7 +62,6 @@ def serve(
     max_body: float,
     timeout: float,
     searches: int | None,
-    telemetry: bool,
     db: str,
     as_json: bool,
     **params: Any,
@@ -109,17 +106,9 @@ def serve(
             terminal.print_message(f"serving {redact_secrets(db)} at {address}, {access}; ready, Ctrl-C stops")
             sys.stdout.flush()
 
-    with ExitStack() as stack:
-        observers = []
-        if telemetry:
-            from recollect.server.http.telemetry import otlp_spans  # noqa: PLC0415 (an extra)
-
-            spans = otlp_spans()
-            stack.callback(spans.close)
-            observers.append(spans.record_request)
-        memory = stack.enter_context(memories.open_or_create(db, **params))
+    with memories.open_or_create(db, **params) as memory:
         # Language models write notes through MCP: it refuses secrets unless --secrets is given.
         by_default = context.get_parameter_source("secrets") is ParameterSource.DEFAULT
         mcp = mcp_extension(memory.with_secrets("refuse") if by_default else memory, settings)
-        serve_http(memory, settings, log=log, ring=ring, observers=observers, extensions=[mcp], on_ready=on_ready)
+        serve_http(memory, settings, log=log, ring=ring, extensions=[mcp], on_ready=on_ready)
     log.write("stopped")

@@ -11,10 +11,10 @@ from recollect import __version__
 from recollect.memory import Memory
 from recollect.server.auth import Caller, Right
 from recollect.server.http.problems import ProblemError
+from recollect.server.http.request_log import METRICS_MEDIA_TYPE
 from recollect.server.http.routing import READ, StrictRoute, json_response
 from recollect.server.http.schemas import ResponseModel
 from recollect.server.http.service import RequestedNamespace
-from recollect.server.http.telemetry import METRICS_MEDIA_TYPE
 
 router = APIRouter(route_class=StrictRoute, tags=["Health"])
 

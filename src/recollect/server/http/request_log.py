@@ -1,6 +1,6 @@
-"""Request ids, request records for observers, and the log.
+"""Request ids, request records for observers, the log, and Prometheus metrics.
 
-Logs, metrics and spans have route templates and key ids, never text of notes or queries, paths of notes, or keys.
+The log and metrics have route templates and key ids, never text of notes or queries, paths of notes, or keys.
 """
 
 from __future__ import annotations
@@ -8,15 +8,16 @@ from __future__ import annotations
 import json
 import logging
 import re
-import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePath
 from secrets import token_hex
-from typing import Any, TextIO, TypeAlias
+from time import perf_counter
+from typing import Any, NamedTuple, TextIO, TypeAlias
 
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -28,12 +29,15 @@ REPEAT_INTERVAL = timedelta(seconds=10)
 MAX_MESSAGES = 100
 """How many different messages are remembered for that."""
 
+METRICS_MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_METHODS = ("GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "OPTIONS")
+_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+
 _REQUEST_ID = re.compile(r"(?!rk_)[A-Za-z0-9._-]{1,64}")
 """An acceptable ``X-Request-Id``; not a key that was put in the wrong header."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchTimes:
+class SearchTimes(NamedTuple):
     """Where the time of a search went, in seconds: waiting for a thread, the search itself, and its parts."""
 
     queued: float
@@ -42,43 +46,29 @@ class SearchTimes:
 
     @classmethod
     def of(cls, trace: Trace, queued: float) -> SearchTimes:
-        """Read the times of a trace."""
+        """Read the times of a trace, which are in milliseconds."""
         parts = {
-            "lexical": trace.bm25_elapsed,
-            "vector": trace.vector_elapsed,
+            "legs": max(trace.bm25_elapsed, trace.vector_elapsed),  # both legs start together
             "context": trace.context_elapsed,
             "graph": trace.graph_elapsed,
             "ranking": trace.fusion_elapsed,
             "rerank": trace.rerank_elapsed,
         }
+        parts["other"] = max(0.0, trace.total_elapsed - sum(parts.values()))  # parsing, snippets, confidence
         return cls(queued, trace.total_elapsed / 1000, {name: elapsed / 1000 for name, elapsed in parts.items()})
-
-    @property
-    def legs(self) -> float:
-        """The time of the slower leg: both legs start together."""
-        return max(self.parts["lexical"], self.parts["vector"])
-
-    @property
-    def other(self) -> float:
-        """The time of the search outside of its parts: parsing, snippets, confidence."""
-        timed = sum(self.parts[name] for name in ("context", "graph", "ranking", "rerank"))
-        return max(0.0, self.total - self.legs - timed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRecord:
-    """What logs, metrics and spans may know of a completed request."""
+    """What the log and metrics may know of a completed request."""
 
     method: str
     route: str
     """The template, such as ``/v1/notes/{key}``; empty if no route matched."""
     status: int
-    started: int
-    """In nanoseconds since 1970."""
     seconds: float
     request_id: str
     key_id: str = ""
-    traceparent: str = ""
     searches: list[SearchTimes] = field(default_factory=list)
     error: BaseException | None = None
     """The unexpected error, if one was raised."""
@@ -99,9 +89,8 @@ class RequestLogMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started, clock = time.time_ns(), time.perf_counter()
-        headers = Headers(scope=scope)
-        sent_id = headers.get("x-request-id", "")
+        started = perf_counter()
+        sent_id = Headers(scope=scope).get("x-request-id", "")
         request_id = sent_id if _REQUEST_ID.fullmatch(sent_id) else token_hex(8)
         # HEAD runs the route of GET; uvicorn leaves out the body.
         inner = {**scope, "method": "GET" if scope["method"] == "HEAD" else scope["method"]}
@@ -117,7 +106,7 @@ class RequestLogMiddleware:
                 response_headers["x-request-id"] = request_id
                 response_headers.setdefault("cache-control", "no-store")
                 response_headers["x-content-type-options"] = "nosniff"
-                times = {"total": time.perf_counter() - clock}
+                times = {"total": perf_counter() - started}
                 if state["searches"]:
                     times["search"] = sum(search.total for search in state["searches"])
                     times["wait"] = sum(search.queued for search in state["searches"])
@@ -139,11 +128,9 @@ class RequestLogMiddleware:
                 method=scope["method"],
                 route=getattr(route, "path_format", getattr(route, "path", "")),
                 status=status,
-                started=started,
-                seconds=time.perf_counter() - clock,
+                seconds=perf_counter() - started,
                 request_id=request_id,
                 key_id=caller.id if caller else "",
-                traceparent=headers.get("traceparent", ""),
                 searches=state["searches"],
                 error=unexpected,
             )
@@ -231,3 +218,47 @@ def _error_fields(error: BaseException) -> dict[str, Any]:
     frames = traceback.extract_tb(error.__traceback__)
     locations = [f"{PurePath(frame.filename).name}:{frame.lineno} {frame.name}" for frame in reversed(frames)]
     return {"error": type(error).__name__, "at": locations[:8]}
+
+
+class Metrics:
+    """Prometheus metrics in a registry of their own, so that servers of one process do not share them."""
+
+    def __init__(self, **active_tasks: Callable[[], int]) -> None:
+        """Register the metrics; ``active_tasks`` returns the number of tasks of each thread pool."""
+        registry = self._registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        labels = ("method", "route", "status")
+        self._requests = Counter("recollect_http_requests", "Requests.", labels, registry=registry)
+        self._seconds = Histogram(
+            "recollect_http_request_seconds", "Request duration.", ("route",), registry=registry, buckets=_BUCKETS
+        )
+        self._searches = Counter("recollect_searches", "Searches.", registry=registry)
+        self._parts = Counter(
+            "recollect_search_seconds",
+            "Search time by part: legs (the slower of lexical and vector), context, graph, ranking, rerank, other "
+            "(rest of the search), server (HTTP and JSON), queued (waiting for a thread).",
+            ("part",),
+            registry=registry,
+        )
+        active = Gauge("recollect_active_tasks", "Tasks running or queued.", ("pool",), registry=registry)
+        for pool, count in active_tasks.items():
+            active.labels(pool).set_function(count)
+
+    def record_request(self, record: RequestRecord) -> None:
+        """Count a request and its searches."""
+        method = record.method if record.method in _METHODS else "other"  # else clients could make up labels
+        self._requests.labels(method, record.route, str(record.status)).inc()
+        self._seconds.labels(record.route).observe(record.seconds)
+        if not record.searches:
+            return
+        outside = record.seconds
+        for times in record.searches:
+            self._searches.inc()
+            for part, seconds in (*times.parts.items(), ("queued", times.queued)):
+                self._parts.labels(part).inc(seconds)
+            outside -= times.queued + times.total
+        self._parts.labels("server").inc(max(0.0, outside))
+
+    def render(self) -> bytes:
+        """Return all metrics in the Prometheus text format."""
+        return generate_latest(self._registry)

@@ -27,7 +27,7 @@ from recollect.server.auth import KeyRing
 from recollect.server.http.app import Extension, create_app
 from recollect.server.http.middleware import MAX_HEADER_BYTES
 from recollect.server.http.problems import ProblemError, problem_response
-from recollect.server.http.request_log import LibraryLogHandler, Log, RequestObserver
+from recollect.server.http.request_log import LibraryLogHandler, Log
 from recollect.server.http.settings import Settings, is_loopback
 
 IDLE_TIMEOUT = 15
@@ -42,7 +42,6 @@ def serve(
     *,
     log: Log,
     ring: KeyRing | None = None,
-    observers: Sequence[RequestObserver] = (),
     extensions: Sequence[Extension] = (),
     api: bool = True,
     on_ready: Callable[[str], None] = lambda _: None,
@@ -69,7 +68,7 @@ def serve(
             memory,
             replace(settings, require_keys=ring is not None),
             ring=ring,
-            observers=(log.record_request, *observers),
+            observers=[log.record_request],
             extensions=extensions,
             api=api,
             on_models_loaded=on_models_loaded,

@@ -17,9 +17,8 @@ from recollect.memory import Memory
 from recollect.server.auth import Caller, KeyRing, Right
 from recollect.server.cursors import Cursors
 from recollect.server.http.problems import ProblemError
-from recollect.server.http.request_log import RequestObserver, SearchTimes
+from recollect.server.http.request_log import Metrics, RequestObserver, SearchTimes
 from recollect.server.http.settings import Settings
-from recollect.server.http.telemetry import Metrics
 
 T = TypeVar("T")
 
