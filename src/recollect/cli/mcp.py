@@ -90,7 +90,7 @@ def _serve_http(db: str, arguments: dict[str, Any], *, host: str, port: int, key
     from recollect.server.http.request_log import Log  # noqa: PLC0415 (an extra)
     from recollect.server.http.server import check_keys, serve  # noqa: PLC0415 (an extra)
     from recollect.server.http.settings import Settings  # noqa: PLC0415 (an extra)
-    from recollect.server.mcp.http_transport import MCP_PATH, mcp_extension  # noqa: PLC0415 (an extra)
+    from recollect.server.mcp import mcp_extension  # noqa: PLC0415 (an extra)
 
     ring = None if keys is None else KeyRing(keys)
     settings = Settings(host=host, port=port, require_keys=ring is not None)
@@ -98,7 +98,7 @@ def _serve_http(db: str, arguments: dict[str, Any], *, host: str, port: int, key
     log = Log(sys.stderr, as_json=not sys.stderr.isatty(), requests=not terminal.is_quiet())
 
     def on_ready(address: str) -> None:
-        terminal.print_message(f"serving {redact_secrets(db)} at {address}{MCP_PATH}; ready, Ctrl-C stops")
+        terminal.print_message(f"serving {redact_secrets(db)} at {address}/mcp; ready, Ctrl-C stops")
         sys.stdout.flush()
 
     with memories.open_or_create(db, **arguments) as memory:

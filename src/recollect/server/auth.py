@@ -1,19 +1,20 @@
-"""API keys and what they grant: a file of key hashes, and callers with one right in some or all namespaces."""
+"""API keys and what they grant: a file of key hashes, callers with one right in some namespaces; cursors."""
 
 from __future__ import annotations
 
 import json
 import os
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import IntEnum
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from hmac import compare_digest
 from os import PathLike, fspath
 from pathlib import Path
-from secrets import token_hex, token_urlsafe
+from secrets import token_bytes, token_hex, token_urlsafe
 from tempfile import mkstemp
 from threading import Lock
 from typing import Any, Self
@@ -31,6 +32,10 @@ LOCK_TIMEOUT = 10.0
 
 _UNKNOWN_KEY_HASH = "0" * 64
 """What a key with an unknown id is compared with, so that both comparisons take equally long."""
+
+_NONCE_BYTES = 12
+_ROW_BYTES = 8
+_HEAD_BYTES = _NONCE_BYTES + _ROW_BYTES
 
 
 class Right(IntEnum):
@@ -282,3 +287,40 @@ def _replace_file(path: Path, keys: Mapping[str, Key]) -> None:
 
 def _hash(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Cursors:
+    """Encrypts row ids for a namespace, since a row id tells how many notes were ever stored in all namespaces.
+
+    The key is random for each server process, so cursors do not outlive a restart.
+    """
+
+    def __init__(self) -> None:
+        self._key = token_bytes(32)
+
+    def encode(self, row_id: int | None, namespace: str) -> str | None:
+        """Return a row id as an opaque cursor; ``None``, the end of a listing, stays ``None``."""
+        if row_id is None:
+            return None
+        nonce = token_bytes(_NONCE_BYTES)
+        head = nonce + (row_id ^ self._mask(nonce)).to_bytes(_ROW_BYTES)
+        return urlsafe_b64encode(head + self._signature(head, namespace)).decode()
+
+    def decode(self, cursor: str | None, namespace: str) -> int:
+        """Return the row id of a cursor; 0, the start of a listing, for ``None``."""
+        if cursor is None:
+            return 0
+        try:
+            data = urlsafe_b64decode(cursor.encode("ascii"))
+        except ValueError:
+            data = b""
+        head = data[:_HEAD_BYTES]
+        if not compare_digest(data[_HEAD_BYTES:], self._signature(head, namespace)):
+            raise ArgumentError("cursor", "is not one of this server for this namespace; start without a cursor")
+        return int.from_bytes(head[_NONCE_BYTES:]) ^ self._mask(head[:_NONCE_BYTES])
+
+    def _mask(self, nonce: bytes) -> int:
+        return int.from_bytes(blake2b(nonce, key=self._key, digest_size=_ROW_BYTES, person=b"mask").digest())
+
+    def _signature(self, head: bytes, namespace: str) -> bytes:
+        return blake2b(head + namespace.encode(), key=self._key, digest_size=16, person=b"mark").digest()

@@ -5,27 +5,25 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from recollect import __version__
 from recollect.memory import Memory
 from recollect.server.auth import Caller, Right
 from recollect.server.http.problems import ProblemError
 from recollect.server.http.request_log import METRICS_MEDIA_TYPE
-from recollect.server.http.routing import READ, StrictRoute, json_response
-from recollect.server.http.schemas import ResponseModel
-from recollect.server.http.service import RequestedNamespace
+from recollect.server.http.service import READ, RequestedNamespace, StrictRoute, json_response
 
 router = APIRouter(route_class=StrictRoute, tags=["Health"])
 
 
-class Status(ResponseModel):
+class Status(BaseModel):
     """The status of the server."""
 
     status: str = Field(description="`ok`.")
 
 
-class Stats(ResponseModel):
+class Stats(BaseModel):
     """What a memory contains, as far as the key may know."""
 
     notes: dict[str, int] = Field(description="The number of notes in each namespace that the key may read.")

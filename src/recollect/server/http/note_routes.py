@@ -9,9 +9,8 @@ from fastapi import APIRouter, Path, Query, Response
 
 from recollect.errors import ArgumentError, NoteNotFoundError
 from recollect.server.http import schemas
-from recollect.server.http.routing import READ, WRITE, StrictRoute, json_response
 from recollect.server.http.schemas import Line, Name
-from recollect.server.http.service import Call, ReadCall, WriteCall
+from recollect.server.http.service import READ, WRITE, Call, ReadCall, StrictRoute, WriteCall, json_response
 
 router = APIRouter(route_class=StrictRoute)
 

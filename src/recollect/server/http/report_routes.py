@@ -16,13 +16,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
 from fastapi import Path as PathParameter
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from recollect.server.auth import Right
 from recollect.server.http.problems import ProblemError
-from recollect.server.http.routing import StrictRoute
-from recollect.server.http.schemas import ResponseModel
-from recollect.server.http.service import ReadCall
+from recollect.server.http.service import ReadCall, StrictRoute
 from recollect.text import well_formed
 
 router = APIRouter(route_class=StrictRoute, tags=["Reports"])
@@ -47,7 +45,7 @@ _HEADERS = {
 }
 
 
-class ReportInfo(ResponseModel):
+class ReportInfo(BaseModel):
     """An evaluation report."""
 
     name: str = Field(description="The name of the file.")
@@ -56,7 +54,7 @@ class ReportInfo(ResponseModel):
     bytes: int = Field(description="The size of the file.")
 
 
-class ReportList(ResponseModel):
+class ReportList(BaseModel):
     """Evaluation reports."""
 
     reports: list[ReportInfo] = Field(description="The reports, newest first.")

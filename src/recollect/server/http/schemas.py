@@ -61,11 +61,7 @@ class RequestModel(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
 
-class ResponseModel(BaseModel):
-    """The body of a response."""
-
-
-class Problem(ResponseModel):
+class Problem(BaseModel):
     """An error (RFC 9457)."""
 
     type: str = Field(
@@ -145,7 +141,7 @@ class IngestRequest(RequestModel):
     prefix: Line = Field(default="", description="A prefix for the paths of their notes.")
 
 
-class NoteFields(ResponseModel):
+class NoteFields(BaseModel):
     """The fields of a note that a hit has, too; texts without a value are empty."""
 
     id: str = _stored("id")
@@ -171,33 +167,33 @@ class NoteResponse(NoteFields):
     namespace: str = _stored("namespace")
 
 
-class NoteList(ResponseModel):
+class NoteList(BaseModel):
     """Notes of a namespace."""
 
     notes: list[NoteResponse] = Field(description="The notes, oldest first by insertion.")
     next_cursor: str | None = Field(description="The `cursor` of the next page; null at the end.")
 
 
-class CreatedNotes(ResponseModel):
+class CreatedNotes(BaseModel):
     """Stored notes."""
 
     ids: list[str] = Field(description="Their ids, in the order of the request.")
     count: int = Field(description="The number of ids.")
 
 
-class LinkCreated(ResponseModel):
+class LinkCreated(BaseModel):
     """Whether a link is new."""
 
     created: bool = Field(description="False if the link existed.")
 
 
-class LinkRemoved(ResponseModel):
+class LinkRemoved(BaseModel):
     """Whether a link was removed."""
 
     removed: bool = Field(description="False if the link did not exist.")
 
 
-class Neighbour(ResponseModel):
+class Neighbour(BaseModel):
     """A note one step away."""
 
     kind: str = Field(description="`previous`, `next`, `mention`, `entity`, or the kind of a link.")
@@ -205,13 +201,13 @@ class Neighbour(ResponseModel):
     note: NoteResponse = Field(description="The note.")
 
 
-class NeighbourList(ResponseModel):
+class NeighbourList(BaseModel):
     """The neighbours of a note."""
 
     neighbours: list[Neighbour] = Field(description="The notes one step away.")
 
 
-class IngestResponse(ResponseModel):
+class IngestResponse(BaseModel):
     """The result of an ingest."""
 
     files: dict[str, int] = Field(description="Numbers of texts: `read`, `unchanged`, `removed` (always 0), `failed`.")
@@ -299,7 +295,7 @@ class Hit(NoteFields):
     )
 
 
-class SearchResponse(ResponseModel):
+class SearchResponse(BaseModel):
     """The result of a search."""
 
     query: str = Field(description="The query.")
@@ -323,13 +319,13 @@ class ExplainResponse(SearchResponse):
     explanation: str = Field(description="The explanation as text, as `recollect explain` prints it.")
 
 
-class CompareResponse(ResponseModel):
+class CompareResponse(BaseModel):
     """The results of several presets."""
 
     results: dict[str, SearchResponse] = Field(description="The results by preset.")
 
 
-class PresetInfo(ResponseModel):
+class PresetInfo(BaseModel):
     """A preset."""
 
     name: str = Field(description="Its name.")
@@ -337,7 +333,7 @@ class PresetInfo(ResponseModel):
     settings: dict[str, Any] = Field(description="Its settings, as `recollect presets NAME --json` prints them.")
 
 
-class PresetList(ResponseModel):
+class PresetList(BaseModel):
     """The presets of the server."""
 
     presets: list[PresetInfo] = Field(description="The presets.")

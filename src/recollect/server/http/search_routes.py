@@ -10,8 +10,7 @@ from recollect.retrieval import SearchResult, presets
 from recollect.retrieval.options import Mode, search_options
 from recollect.server.http import schemas
 from recollect.server.http.request_log import SearchTimes
-from recollect.server.http.routing import READ, StrictRoute
-from recollect.server.http.service import Call, ReadCall
+from recollect.server.http.service import READ, Call, ReadCall, StrictRoute
 
 router = APIRouter(route_class=StrictRoute, tags=["Search"])
 

@@ -1,27 +1,43 @@
-"""What every route needs: the memory, thread pools, readiness, metrics, and the call with its namespace."""
+"""What every route needs: the memory, thread pools, the call with its namespace, and strict parsing of requests."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import json
+import re
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import wraps
+from inspect import iscoroutinefunction
 from threading import Lock
-from typing import Annotated, Any, TypeVar
+from time import perf_counter
+from typing import Annotated, Any, NoReturn, TypeVar
 
-from fastapi import Depends, Query, Request
+from fastapi import Depends, Query, Request, Response
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
 
+from recollect.arguments import MAX_DEPTH, exceeds_max_depth, with_deep_stack
 from recollect.errors import KeyFileError, RecollectError
 from recollect.memory import Memory
-from recollect.server.auth import Caller, KeyRing, Right
-from recollect.server.cursors import Cursors
+from recollect.server.auth import Caller, Cursors, KeyRing, Right
 from recollect.server.http.problems import ProblemError
 from recollect.server.http.request_log import Metrics, RequestObserver, SearchTimes
 from recollect.server.http.settings import Settings
 
 T = TypeVar("T")
 
+READ: dict[str, Any] = {"x-right": str(Right.READ)}
+"""OpenAPI extension of endpoints that need the right to read."""
+WRITE: dict[str, Any] = {"x-right": str(Right.WRITE)}
+
+LARGE_BODY = 65_536
+"""From how many bytes on a body is parsed in a thread, so that it does not block the event loop."""
+
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 PROBE_TIMEOUT = 5.0
 """How many seconds the memory has to answer a readiness probe."""
 
@@ -160,3 +176,112 @@ ReadCall = Annotated[Call, _call_with(Right.READ)]
 """A call to read in the requested namespace, in a reader thread."""
 WriteCall = Annotated[Call, _call_with(Right.WRITE)]
 """A call to write to the requested namespace, in a writer thread."""
+
+
+def json_response(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """Return data as a JSON response."""
+    body = with_deep_stack(lambda: _ENCODER.encode(data)).encode()
+    return Response(body, status, headers=headers, media_type="application/json")
+
+
+class StrictRoute(APIRoute):
+    """A route that rejects unknown or repeated parameters, media types it does not support, and lax JSON."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        """Let an endpoint that is not ``async`` run in a thread; it takes a ``call``."""
+        if not iscoroutinefunction(endpoint):
+            endpoint = _run_in_thread(endpoint, options.get("status_code") or 200)
+        super().__init__(path, endpoint, **options)
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return FastAPI's handler behind the checks."""
+        handle = super().get_route_handler()
+        parameters = dict(_query_parameters(self.dependant))
+        repeatable = {name for name, annotation in parameters.items() if "list[" in annotation}
+        has_body = self.body_field is not None
+        media_types = ["application/json", *self.responses.get(200, {}).get("content", {})]
+        ranges = {f"{media_type.partition('/')[0]}/*" for media_type in media_types}
+        acceptable = {"", "*/*", *media_types, *ranges}
+
+        async def checked(request: Request) -> Response:
+            if request.scope["query_string"]:
+                _check_parameters(request, parameters, repeatable)
+            accept = request.headers.get("accept", "*/*").split(",")
+            accepted = {part.partition(";")[0].strip().lower() for part in accept}
+            if not accepted & acceptable:
+                raise ProblemError("not-acceptable", f"responses are {' or '.join(media_types)}")
+            content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+            # Another site can make a browser send a form or plain text without asking; it cannot send JSON.
+            if has_body and content_type != "application/json":
+                raise ProblemError("unsupported-media-type")
+            return await handle(_StrictRequest(request.scope, request.receive))
+
+        return checked
+
+
+def _run_in_thread(endpoint: Callable[..., Any], status: int) -> Callable[..., Coroutine[Any, Any, Response]]:
+    """Return an endpoint that calls ``endpoint`` and serialises the data that it returns in a thread."""
+
+    @wraps(endpoint)
+    async def run(call: Call, **arguments: Any) -> Response:
+        submitted = perf_counter()
+
+        def task() -> Response:
+            call.queued = perf_counter() - submitted
+            data = endpoint(call=call, **arguments)
+            return data if isinstance(data, Response) else json_response(data, status)
+
+        pool = call.service.readers if call.right is Right.READ else call.service.writers
+        return await pool.run(task)
+
+    return run
+
+
+def _query_parameters(dependant: Dependant) -> Iterator[tuple[str, str]]:
+    """Yield name and annotation of each query parameter of a route and its dependencies."""
+    for field in dependant.query_params:
+        yield field.alias, str(field.field_info.annotation)
+    for dependency in dependant.dependencies:
+        yield from _query_parameters(dependency)
+
+
+def _check_parameters(request: Request, names: Mapping[str, str], repeatable: set[str]) -> None:
+    for name in request.query_params:
+        if name not in names:
+            detail = f"is not a parameter of this endpoint; it has: {', '.join(names) or 'none'}"
+        elif len(request.query_params.getlist(name)) > 1 and name not in repeatable:
+            detail = "may not be repeated"
+        else:
+            continue
+        raise ProblemError("invalid", f"{name}: {detail}", errors=[{"field": f"query.{name}", "detail": detail}])
+
+
+class _StrictRequest(Request):
+    async def json(self) -> Any:
+        body = await self.body()
+        return await asyncio.to_thread(parse_json, body) if len(body) > LARGE_BODY else parse_json(body)
+
+
+def parse_json(body: bytes) -> Any:
+    """Parse a body as RFC 8259 requires: UTF-8, no lone surrogates, no NaN; at most 64 levels deep."""
+    try:
+        value = json.loads(body.decode(), parse_constant=_reject_constant)
+        if _SURROGATE.search(body):
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeDecodeError:
+        raise ProblemError("malformed", "the body is not UTF-8") from None
+    except UnicodeEncodeError:
+        raise ProblemError("malformed", "the body has a lone surrogate, which is not a character") from None
+    except RecursionError:
+        raise ProblemError("malformed", "the body is nested too deep") from None
+    except json.JSONDecodeError as error:
+        raise ProblemError("malformed", f"the body is not JSON: {error.msg} at character {error.pos}") from None
+    except ValueError as error:  # NaN, or a number with more digits than Python reads
+        raise ProblemError("malformed", f"the body is not JSON: {error}") from None
+    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and exceeds_max_depth(value):
+        raise ProblemError("malformed", f"the body is nested deeper than {MAX_DEPTH} levels")
+    return value
+
+
+def _reject_constant(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not a number in JSON")

@@ -19,8 +19,7 @@ from recollect import __version__
 from recollect.errors import ArgumentError, ForbiddenError, NoteNotFoundError, RecollectError, SecretFoundError
 from recollect.memory import Memory
 from recollect.model import Note
-from recollect.server.auth import EVERYONE, Caller, Right
-from recollect.server.cursors import Cursors
+from recollect.server.auth import EVERYONE, Caller, Cursors, Right
 from recollect.server.mcp.note_tools import forget, link, list_, remember, stats, update
 from recollect.server.mcp.search_tools import explain, recall
 from recollect.server.mcp.tools import ToolCall

@@ -30,7 +30,7 @@ def serve_stdio(memory: Memory, caller: Caller = EVERYONE, *, descriptor: int = 
 
 async def _serve(memory: Memory, caller: Caller, descriptor: int) -> None:
     server = memory_server(memory, caller)
-    lines = cast("anyio.AsyncFile[str]", _LineReader(descriptor))  # the SDK only iterates over it
+    lines = cast("anyio.AsyncFile[str]", _lines(descriptor))  # the SDK only iterates over it
     loop = asyncio.get_running_loop()
     with anyio.CancelScope() as scope:
         previous = signal.signal(signal.SIGTERM, lambda *_: loop.call_soon_threadsafe(scope.cancel))
@@ -41,22 +41,17 @@ async def _serve(memory: Memory, caller: Caller, descriptor: int) -> None:
             signal.signal(signal.SIGTERM, previous)
 
 
-class _LineReader:
-    """Lines of a descriptor, read by a daemon thread: a blocking read cannot be cancelled."""
+async def _lines(descriptor: int) -> AsyncIterator[str]:
+    """Yield lines that a daemon thread reads: a blocking read cannot be cancelled."""
+    lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+    def put(line: bytes | None) -> None:
+        loop.call_soon_threadsafe(lines.put_nowait, line)
 
-    async def __aiter__(self) -> AsyncIterator[str]:
-        lines: asyncio.Queue[bytes | None] = asyncio.Queue()
-        loop = asyncio.get_running_loop()
-
-        def put(line: bytes | None) -> None:
-            loop.call_soon_threadsafe(lines.put_nowait, line)
-
-        Thread(target=_read_lines, args=(self._descriptor, put), daemon=True).start()
-        while (line := await lines.get()) is not None:
-            yield line.decode("utf-8", errors="replace")
+    Thread(target=_read_lines, args=(descriptor, put), daemon=True).start()
+    while (line := await lines.get()) is not None:
+        yield line.decode("utf-8", errors="replace")
 
 
 def _read_lines(descriptor: int, put: Callable[[bytes | None], None]) -> None:

@@ -13,8 +13,7 @@ from mcp.types import ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from recollect.memory import Memory
-from recollect.server.auth import Caller, Right
-from recollect.server.cursors import Cursors
+from recollect.server.auth import Caller, Cursors, Right
 
 
 def _parse_json(kind: type) -> BeforeValidator:
