@@ -55,7 +55,7 @@ def test_mcp_http_requires_keys_for_other_machines(run: Run) -> None:
 
 
 def test_mcp_without_the_extra(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "recollect.server.mcp.stdio_transport", raising=False)
+    monkeypatch.delitem(sys.modules, "recollect.server.mcp.server", raising=False)
     monkeypatch.setitem(sys.modules, "mcp.server.stdio", None)
     assert error_of(run("mcp"), 1) == "mcp.server.stdio is missing; pip install 'recollectdb[server]'"
 
@@ -69,7 +69,7 @@ class TestStandardInput:
     def served(self, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         """Let nothing come in, and keep what would have been served to whom."""
         calls: list[Any] = []
-        monkeypatch.setattr("recollect.server.mcp.stdio_transport.serve_stdio", lambda *given: calls.append(given))
+        monkeypatch.setattr("recollect.server.mcp.server.serve_stdio", lambda *given: calls.append(given))
         return calls
 
     def test_mcp_serves_all_namespaces(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +99,7 @@ class TestStandardInput:
             except recollect.SecretFoundError as error:
                 message.append(str(error))
 
-        monkeypatch.setattr("recollect.server.mcp.stdio_transport.serve_stdio", remember)
+        monkeypatch.setattr("recollect.server.mcp.server.serve_stdio", remember)
         assert run("mcp", *options).exit_code == 0
         assert stored in message[0]
 

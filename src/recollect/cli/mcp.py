@@ -72,7 +72,7 @@ def mcp(
 
 def _serve_stdio(db: str, arguments: dict[str, Any], namespace: str | None, *, read_only: bool) -> None:
     from recollect.server.auth import Caller, Grant, Right  # noqa: PLC0415 (imports regex)
-    from recollect.server.mcp.stdio_transport import serve_stdio  # noqa: PLC0415 (an extra)
+    from recollect.server.mcp.server import serve_stdio  # noqa: PLC0415 (an extra)
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     grant = Grant.of(None if namespace is None else [namespace], Right.READ if read_only else Right.ADMIN)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import logging
-from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -15,6 +14,7 @@ from recollect import Memory, RecollectError
 from recollect.retrieval import Trace
 from recollect.server import KeyRing
 from recollect.server.http.request_log import LibraryLogHandler, Log, Metrics, RequestRecord, SearchTimes
+from tests.frozen_clock import FrozenClock
 from tests.server.http.conftest import bearer, problem
 from tests.server.http.running import running, until
 
@@ -121,9 +121,9 @@ def test_log_level_by_status(status: int, level: str) -> None:
     assert lines(stream)[0]["level"] == level
 
 
-def test_log_as_text_and_of_libraries() -> None:
+def test_log_as_text_and_of_libraries(frozen_clock: FrozenClock) -> None:  # noqa: ARG001 (it is noon)
     stream = io.StringIO()
-    log = Log(stream, as_json=False, clock=lambda: datetime(2026, 4, 18, 7, 30, tzinfo=UTC))
+    log = Log(stream, as_json=False)
     log.record_request(request_record())
     logger = logging.Logger("uvicorn.error")
     logger.addHandler(LibraryLogHandler(log))
@@ -134,27 +134,9 @@ def test_log_as_text_and_of_libraries() -> None:
     except ValueError:
         logger.exception("Exception in ASGI application")
     one, two, three = stream.getvalue().splitlines()
-    assert one == "07:30:00 info request method=POST route=/v1/search status=200 ms=100.0 request_id=r1 key=k1"
-    assert two == "07:30:00 warning library logger=uvicorn.error message=Invalid HTTP request received."
-    assert three.startswith("07:30:00 error library logger=uvicorn.error error=ValueError at=['test_request_log.py:")
-
-
-def test_repeated_library_messages_are_counted() -> None:
-    stream, now = io.StringIO(), [datetime(2026, 4, 18, 7, 30, tzinfo=UTC)]
-    logger = logging.Logger("asyncio")
-    logger.addHandler(LibraryLogHandler(Log(stream, as_json=False, clock=lambda: now[0])))
-    for second in (0, 1, 9, 10, 30):
-        now[0] = datetime(2026, 4, 18, 7, 30, second, tzinfo=UTC)
-        logger.warning("no file is left")
-    assert stream.getvalue().splitlines() == [
-        "07:30:00 warning library logger=asyncio message=no file is left",
-        "07:30:10 warning library logger=asyncio message=no file is left repeated=2",
-        "07:30:30 warning library logger=asyncio message=no file is left",
-    ]
-    for number in range(100):  # it does not remember for ever
-        logger.warning("number %d", number)
-    logger.warning("no file is left")
-    assert len(stream.getvalue().splitlines()) == 104
+    assert one == "12:00:00 info request method=POST route=/v1/search status=200 ms=100.0 request_id=r1 key=k1"
+    assert two == "12:00:00 warning library logger=uvicorn.error message=Invalid HTTP request received."
+    assert three.startswith("12:00:00 error library logger=uvicorn.error error=ValueError at=['test_request_log.py:")
 
 
 def request_record(**changes: Any) -> RequestRecord:

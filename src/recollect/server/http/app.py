@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
@@ -19,7 +19,7 @@ from recollect import __version__
 from recollect.errors import RecollectError
 from recollect.memory import Memory
 from recollect.server.auth import KeyRing
-from recollect.server.http import health_routes, note_routes, report_routes, search_routes
+from recollect.server.http import memory_routes, operator_routes
 from recollect.server.http.middleware import PUBLIC_PATHS, AuthMiddleware
 from recollect.server.http.problems import MEDIA_TYPE, handle_error
 from recollect.server.http.request_log import RequestLogMiddleware, RequestObserver
@@ -28,9 +28,7 @@ from recollect.server.http.service import Service
 from recollect.server.http.settings import Settings
 from recollect.server.web import web_routes
 
-ROUTERS: tuple[APIRouter, ...] = tuple(
-    routes.router for routes in (note_routes, search_routes, report_routes, health_routes)
-)
+ROUTERS = (memory_routes.router, memory_routes.search_router, operator_routes.router, operator_routes.health_router)
 """In the order of docs/http.md."""
 
 

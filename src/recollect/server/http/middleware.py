@@ -15,10 +15,9 @@ from recollect.errors import KeyFileError
 from recollect.server.auth import EVERYONE, Caller, KeyRing
 from recollect.server.http.problems import ProblemError, problem_response, to_problem
 from recollect.server.http.settings import MEGABYTE, Settings, is_loopback
-from recollect.server.web import is_web_path
 
 PUBLIC_PATHS = ("/health", "/ready", "/openapi.json")
-"""Paths that need no key, besides the web UI: they tell nothing about notes."""
+"""Paths that need no key, besides the web UI (``/`` and ``/web/``): they tell nothing about notes."""
 PROBES = ("/health", "/ready")
 """Paths without a rate limit: a flood of requests must not make the server look dead."""
 MAX_HEADER_BYTES = 32_768
@@ -88,7 +87,7 @@ class AuthMiddleware:
             raise ProblemError("too-many-requests", headers={"Retry-After": str(ceil(wait))})
         if caller is not None:
             return caller
-        if scope["path"] in PUBLIC_PATHS or is_web_path(scope["path"]):
+        if scope["path"] in (*PUBLIC_PATHS, "/") or scope["path"].startswith("/web/"):
             return EVERYONE
         raise ProblemError(
             "unauthorised",

@@ -11,7 +11,6 @@ import re
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import PurePath
 from secrets import token_hex
 from time import perf_counter
@@ -21,13 +20,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from recollect import arguments
 from recollect.retrieval import Trace
 from recollect.server.http.problems import problem_response, to_problem
-
-REPEAT_INTERVAL = timedelta(seconds=10)
-"""How long a repeated message of a library is only counted."""
-MAX_MESSAGES = 100
-"""How many different messages are remembered for that."""
 
 METRICS_MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _METHODS = ("GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "OPTIONS")
@@ -141,23 +136,15 @@ class RequestLogMiddleware:
 class Log:
     """Writes events as lines, of JSON for programs or of text for a person."""
 
-    def __init__(
-        self,
-        stream: TextIO,
-        *,
-        as_json: bool = True,
-        requests: bool = True,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
+    def __init__(self, stream: TextIO, *, as_json: bool = True, requests: bool = True) -> None:
         """Write to ``stream``; without ``requests``, only requests that failed are logged."""
         self._stream = stream
         self._as_json = as_json
         self._requests = requests
-        self.now = clock
 
     def write(self, event: str, *, level: str = "info", **fields: Any) -> None:
         """Write one line."""
-        now = self.now()
+        now = arguments.now()
         if self._as_json:
             timestamp = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
             line = json.dumps({"time": timestamp, "level": level, "event": event, **fields})
@@ -187,30 +174,17 @@ class Log:
 
 
 class LibraryLogHandler(logging.Handler):
-    """Writes warnings of libraries; a repeated one is counted, and of an exception only the location is written."""
+    """Writes warnings of libraries; of an exception, only the location."""
 
     def __init__(self, log: Log) -> None:
         super().__init__(logging.WARNING)
         self._log = log
-        self._repeats: dict[str, tuple[datetime, int]] = {}
-        """When each message was last written, and how often it was repeated since."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record."""
         error = record.exc_info[1] if record.exc_info else None
         details = {"message": record.getMessage()} if error is None else _error_fields(error)
-        fields: dict[str, Any] = {"logger": record.name, **details}
-        message, now = repr(fields), self._log.now()
-        written, repeated = self._repeats.get(message, (None, 0))
-        if written is not None and now - written < REPEAT_INTERVAL:
-            self._repeats[message] = (written, repeated + 1)
-            return
-        if repeated:
-            fields["repeated"] = repeated
-        if len(self._repeats) >= MAX_MESSAGES:
-            self._repeats.clear()
-        self._repeats[message] = (now, 0)
-        self._log.write("library", level=record.levelname.lower(), **fields)
+        self._log.write("library", level=record.levelname.lower(), logger=record.name, **details)
 
 
 def _error_fields(error: BaseException) -> dict[str, Any]:

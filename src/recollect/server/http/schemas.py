@@ -39,14 +39,9 @@ PresetName = Annotated[str, AfterValidator(_check_preset), Field(json_schema_ext
 """The name of a preset; never a path, which would name a file of the server."""
 
 
-def _note_field(name: str, **constraints: Any) -> Any:
-    """Return an optional field of a note in a request, described by the table of note fields."""
-    return Field(default=None, description=NOTE_FIELDS[name].description, **constraints)
-
-
-def _stored(name: str) -> Any:
-    """Return a field of a note in a response."""
-    return Field(description=NOTE_FIELDS[name].description)
+def _note_field(name: str, default: Any = None, **constraints: Any) -> Any:
+    """Return a field of a note, described by the table of note fields; ``...`` as the default means required."""
+    return Field(default=default, description=NOTE_FIELDS[name].description, **constraints)
 
 
 def _search_option(name: str) -> Any:
@@ -144,27 +139,27 @@ class IngestRequest(RequestModel):
 class NoteFields(BaseModel):
     """The fields of a note that a hit has, too; texts without a value are empty."""
 
-    id: str = _stored("id")
-    path: str = _stored("path")
-    title: str = _stored("title")
-    summary: str = _stored("summary")
-    tags: list[str] = _stored("tags")
-    content: str = _stored("content")
-    created_at: str | None = _stored("created_at")
-    importance: float = _stored("importance")
-    session: str = _stored("session")
-    position: int | None = _stored("position")
-    metadata: dict[str, Any] = _stored("metadata")
+    id: str = _note_field("id", ...)
+    path: str = _note_field("path", ...)
+    title: str = _note_field("title", ...)
+    summary: str = _note_field("summary", ...)
+    tags: list[str] = _note_field("tags", ...)
+    content: str = _note_field("content", ...)
+    created_at: str | None = _note_field("created_at", ...)
+    importance: float = _note_field("importance", ...)
+    session: str = _note_field("session", ...)
+    position: int | None = _note_field("position", ...)
+    metadata: dict[str, Any] = _note_field("metadata", ...)
 
 
 class NoteResponse(NoteFields):
     """A stored note; texts without a value are empty."""
 
-    updated_at: str | None = _stored("updated_at")
-    last_accessed_at: str | None = _stored("last_accessed_at")
-    expires_at: str | None = _stored("expires_at")
-    links: list[NoteLink] = _stored("links")
-    namespace: str = _stored("namespace")
+    updated_at: str | None = _note_field("updated_at", ...)
+    last_accessed_at: str | None = _note_field("last_accessed_at", ...)
+    expires_at: str | None = _note_field("expires_at", ...)
+    links: list[NoteLink] = _note_field("links", ...)
+    namespace: str = _note_field("namespace", ...)
 
 
 class NoteList(BaseModel):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect.memory import Memory
-from recollect.server.mcp.server import memory_server
-from recollect.server.mcp.stdio_transport import serve_stdio
+from recollect.server.mcp.server import memory_server, serve_stdio
 
 if TYPE_CHECKING:
     from recollect.server.http import Extension, Settings

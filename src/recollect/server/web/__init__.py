@@ -42,11 +42,6 @@ _MEDIA_TYPES = {
 }
 
 
-def is_web_path(path: str) -> bool:
-    """Return whether a path belongs to the web UI."""
-    return path == "/" or path.startswith("/web/")
-
-
 def web_routes() -> list[APIRoute]:
     """Return the routes of the web UI, with its files in memory: no request reads the disk."""
     bodies = {file.name: file.read_bytes() for file in files("recollect.server.web").joinpath("static").iterdir()}
