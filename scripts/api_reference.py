@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
+from mcp.types import ToolAnnotations
 
 from recollect.server.http.app import ROUTERS, openapi_schema
 from recollect.server.http.problems import PROBLEM_TYPES
-from recollect.server.mcp.resources import NOTE_TEMPLATE, USE_MEMORY
-from recollect.server.mcp.server import TOOLS
+from recollect.server.mcp.server import NOTE_TEMPLATE, TOOLS, USE_MEMORY
 from recollect.server.mcp.tools import Tool
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -172,15 +172,15 @@ def _mcp_reference() -> str:
 
 
 def _mcp_tool(tool: Tool) -> Iterator[str]:
-    description = tool.describe()
-    read_only = description.annotations and description.annotations.read_only_hint
+    description = tool.description
+    annotations = description.annotations or ToolAnnotations()
     hints = [
-        "read-only" if read_only else "writes",
-        *(["destructive"] if tool.destructive else []),
-        *([] if tool.idempotent else ["not idempotent"]),
+        "read-only" if annotations.read_only_hint else "writes",
+        *(["destructive"] if annotations.destructive_hint else []),
+        *([] if annotations.idempotent_hint else ["not idempotent"]),
     ]
-    yield from (f"### {tool.name}", "", tool.description, "")
-    yield from (f"*{tool.title}; right: {tool.right}; {', '.join(hints)}.*", "")
+    yield from (f"### {description.name}", "", description.description or "", "")
+    yield from (f"*{description.title}; right: {tool.right}; {', '.join(hints)}.*", "")
     yield from ("| argument | | |", "|---|---|---|", *_mcp_rows(description.input_schema, required=", required"), "")
     yield from ("| response | | |", "|---|---|---|", *_mcp_rows(description.output_schema or {}), "")
 

@@ -4,7 +4,7 @@
 cd -P "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 # What tests and type checks need.
-test_extras=(check docs test models http eval postgres server telemetry langchain llamaindex)
+test_extras=(check docs test models http eval postgres server langchain llamaindex)
 
 say() { printf '\033[2m· %s\033[0m\n' "$*" >&2; }
 

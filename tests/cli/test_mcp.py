@@ -17,7 +17,7 @@ KEY = "AKIA" + "Z7QW2MNB4KXC3TRE"
 
 
 def test_mcp_without_the_extra(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "recollect.server.mcp.stdio_transport", raising=False)
+    monkeypatch.delitem(sys.modules, "recollect.server.mcp.server", raising=False)
     monkeypatch.setitem(sys.modules, "mcp.server.stdio", None)
     assert error_of(run("mcp"), 1) == "mcp.server.stdio is missing; pip install 'recollectdb[server]'"
 
@@ -25,7 +25,7 @@ def test_mcp_without_the_extra(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
 def record_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Replace the server by a function that records its arguments, and return them."""
     calls: list[Any] = []
-    monkeypatch.setattr("recollect.server.mcp.stdio_transport.serve_stdio", lambda *args: calls.append(args))
+    monkeypatch.setattr("recollect.server.mcp.server.serve_stdio", lambda *args: calls.append(args))
     return calls
 
 
@@ -56,7 +56,7 @@ def test_mcp_refuses_secrets(run: Run, monkeypatch: pytest.MonkeyPatch, options:
         except recollect.SecretFoundError as error:
             message.append(str(error))
 
-    monkeypatch.setattr("recollect.server.mcp.stdio_transport.serve_stdio", remember)
+    monkeypatch.setattr("recollect.server.mcp.server.serve_stdio", remember)
     assert run("mcp", *options).exit_code == 0
     assert stored in message[0]
 

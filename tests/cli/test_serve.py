@@ -84,7 +84,7 @@ def test_serve_reports(tmp_path: Path) -> None:
 
 
 def test_serve_json_and_quiet(run: Run, stopped: list[httpx.Response]) -> None:
-    done = run("serve", "--port", "0", "--json", "--quiet", "--telemetry", env={"OTEL_TRACES_EXPORTER": "none"})
+    done = run("serve", "--port", "0", "--json", "--quiet")
     assert (done.exit_code, done.stdout) == (0, "")
     assert json.loads(done.stderr.partition("\n")[0])["event"] == "ready"
     assert stopped[0].status_code == 200

@@ -13,7 +13,8 @@ import pytest
 
 import recollect
 from recollect.client import AsyncClient
-from recollect.client.client import (
+from recollect.client.conversion import (
+    ERROR_TYPES,
     Document,
     document_to_json,
     filters_to_parameters,
@@ -23,7 +24,6 @@ from recollect.client.client import (
     result_from_json,
     to_json,
 )
-from recollect.client.connection import ERROR_TYPES
 from recollect.errors import ArgumentError, ForbiddenError, NoteNotFoundError
 from recollect.integrations.langchain import RecollectRetriever as LangChainRetriever
 from recollect.integrations.llamaindex import RecollectRetriever as LlamaIndexRetriever
@@ -207,7 +207,7 @@ class TestErrors:
 
     def test_requests_without_a_key_are_rejected(self, server: Server) -> None:
         client = server()
-        client._connection.key = None
+        client._key = None
         with pytest.raises(ForbiddenError, match="send a key of this server"):
             done(client, lambda client: client.search("tea"))
 

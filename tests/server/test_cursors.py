@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import ArgumentError
-from recollect.server.cursors import Cursors
+from recollect.server.auth import Cursors
 
 
 class TestCursors:

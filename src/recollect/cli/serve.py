@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +44,6 @@ from recollect.stores import redact_secrets
 @click.option(
     "--reports", type=click.Path(path_type=Path), metavar="FOLDER", help="Show the evaluation reports in this folder."
 )
-@click.option("--telemetry", is_flag=True, help="Send OpenTelemetry spans, configured by OTEL_… variables.")
 @options.secrets()
 @options.reranker
 @options.embedder
@@ -90,19 +88,11 @@ def serve(context: click.Context, /, *, max_body: float, db: str, as_json: bool,
             terminal.print_message(f"serving {redact_secrets(db)} at {address}, {access}; ready, Ctrl-C stops")
             sys.stdout.flush()
 
-    with ExitStack() as stack:
-        observers = []
-        if params.pop("telemetry"):
-            from recollect.server.http.telemetry import otlp_spans  # noqa: PLC0415 (an extra)
-
-            spans = otlp_spans()
-            stack.callback(spans.close)
-            observers.append(spans.record_request)
-        memory = stack.enter_context(memories.open_or_create(db, **params))
+    with memories.open_or_create(db, **params) as memory:
         # Language models write notes through MCP: it refuses secrets unless --secrets is given.
         by_default = context.get_parameter_source("secrets") is ParameterSource.DEFAULT
         extension = mcp_extension(memory.with_secrets("refuse") if by_default else memory, settings)
-        serve_http(memory, settings, log=log, ring=ring, observers=observers, extensions=[extension], on_ready=on_ready)
+        serve_http(memory, settings, log=log, ring=ring, extensions=[extension], on_ready=on_ready)
     log.write("stopped")
 
 
@@ -124,7 +114,7 @@ def mcp(*, read_only: bool, namespace: str | None, db: str, **arguments: Any) ->
     """
     try:
         from recollect.server.auth import Caller, Grant, Right  # noqa: PLC0415 (imports regex)
-        from recollect.server.mcp.stdio_transport import serve_stdio  # noqa: PLC0415 (an extra)
+        from recollect.server.mcp.server import serve_stdio  # noqa: PLC0415 (an extra)
     except ImportError as error:
         raise click.ClickException(f"{error.name} is missing; pip install 'recollectdb[server]'") from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.client.client import AsyncClient, RemoteResult
+from recollect.client.client import AsyncClient
+from recollect.client.conversion import RemoteResult
 
 __all__ = ["AsyncClient", "RemoteResult"]

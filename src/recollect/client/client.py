@@ -2,56 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from datetime import date
 from itertools import islice
-from math import fsum, isfinite
-from os import PathLike
-from pathlib import PurePath
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 from urllib.parse import quote
 
 from recollect import arguments
-from recollect.client.connection import Connection
-from recollect.errors import ArgumentError, ArgumentTypeError, NoteNotFoundError, ServerError
+from recollect.client.conversion import (
+    Document,
+    RemoteResult,
+    document_to_json,
+    filters_to_parameters,
+    note_from_json,
+    note_to_json,
+    response_error,
+    result_from_json,
+    to_json,
+)
+from recollect.errors import ArgumentError, NoteNotFoundError, ServerError
+from recollect.inference.http_api import check_url, retry_delay, without_password
+from recollect.inference.runtime import require_module
 from recollect.ingest import IngestReport, Problem
-from recollect.model import NOTE_FIELDS, Candidate, Filters, Hit, Note, RankedHits, Step
-from recollect.retrieval import Preset
+from recollect.model import Filters, Note
 from recollect.stores.base import Neighbour
-from recollect.text import well_formed
+
+if TYPE_CHECKING:
+    from httpx import AsyncClient as HttpClient
+    from httpx import Response
 
 Key = str | Note
-Document = Mapping[str, str] | tuple[str | PathLike[str], str]
-"""The text of a file and its path: a pair, or a mapping with ``path`` and ``content``."""
 
 BATCH_SIZE = 1000
 """The server's limit of notes in a batch."""
 PAGE_SIZE = 500
 """The server's limit of notes in a listing."""
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class RemoteResult(RankedHits):
-    """The result of a search on a server: a sequence of hits, best first.
-
-    >>> result = RemoteResult("tea", (), ("vector search is unavailable",))
-    >>> len(result), result.warnings
-    (0, ('vector search is unavailable',))
-    """
-
-    query: str
-    hits: tuple[Hit, ...]
-    warnings: tuple[str, ...] = ()
-    """What the search could not use, and what to do about it."""
-    trace: Mapping[str, Any] = field(default_factory=dict)
-    """The trace as JSON, if requested."""
-    explanation: str = ""
-    """The explanation as text, if requested."""
-    answer_threshold: float = 0.0
-    """The lowest confidence at which the best hit counts as an answer, from 0 to 1."""
-    excluded: tuple[str, ...] = ()
-    """Terms that the query excludes by NOT; no hit contains one."""
 
 
 class AsyncClient:
@@ -77,11 +62,20 @@ class AsyncClient:
         retries: int = 4,
         backoff: float = 0.5,
     ) -> None:
-        self._connection = Connection(url, key=key, timeout=timeout, retries=retries, backoff=backoff)
+        try:
+            self._url = check_url(url)
+        except ArgumentError as error:
+            raise ArgumentError("url", error.problem.replace("11434/v1", "7700")) from None
+        self._server = without_password(self._url)
+        self._key = None if key is None else arguments.name("key", key)
         self.namespace = None if namespace is None else arguments.name("namespace", namespace)
+        self._timeout = arguments.number("timeout", timeout, at_least=0.001)
+        self._retries = arguments.count("retries", retries)
+        self._backoff = arguments.number("backoff", backoff, at_least=0)
+        self._http: HttpClient | None = None
 
     def __repr__(self) -> str:
-        return f"AsyncClient({self._connection.server!r}, namespace={self.namespace!r})"
+        return f"AsyncClient({self._server!r}, namespace={self.namespace!r})"
 
     async def __aenter__(self) -> Self:
         return self
@@ -91,12 +85,15 @@ class AsyncClient:
 
     def copy(self) -> AsyncClient:
         """Return another client of the same server with its own connections, for another event loop."""
-        own = self._connection
-        return AsyncClient(own.url, own.key, self.namespace, own.timeout, retries=own.retries, backoff=own.backoff)
+        return AsyncClient(
+            self._url, self._key, self.namespace, self._timeout, retries=self._retries, backoff=self._backoff
+        )
 
     async def close(self) -> None:
-        """Close the connections."""
-        await self._connection.close()
+        """Close the connections; the next request opens new ones."""
+        if self._http is not None:
+            http, self._http = self._http, None
+            await http.aclose()
 
     async def add(
         self,
@@ -209,23 +206,21 @@ class AsyncClient:
 
     async def presets(self) -> dict[str, Any]:
         """Return the presets of the server with their settings, and the name of its default."""
-        data: dict[str, Any] = await self._request("GET", "/v1/presets", None)
-        return data
+        return await self._request("GET", "/v1/presets", None)
 
     async def stats(self, *, namespace: str | None = None) -> dict[str, Any]:
         """Return the number of notes in each namespace that the key may read, or in one, and the embedder."""
-        data: dict[str, Any] = await self._request("GET", "/v1/stats", namespace)
-        return data
+        return await self._request("GET", "/v1/stats", namespace)
 
     async def health(self) -> bool:
         """Return whether the server is ready: its models are loaded and its store answers."""
         try:
-            await self._connection.request("GET", "/ready", retry=False)
+            await self._read("GET", "/ready", retries=0)
         except ServerError:
             return False
         return True
 
-    async def _search(self, path: str, query: str, namespace: str | None, options: Mapping[str, Any]) -> Any:
+    async def _search(self, path: str, query: str, namespace: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
         body = {name: to_json(value) for name, value in options.items() if value is not None}
         return await self._request("POST", path, namespace, body={"query": arguments.text("query", query), **body})
 
@@ -239,133 +234,63 @@ class AsyncClient:
         body: Any = None,
         parameters: Iterable[tuple[str, str]] = (),
         idempotent: bool = True,
-    ) -> Any:
-        """Send a request in a namespace: the given one, or that of ``note``, or the client's."""
+    ) -> dict[str, Any]:
+        """Send a request in a namespace: the given one, or that of ``note``, or the client's; return its JSON."""
         if namespace is not None:
             namespace = arguments.name("namespace", namespace)
         else:
             namespace = note.namespace if isinstance(note, Note) else self.namespace
         parameters = [*parameters, *([] if namespace is None else [("namespace", namespace)])]
-        return await self._connection.request(method, path, body=body, parameters=parameters, idempotent=idempotent)
+        return await self._read(
+            method, path, retries=self._retries, idempotent=idempotent, json=body, params=parameters
+        )
 
+    async def _read(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+        """Return the JSON of the response, empty if it is; raise the error of an error response."""
+        response = await self._send(method, path, **options)
+        try:
+            data = response.json() if response.content else {}
+        except ValueError:
+            if response.is_success:
+                message = f"{self._server} is not a Recollect server: it sent no JSON; check the URL"
+                raise ServerError(message) from None
+            data = {}
+        if response.is_success:
+            return cast("dict[str, Any]", data)
+        raise response_error(response.status_code, data if isinstance(data, dict) else {}, self._server)
 
-def to_json(value: Any) -> Any:
-    """Return ``value`` as JSON-ready data: dates as ISO 8601, filters and notes as objects, tuples as lists.
+    async def _send(self, method: str, path: str, *, retries: int, idempotent: bool = True, **content: Any) -> Response:
+        """Send a request, at most ``retries`` times again.
 
-    >>> to_json({"now": date(2026, 4, 18), "filters": Filters(tags=["tea"])})
-    {'now': '2026-04-18', 'filters': {'tags': ['tea']}}
-    """
-    if isinstance(value, date):  # or a datetime, its subclass
-        return value.isoformat()
-    if isinstance(value, str):
-        return well_formed(value)
-    if isinstance(value, float) and not isfinite(value):
-        raise ArgumentError("note", f"cannot contain {value}, which JSON does not have")
-    if isinstance(value, Note):
-        return note_to_json(value)
-    if isinstance(value, Preset):
-        raise ArgumentTypeError("preset", "must be the name of a preset of the server")
-    if isinstance(value, Filters):
-        empty = Filters()
-        values = {item.name: getattr(value, item.name) for item in fields(Filters)}
-        return to_json({name: item for name, item in values.items() if item != getattr(empty, name)})
-    if isinstance(value, Mapping):
-        return {name: to_json(item) for name, item in value.items()}
-    if isinstance(value, Iterable):
-        return [to_json(item) for item in value]
-    return value
-
-
-def note_to_json(note: Note | str | Mapping[str, Any]) -> dict[str, Any]:
-    """Return a note, some of its fields, or its text as the body of a request, without the namespace.
-
-    >>> note_to_json("Prefers sencha."), note_to_json({"content": "tea", "title": None})
-    ({'content': 'Prefers sencha.'}, {'content': 'tea'})
-    """
-    if isinstance(note, str):
-        return {"content": well_formed(note)}
-    data = note.to_dict() if isinstance(note, Note) else note
-    if not isinstance(data, Mapping):
-        raise ArgumentTypeError("note", f"must be a Note, a mapping or a string, got {type(note).__name__}")
-    return {
-        name: to_json(value)
-        for name, value in data.items()
-        if name != "namespace"
-        and value is not None
-        # An empty path of a Note means that it has none; an empty text is a text.
-        and not (isinstance(note, Note) and value == "" and name != "content")
-    }
-
-
-def note_from_json(data: Mapping[str, Any]) -> Note:
-    """Return a note, without fields that only a newer server has.
-
-    >>> note_from_json({"content": "Prefers sencha.", "id": "n1", "mood": "good"}).id
-    'n1'
-    """
-    return Note(**{name: value for name, value in data.items() if name in NOTE_FIELDS})
-
-
-def hit_from_json(data: Mapping[str, Any]) -> Hit:
-    """Return a hit, the inverse of ``Hit.to_dict``.
-
-    >>> data = Hit(1, Candidate("n1", score=0.5, evidence=("lexical", 1, 7.0, 0.5), ceiling=1.0)).to_dict()
-    >>> hit_from_json(data).to_dict() == data
-    True
-    """
-    candidate = Candidate.from_mapping(data, argument="hit")
-    parts = data.get("contributions") or ()
-    candidate.evidence = tuple(part[name] for part in parts for name in ("leg", "rank", "score", "points"))
-    candidate.steps = tuple(Step(*(step[name] for name in Step._fields)) for step in data.get("steps") or ())
-    relevance = data.get("relevance")
-    if relevance is not None:  # a share of the ceiling, which the server does not send
-        fused = fsum(candidate.evidence[3::4])
-        candidate.ceiling = fused / relevance if relevance else 0.0
-        candidate.inherited_relevance = relevance if relevance and not fused else None
-    spans = tuple((start, end) for start, end in data.get("highlights") or ())
-    return Hit(data["rank"], candidate, spans)
-
-
-def result_from_json(data: Mapping[str, Any]) -> RemoteResult:
-    """Return the result of a search.
-
-    >>> result_from_json({"query": "tea", "hits": [{"rank": 1, "id": "n1"}]})[0].id
-    'n1'
-    """
-    return RemoteResult(
-        data["query"],
-        tuple(hit_from_json(hit) for hit in data["hits"]),
-        tuple(data.get("warnings") or ()),
-        data.get("trace") or {},
-        data.get("explanation") or "",
-        data.get("answer_threshold") or 0.0,
-        tuple(data.get("excluded") or ()),
-    )
-
-
-def filters_to_parameters(filters: Filters | Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    """Return filters as the query parameters of a listing.
-
-    >>> filters_to_parameters({"tags": ["tea", "green"], "path_prefix": "memory/"})
-    [('path_prefix', 'memory/'), ('tag', 'tea'), ('tag', 'green')]
-    """
-    return [
-        ("tag" if name == "tags" else name, item)
-        for name, value in to_json(Filters.of(filters)).items()
-        for item in (value if isinstance(value, list) else [value])
-    ]
-
-
-def document_to_json(document: Document) -> dict[str, str]:
-    """Return the text of a file and its path as JSON.
-
-    >>> document_to_json(("vault/tea.md", "# Tea"))
-    {'path': 'vault/tea.md', 'content': '# Tea'}
-    """
-    if isinstance(document, Mapping):
-        return {"path": document["path"], "content": document["content"]}
-    path, content = document
-    return {"path": PurePath(path).as_posix(), "content": content}
+        It is sent again if the server is busy and sends ``Retry-After``, if it cannot be reached, and, if the request
+        is idempotent, if the connection breaks. The delay is the server's, or doubles from ``backoff`` seconds.
+        """
+        httpx = require_module("httpx", ServerError)
+        if self._http is None:
+            headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+            self._http = httpx.AsyncClient(headers=headers, timeout=self._timeout)
+        attempt = 0
+        while True:
+            retry_after = None
+            try:
+                response: Response = await self._http.request(method, self._url + path, **content)
+            except httpx.TimeoutException:
+                raise ServerError(
+                    f"{self._server} did not answer within {self._timeout:g} seconds; request less, or raise timeout"
+                ) from None
+            except (httpx.TransportError, httpx.InvalidURL) as error:
+                not_sent = isinstance(error, httpx.ConnectError)
+                safe = not_sent or (idempotent and isinstance(error, httpx.TransportError))
+                if not safe or attempt == retries:
+                    reason = str(error) or type(error).__name__
+                    message = f"{self._server} cannot be reached ({reason}); is recollect serve running?"
+                    raise ServerError(message) from None
+            else:
+                retry_after = response.headers.get("Retry-After")
+                if response.status_code not in (429, 503) or retry_after is None or attempt == retries:
+                    return response
+            await asyncio.sleep(retry_delay(attempt, retry_after, backoff=self._backoff))
+            attempt += 1
 
 
 def _note_path(key: Key, base: str = "/v1/notes") -> str:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect.errors import ArgumentTypeError
-from recollect.integrations.search import (
-    check_search_options,
-    check_source,
-    hit_metadata,
-    search,
-    search_async,
-)
+from recollect.integrations.search import check_search_options, check_source, hit_metadata, search, search_async
 from recollect.model import RankedHits
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
-    from pydantic import Field, field_validator, model_validator
+    from pydantic import AfterValidator, Field, model_validator
 except ImportError as error:
     raise ImportError(f"langchain-core cannot be imported ({error}): pip install 'recollectdb[langchain]'") from error
 
@@ -42,12 +36,9 @@ class RecollectRetriever(BaseRetriever):
     [('Prefers green tea.', 'memory/tea.md')]
     """
 
-    memory: Any
-    """The Memory, AsyncMemory or AsyncClient to search."""
+    memory: Annotated[Any, AfterValidator(check_source)]
     options: dict[str, Any] = Field(default_factory=dict)
-    """Options of ``Memory.search``: top_k, mode, preset, filters, namespace, min_confidence and so on."""
     include_weak: bool = False
-    """Whether a search without an answer returns its hits, marked as weak."""
 
     if TYPE_CHECKING:  # pydantic generates it from the fields, without the search options
 
@@ -65,11 +56,6 @@ class RecollectRetriever(BaseRetriever):
         if not isinstance(options, dict):
             raise ArgumentTypeError("options", f"must be a dict of search options, got {type(options).__name__}")
         return fields | {"options": check_search_options({**options, **by_name}, other_names=list(cls.model_fields))}
-
-    @field_validator("memory")
-    @classmethod
-    def _check_memory(cls, value: Any) -> Any:
-        return check_source(value)
 
     def _get_relevant_documents(
         self,

@@ -28,12 +28,7 @@ SEARCH_OPTIONS = tuple(search_options())
 
 
 def check_source(memory: Any) -> SearchSource:
-    """Return ``memory``; raise an error if it is nothing that can be searched.
-
-    >>> check_source("memory.db")
-    Traceback (most recent call last):
-    recollect.errors.ArgumentTypeError: memory: must be a Memory, an AsyncMemory or an AsyncClient, got str
-    """
+    """Return ``memory``; raise an error if it is nothing that can be searched."""
     if not isinstance(memory, SearchSource):
         raise ArgumentTypeError(
             "memory", f"must be a Memory, an AsyncMemory or an AsyncClient, got {type(memory).__name__}"
@@ -42,13 +37,7 @@ def check_source(memory: Any) -> SearchSource:
 
 
 def check_search_options(options: Mapping[str, Any], *, other_names: Sequence[str] = ()) -> dict[str, Any]:
-    """Return ``options``; raise an error that lists ``other_names`` and the search options if a name is unknown.
-
-    >>> check_search_options({"topk": 3}, other_names=["memory"])
-    Traceback (most recent call last):
-    recollect.errors.ArgumentError: topk: is unknown; use one of memory, top_k, mode, preset, candidate_k, rerank,
-    rerank_top_n, skip_retry_ladder, question_date, now, filters, namespace, vector, min_confidence, answer_threshold
-    """
+    """Return ``options``; raise an error that lists ``other_names`` and the search options if a name is unknown."""
     for name in options:
         if name not in SEARCH_OPTIONS:
             raise ArgumentError(name, f"is unknown; use one of {', '.join((*other_names, *SEARCH_OPTIONS))}")
@@ -57,12 +46,15 @@ def check_search_options(options: Mapping[str, Any], *, other_names: Sequence[st
 
 def search(memory: SearchSource, query: str, options: Mapping[str, Any]) -> RankedHits:
     """Search and block until the result is there; also from a thread that runs an event loop."""
-    if isinstance(memory, AsyncClient):
-        with ThreadPoolExecutor(1) as thread:
-            return thread.submit(asyncio.run, _search_with_copy(memory, query, options)).result()
-    if isinstance(memory, AsyncMemory):
-        memory = memory.memory
-    return memory.search(query, **options)
+    if not isinstance(memory, AsyncClient):
+        return (memory.memory if isinstance(memory, AsyncMemory) else memory).search(query, **options)
+
+    async def search_with_copy() -> RankedHits:
+        async with memory.copy() as copy:  # the connections of a client belong to one event loop
+            return await copy.search(query, **options)
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, search_with_copy()).result()
 
 
 async def search_async(memory: SearchSource, query: str, options: Mapping[str, Any]) -> RankedHits:
@@ -73,17 +65,6 @@ async def search_async(memory: SearchSource, query: str, options: Mapping[str, A
 
 
 def hit_metadata(hit: Hit, *, weak: bool = False) -> dict[str, Any]:
-    """Return the metadata of a hit as JSON-ready data; ``weak`` marks a hit of a search without an answer.
-
-    >>> from recollect.model import Candidate
-    >>> hit_metadata(Hit(1, Candidate("n1", path="tea.md", score=0.5, created_at="2026-04-18")))["created_at"]
-    '2026-04-18T00:00:00Z'
-    """
+    """Return the metadata of a hit as JSON-ready data; ``weak`` marks a hit of a search without an answer."""
     data = hit.to_dict()
     return {name: data[name] for name in HIT_METADATA} | ({WEAK: True} if weak else {})
-
-
-async def _search_with_copy(client: AsyncClient, query: str, options: Mapping[str, Any]) -> RankedHits:
-    """Search with a copy of the client, since its connections belong to one event loop."""
-    async with client.copy() as copy:
-        return await copy.search(query, **options)

@@ -1,22 +1,23 @@
-"""API keys and what they grant: a file of key hashes, and callers with one right in some or all namespaces."""
+"""API keys and what they grant: a file of key hashes, callers with one right in some namespaces; cursors."""
 
 from __future__ import annotations
 
 import json
 import os
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import IntEnum
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from hmac import compare_digest
 from os import PathLike, fspath
 from pathlib import Path
-from secrets import token_hex, token_urlsafe
+from secrets import token_bytes, token_hex, token_urlsafe
 from tempfile import mkstemp
 from threading import Lock
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import apsw
 
@@ -32,22 +33,17 @@ LOCK_TIMEOUT = 10.0
 _UNKNOWN_KEY_HASH = "0" * 64
 """What a key with an unknown id is compared with, so that both comparisons take equally long."""
 
+_NONCE_BYTES = 12
+_ROW_BYTES = 8
+_HEAD_BYTES = _NONCE_BYTES + _ROW_BYTES
+
 
 class Right(IntEnum):
-    """What a caller may do; each right includes those before it.
-
-    >>> Right.parse("write") > Right.READ, str(Right.ADMIN)
-    (True, 'admin')
-    """
+    """What a caller may do; each right includes those before it."""
 
     READ = 1
     WRITE = 2
     ADMIN = 3
-
-    @classmethod
-    def parse(cls, name: Any) -> Self:
-        """Return the right with this name: ``read``, ``write`` or ``admin``."""
-        return cls[arguments.choice("right", name, [str(right) for right in cls]).upper()]
 
     def __str__(self) -> str:
         return self.name.lower()
@@ -70,12 +66,13 @@ class Grant:
 
     @classmethod
     def of(cls, namespaces: Iterable[str] | None, right: Right | str) -> Self:
-        """Validate both fields."""
-        checked = right if isinstance(right, Right) else Right.parse(right)
+        """Validate both fields; the rights are ``read``, ``write`` and ``admin``."""
+        if not isinstance(right, Right):
+            right = Right[arguments.choice("right", right, [str(item) for item in Right]).upper()]
         if namespaces is None:
-            return cls(None, checked)
+            return cls(None, right)
         listed = sorted(namespaces) if isinstance(namespaces, Set) else namespaces
-        return cls(frozenset(arguments.names("namespaces", listed)), checked)
+        return cls(frozenset(arguments.names("namespaces", listed)), right)
 
     def allows(self, namespace: str, right: Right) -> bool:
         """Return whether the grant includes ``right`` in ``namespace``."""
@@ -99,9 +96,6 @@ class Caller:
         >>> tea = Caller("kettle", Grant.of(["tea"], "read"))
         >>> tea.namespace(None, Right.READ), EVERYONE.namespace(None, Right.ADMIN)
         ('tea', 'default')
-        >>> tea.namespace("work", Right.READ)
-        Traceback (most recent call last):
-        recollect.errors.ForbiddenError: kettle may not read in namespace 'work'; use a key that may
         """
         if requested is not None:
             namespace = arguments.name("namespace", requested)
@@ -113,12 +107,7 @@ class Caller:
         return namespace
 
     def require_all_namespaces(self, right: Right) -> None:
-        """Raise :class:`ForbiddenError` unless the caller has ``right`` in all namespaces.
-
-        >>> Caller("kettle", Grant.of(["tea"], "admin")).require_all_namespaces(Right.ADMIN)
-        Traceback (most recent call last):
-        recollect.errors.ForbiddenError: kettle does not have the right admin in all namespaces; use a key that has it
-        """
+        """Raise :class:`ForbiddenError` unless the caller has ``right`` in all namespaces."""
         if self.grant.namespaces is not None or self.grant.right < right:
             raise ForbiddenError(
                 f"{self.name} does not have the right {right} in all namespaces; use a key that has it"
@@ -166,12 +155,6 @@ class Key:
         }
 
 
-class _KeyFile(NamedTuple):
-    version: tuple[int, int, int]
-    """Modification time, size and inode."""
-    keys: dict[str, Key]
-
-
 class KeyRing:
     """The keys in a file, which is read again when it changes. Thread-safe.
 
@@ -190,16 +173,18 @@ class KeyRing:
         """Set the path; the file is read on demand and created by the first :meth:`add`."""
         self.path = Path(fspath(path)).expanduser()
         self._lock = Lock()
-        self._file: _KeyFile | None = None
+        self._version: tuple[int, int, int] | None = None
+        """Modification time, size and inode of the file when it was read."""
+        self._keys: dict[str, Key] = {}
 
     def keys(self) -> list[Key]:
         """Return all keys, oldest first."""
-        return list(self._current().values())
+        return list(self._load().values())
 
     def caller(self, text: str) -> Caller | None:
         """Return the caller with this key, or ``None`` if there is no such key; takes constant time."""
         parts = text.split("_", 2)  # rk_ID_SECRET; the secret may have underscores
-        key = self._current().get(parts[1]) if len(parts) == 3 else None
+        key = self._load().get(parts[1]) if len(parts) == 3 else None
         if not compare_digest(_hash(text), key.hash if key else _UNKNOWN_KEY_HASH) or key is None:
             return None
         return Caller(key.name, key.grant, key.id)
@@ -213,32 +198,36 @@ class KeyRing:
         text = f"rk_{key_id}_{token_urlsafe(SECRET_BYTES)}"
         key = Key(key_id, arguments.name("name", name), _hash(text), grant, datetime.now(UTC).replace(microsecond=0))
         with self._lock, _write_lock(self.path):
-            stored = self._read().keys if self.path.exists() else {}
+            stored = self._read() if self.path.exists() else {}
             _replace_file(self.path, {**stored, key.id: key})
         return key, text
 
     def revoke(self, id: str) -> bool:  # noqa: A002 (the field's name)
         """Remove a key and return whether it existed; running servers reject it from now on."""
         with self._lock, _write_lock(self.path):
-            stored = self._read().keys
+            stored = self._read()
             if id not in stored:
                 return False
             _replace_file(self.path, {key_id: key for key_id, key in stored.items() if key_id != id})
         return True
 
-    def _current(self) -> dict[str, Key]:
+    def _load(self) -> dict[str, Key]:
         with self._lock:
-            if self._file is None or self._file.version != _file_version(self.path):
-                self._file = self._read()
-            return self._file.keys
+            try:
+                status = self.path.stat()
+            except OSError as error:
+                raise self._unreadable(error) from None
+            version = (status.st_mtime_ns, status.st_size, status.st_ino)
+            if version != self._version:
+                # If the file is replaced in between, it is read once more, never once too few.
+                self._keys, self._version = self._read(), version
+            return self._keys
 
-    def _read(self) -> _KeyFile:
-        # The version first: if the file is replaced in between, it is read once more, never once too few.
-        version = _file_version(self.path)
+    def _read(self) -> dict[str, Key]:
         try:
             entries = json.loads(self.path.read_bytes())
         except OSError as error:
-            raise _unreadable(self.path, error) from None
+            raise self._unreadable(error) from None
         except (ValueError, RecursionError):
             raise KeyFileError(f"{self.path} is not a key file: it does not contain JSON") from None
         if not isinstance(entries, list):
@@ -250,7 +239,12 @@ class KeyRing:
             except ArgumentError as error:
                 raise KeyFileError(f"{self.path}: in key {number}, {error}") from None
             keys[key.id] = key
-        return _KeyFile(version, keys)
+        return keys
+
+    def _unreadable(self, error: OSError) -> KeyFileError:
+        if isinstance(error, FileNotFoundError):
+            return KeyFileError(f"the key file {self.path} does not exist; create it with recollect keys add")
+        return KeyFileError(f"the key file {self.path} cannot be read: {error.strerror}")
 
 
 @contextmanager
@@ -281,19 +275,42 @@ def _replace_file(path: Path, keys: Mapping[str, Key]) -> None:
         raise KeyFileError(f"{path} cannot be written: {error.strerror}") from None
 
 
-def _file_version(path: Path) -> tuple[int, int, int]:
-    try:
-        status = path.stat()
-    except OSError as error:
-        raise _unreadable(path, error) from None
-    return status.st_mtime_ns, status.st_size, status.st_ino
-
-
-def _unreadable(path: Path, error: OSError) -> KeyFileError:
-    if isinstance(error, FileNotFoundError):
-        return KeyFileError(f"the key file {path} does not exist; create it with recollect keys add")
-    return KeyFileError(f"the key file {path} cannot be read: {error.strerror}")
-
-
 def _hash(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Cursors:
+    """Encrypts row ids for a namespace, since a row id tells how many notes were ever stored in all namespaces.
+
+    The key is random for each server process, so cursors do not outlive a restart.
+    """
+
+    def __init__(self) -> None:
+        self._key = token_bytes(32)
+
+    def encode(self, row_id: int | None, namespace: str) -> str | None:
+        """Return a row id as an opaque cursor; ``None``, the end of a listing, stays ``None``."""
+        if row_id is None:
+            return None
+        nonce = token_bytes(_NONCE_BYTES)
+        head = nonce + (row_id ^ self._mask(nonce)).to_bytes(_ROW_BYTES)
+        return urlsafe_b64encode(head + self._signature(head, namespace)).decode()
+
+    def decode(self, cursor: str | None, namespace: str) -> int:
+        """Return the row id of a cursor; 0, the start of a listing, for ``None``."""
+        if cursor is None:
+            return 0
+        try:
+            data = urlsafe_b64decode(cursor.encode("ascii"))
+        except ValueError:
+            data = b""
+        head = data[:_HEAD_BYTES]
+        if not compare_digest(data[_HEAD_BYTES:], self._signature(head, namespace)):
+            raise ArgumentError("cursor", "is not one of this server for this namespace; start without a cursor")
+        return int.from_bytes(head[_NONCE_BYTES:]) ^ self._mask(head[:_NONCE_BYTES])
+
+    def _mask(self, nonce: bytes) -> int:
+        return int.from_bytes(blake2b(nonce, key=self._key, digest_size=_ROW_BYTES, person=b"mask").digest())
+
+    def _signature(self, head: bytes, namespace: str) -> bytes:
+        return blake2b(head + namespace.encode(), key=self._key, digest_size=16, person=b"mark").digest()

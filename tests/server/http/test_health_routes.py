@@ -10,7 +10,8 @@ import pytest
 
 from recollect import Memory, __version__
 from recollect.server import KeyRing
-from recollect.server.http.service import Readiness
+from recollect.server.http.service import Service
+from recollect.server.http.settings import Settings
 from tests.server.http.conftest import bearer, problem
 from tests.server.http.running import running, until
 
@@ -69,28 +70,29 @@ def test_not_ready_while_models_load(memory: Memory) -> None:
     with running(memory, warm=False) as server:
         service = server.app.state.service
         until(lambda: server.client.get("/ready").status_code == 200)
-        service.readiness._models_loaded = False
+        service._models_loaded = False
         assert problem(server.client.get("/ready"), 503, "not-ready") == "the models are being loaded"
 
 
 def test_concurrent_readiness_requests_share_a_probe(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    go_on, requested = Event(), []
+    proceed = Event()
+    probes: list[int] = []
 
     def count() -> int:
-        requested.append(1)
-        go_on.wait(30)
+        probes.append(1)
+        proceed.wait(30)
         return 3
 
-    async def ask() -> list[str]:
-        readiness = Readiness(memory)
-        await readiness.load_models()
+    async def probe() -> list[str]:
+        service = Service(memory, Settings(), None, ())
+        await service.load_models()
         monkeypatch.setattr(memory, "count", count, raising=False)
-        asking = [asyncio.create_task(readiness.problem()) for _ in range(100)]
-        await asyncio.sleep(0)  # each has begun
-        go_on.set()
-        data = [*await asyncio.gather(*asking), await readiness.problem()]
-        readiness.close()
-        return data
+        tasks = [asyncio.create_task(service.not_ready_reason()) for _ in range(100)]
+        await asyncio.sleep(0)  # all have started
+        proceed.set()
+        reasons = [*await asyncio.gather(*tasks), await service.not_ready_reason()]
+        service.close()
+        return reasons
 
-    assert asyncio.run(ask()) == [""] * 101
-    assert len(requested) == 2
+    assert asyncio.run(probe()) == [""] * 101
+    assert len(probes) == 2

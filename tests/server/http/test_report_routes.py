@@ -11,8 +11,8 @@ import pytest
 from recollect import ArgumentError, Memory, __version__
 from recollect.evaluation.report import build_report, write_report
 from recollect.server import KeyRing
-from recollect.server.http import Settings, report_routes
-from recollect.server.http.report_routes import list_report_files, read_report
+from recollect.server.http import Settings, operator_routes
+from recollect.server.http.operator_routes import list_report_files, read_report
 from recollect.server.http.request_log import RequestRecord
 from tests.evaluation.outcomes import dataset, outcome
 from tests.server.http.conftest import bearer, problem
@@ -191,9 +191,9 @@ def test_link_made_meanwhile_is_not_followed(tmp_path: Path, monkeypatch: pytest
 
 def test_large_report_is_not_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.html").write_text(page())
-    monkeypatch.setattr(report_routes, "MAX_REPORT_BYTES", len(page()))
+    monkeypatch.setattr(operator_routes, "MAX_REPORT_BYTES", len(page()))
     assert names(tmp_path) == ["a.html"]
-    monkeypatch.setattr(report_routes, "MAX_REPORT_BYTES", len(page()) - 1)
+    monkeypatch.setattr(operator_routes, "MAX_REPORT_BYTES", len(page()) - 1)
     assert names(tmp_path) == []
     assert read_report(tmp_path, "a.html") is None
 

@@ -1,33 +1,27 @@
-"""Logs, metrics and spans, which contain no private text."""
+"""The log and metrics, which contain no private text."""
 
 from __future__ import annotations
 
 import io
 import json
 import logging
-from datetime import UTC, datetime
 from typing import Any
 
 import httpx
 import pytest
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.trace import StatusCode
 
 from recollect import Memory, RecollectError
 from recollect.retrieval import Trace
 from recollect.server import KeyRing
-from recollect.server.http import telemetry
-from recollect.server.http.request_log import Log, RequestRecord, SearchTimes
-from recollect.server.http.telemetry import Metrics, Spans
+from recollect.server.http.request_log import LibraryLogHandler, Log, Metrics, RequestRecord, SearchTimes
+from tests.frozen_clock import FrozenClock
 from tests.server.http.conftest import bearer, problem
 from tests.server.http.running import running, until
 
 WORDS = ("xyzzy", "plugh")
 
 
-def ask_around(client: httpx.Client, headers: dict[str, str]) -> None:
+def send_requests(client: httpx.Client, headers: dict[str, str]) -> None:
     client.post("/v1/notes", json={"content": "xyzzy", "id": "plugh", "path": "xyzzy.md"}, headers=headers)
     client.get("/v1/notes/plugh", headers=headers)
     client.get("/v1/notes/xyzzy-nowhere", headers=headers)
@@ -48,7 +42,7 @@ def test_log_has_templates_and_ids_only(memory: Memory, ring: KeyRing) -> None:
     stream = io.StringIO()
     with running(memory, ring=ring, observers=[Log(stream).record_request]) as server:
         server.client.get("/health", headers={"X-Request-Id": "mine-1"})
-        ask_around(server.client, bearer(text))
+        send_requests(server.client, bearer(text))
         server.client.get("/v1/stats", headers=bearer(f"{text}x"))
     for word in (*WORDS, text, "boss"):
         assert word not in stream.getvalue()
@@ -123,16 +117,16 @@ def test_log_has_location_but_not_message_of_an_error(memory: Memory, monkeypatc
 @pytest.mark.parametrize(("status", "level"), [(200, "info"), (404, "info"), (500, "error"), (503, "warning")])
 def test_log_level_by_status(status: int, level: str) -> None:
     stream = io.StringIO()
-    Log(stream).record_request(finished(status=status))
+    Log(stream).record_request(request_record(status=status))
     assert lines(stream)[0]["level"] == level
 
 
-def test_log_as_text_and_of_libraries() -> None:
+def test_log_as_text_and_of_libraries(frozen_clock: FrozenClock) -> None:  # noqa: ARG001 (it is noon)
     stream = io.StringIO()
-    log = Log(stream, as_json=False, clock=lambda: datetime(2026, 4, 18, 7, 30, tzinfo=UTC))
-    log.record_request(finished())
+    log = Log(stream, as_json=False)
+    log.record_request(request_record())
     logger = logging.Logger("uvicorn.error")
-    logger.addHandler(log.handler())
+    logger.addHandler(LibraryLogHandler(log))
     logger.info("not worth it")
     logger.warning("Invalid HTTP request received.")
     try:
@@ -140,30 +134,12 @@ def test_log_as_text_and_of_libraries() -> None:
     except ValueError:
         logger.exception("Exception in ASGI application")
     one, two, three = stream.getvalue().splitlines()
-    assert one == "07:30:00 info request method=POST route=/v1/search status=200 ms=100.0 request_id=r1 key=k1"
-    assert two == "07:30:00 warning library logger=uvicorn.error message=Invalid HTTP request received."
-    assert three.startswith("07:30:00 error library logger=uvicorn.error error=ValueError at=['test_request_log.py:")
+    assert one == "12:00:00 info request method=POST route=/v1/search status=200 ms=100.0 request_id=r1 key=k1"
+    assert two == "12:00:00 warning library logger=uvicorn.error message=Invalid HTTP request received."
+    assert three.startswith("12:00:00 error library logger=uvicorn.error error=ValueError at=['test_request_log.py:")
 
 
-def test_repeated_library_messages_are_counted() -> None:
-    stream, now = io.StringIO(), [datetime(2026, 4, 18, 7, 30, tzinfo=UTC)]
-    logger = logging.Logger("asyncio")
-    logger.addHandler(Log(stream, as_json=False, clock=lambda: now[0]).handler())
-    for second in (0, 1, 9, 10, 30):
-        now[0] = datetime(2026, 4, 18, 7, 30, second, tzinfo=UTC)
-        logger.warning("no file is left")
-    assert stream.getvalue().splitlines() == [
-        "07:30:00 warning library logger=asyncio message=no file is left",
-        "07:30:10 warning library logger=asyncio message=no file is left repeated=2",
-        "07:30:30 warning library logger=asyncio message=no file is left",
-    ]
-    for number in range(100):  # it does not remember for ever
-        logger.warning("number %d", number)
-    logger.warning("no file is left")
-    assert len(stream.getvalue().splitlines()) == 104
-
-
-def finished(**changes: Any) -> RequestRecord:
+def request_record(**changes: Any) -> RequestRecord:
     trace = Trace(
         mode="hybrid",
         original_query="xyzzy",
@@ -179,7 +155,6 @@ def finished(**changes: Any) -> RequestRecord:
         "method": "POST",
         "route": "/v1/search",
         "status": 200,
-        "started": 1_000_000_000,
         "seconds": 0.1,
         "request_id": "r1",
         "key_id": "k1",
@@ -189,22 +164,20 @@ def finished(**changes: Any) -> RequestRecord:
 
 
 def test_search_seconds_by_part() -> None:
-    (times,) = finished().searches
-    assert times.legs == 0.03
-    assert times.other == pytest.approx(0.006)  # 50 - 30 - 5 - 4 - 3 - 2
     metrics = Metrics()
-    metrics.record_request(finished())
-    metrics.record_request(finished(method="BREW", searches=[]))
+    metrics.record_request(request_record())
+    metrics.record_request(request_record(method="BREW", searches=[]))
     data = metrics.render().decode()
     for part, seconds in {"queued": 0.02, "legs": 0.03, "context": 0.005, "graph": 0.003, "ranking": 0.004}.items():
         assert f'recollect_search_seconds_total{{part="{part}"}} {seconds}\n' in data
+    assert 'recollect_search_seconds_total{part="other"} 0.006\n' in data  # 50 - 30 - 5 - 4 - 3 - 2
     assert 'recollect_search_seconds_total{part="server"} 0.03' in data  # 100 - 20 - 50
     assert 'recollect_http_requests_total{method="other",route="/v1/search",status="200"} 1.0' in data
     assert "recollect_searches_total 1.0" in data
 
 
 def test_metrics_contain_no_private_text(client: httpx.Client) -> None:
-    ask_around(client, {})
+    send_requests(client, {})
     response = client.get("/metrics", headers={"Accept": "application/openmetrics-text, text/plain;q=0.5, */*;q=0.1"})
     assert response.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert not any(word in response.text for word in WORDS)
@@ -212,73 +185,3 @@ def test_metrics_contain_no_private_text(client: httpx.Client) -> None:
     assert 'recollect_active_tasks{pool="readers"} 0.0' in response.text
     assert "recollect_searches_total 7.0" in response.text  # two, and one for each preset
     assert "process_resident_memory_bytes" in response.text
-
-
-class TestSpans:
-    @pytest.fixture
-    def exporter(self) -> InMemorySpanExporter:
-        return InMemorySpanExporter()
-
-    @pytest.fixture
-    def spans(self, exporter: InMemorySpanExporter) -> Spans:
-        provider = TracerProvider()
-        provider.add_span_processor(SimpleSpanProcessor(exporter))
-        return Spans(provider)
-
-    def test_search_span_has_child_spans(self, spans: Spans, exporter: InMemorySpanExporter) -> None:
-        spans.record_request(finished())
-        created = {span.name: span for span in exporter.get_finished_spans()}
-        assert set(created) == {
-            *("POST /v1/search", "search"),
-            *("lexical", "vector", "context", "graph", "ranking", "rerank"),
-        }
-        assert {name: took(span) for name, span in created.items()} == {
-            "POST /v1/search": 100,
-            "search": 50,
-            "lexical": 10,
-            "vector": 30,
-            "context": 5,
-            "graph": 3,
-            "ranking": 4,
-            "rerank": 2,
-        }
-        search, words = created["search"], created["lexical"]
-        assert words.parent == search.context
-        assert search.parent == created["POST /v1/search"].context
-        assert words.start_time == created["vector"].start_time == search.start_time
-        assert created["context"].start_time == created["vector"].end_time
-        assert (created["POST /v1/search"].attributes or {})["http.response.status_code"] == 200
-        assert search.attributes == {"recollect.queued_ms": 20.0}
-
-    def test_part_that_did_not_run_has_no_span(self, spans: Spans, exporter: InMemorySpanExporter) -> None:
-        trace = Trace(mode="bm25", original_query="xyzzy", bm25_elapsed=1, total_elapsed=1)
-        spans.record_request(finished(searches=[SearchTimes.of(trace, 0.0)] * 2, status=503, key_id=""))
-        names = [span.name for span in exporter.get_finished_spans()]
-        assert names == ["lexical", "search", "lexical", "search", "POST /v1/search"]
-        assert exporter.get_finished_spans()[-1].status.status_code is StatusCode.ERROR
-        spans.close()
-
-    def test_spans_contain_no_private_text_and_continue_the_trace(
-        self, spans: Spans, exporter: InMemorySpanExporter, memory: Memory
-    ) -> None:
-        parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-        with running(memory, observers=[spans.record_request]) as server:
-            ask_around(server.client, {"traceparent": parent})
-        created = exporter.get_finished_spans()
-        data = " ".join(span.to_json() for span in created)
-        assert not any(word in data for word in WORDS)
-        assert {f"{span.context.trace_id:032x}" for span in created if span.name == "search"} == {parent.split("-")[1]}
-
-    def test_otlp_endpoint_from_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
-        sending = telemetry.otlp_spans()
-        sending.close()
-
-    def test_missing_opentelemetry_names_the_extra(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(__import__("sys").modules, "opentelemetry.sdk.trace", None)
-        with pytest.raises(RecollectError, match=r"pip install 'recollectdb\[telemetry\]'"):
-            telemetry.otlp_spans()
-
-
-def took(span: Any) -> float:
-    return float(span.end_time - span.start_time) / 1e6

@@ -353,7 +353,6 @@ def test_connection_flood_leaves_open_files_for_the_memory(tmp_path: Path) -> No
         data = [json.loads(line) for line in server.log]
     libraries = [line for line in data if line["event"] == "library"]
     assert {line.get("message") for line in libraries} == {"more than 128 connections; new ones are rejected"}
-    assert len(libraries) < 10
 
 
 def test_max_connections_setting() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import nullcontext
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -13,11 +12,9 @@ import httpx
 import pytest
 
 import recollect
-import recollect.server.mcp
 from recollect.errors import NoteNotFoundError, StoreBusyError, StoreError
-from recollect.server.http import Extension, Settings, create_app
+from recollect.server.http import Settings, create_app
 from recollect.server.mcp import mcp_extension
-from recollect.server.mcp.http_transport import McpApp
 from tests.server.http.running import process
 from tests.server.http.running import running as serve
 from tests.server.mcp.conftest import MODES, Keys, connected, running
@@ -141,13 +138,6 @@ def test_internal_errors_are_logged_only(
     assert ("a call failed" in caplog.text) is logged
 
 
-def test_not_ready_before_the_lifespan_starts(memory: recollect.Memory) -> None:
-    with serve(memory, extensions=[Extension("/mcp", McpApp(memory, Settings()), nullcontext)]) as server:
-        response = server.client.post("/mcp", json=LIST, headers=HEADERS)
-    assert (response.status_code, response.headers["retry-after"]) == (503, "1")
-    assert response.json()["type"] == "urn:recollect:not-ready"
-
-
 def test_mcp_with_and_without_the_api(memory: recollect.Memory) -> None:
     app = create_app(memory, extensions=[mcp_extension(memory)], api=False)
     paths = {getattr(route, "path", "") for route in app.routes}
@@ -168,9 +158,3 @@ def test_recollect_serve_includes_mcp(tmp_path: Path, keys: Keys) -> None:
         existing = {"Authorization": f"Bearer {keys.reader}"}
         note = httpx.get(f"{server.url}/v1/notes/sencha.md", headers=existing).json()
     assert note["content"] == "Sencha is brewed cool."
-
-
-def test_mcp_extension_is_imported_on_demand() -> None:
-    assert "mcp_extension" in dir(recollect.server.mcp)
-    with pytest.raises(AttributeError, match="has no attribute 'dream'"):
-        recollect.server.mcp.dream  # noqa: B018 (looking at it raises)

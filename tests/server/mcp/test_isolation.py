@@ -16,8 +16,7 @@ from mcp.shared.exceptions import MCPError
 import recollect
 from recollect.memory import Memory
 from recollect.server.auth import EVERYONE, Caller, Grant, Right
-from recollect.server.mcp.resources import USE_MEMORY
-from recollect.server.mcp.server import TOOLS, memory_server
+from recollect.server.mcp.server import TOOLS, USE_MEMORY, memory_server
 from tests.server.mcp.conftest import MODES, Keys, connected
 
 SECRETS = ("marzipan", "s1", "safe/word.md")

@@ -9,8 +9,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from recollect.memory import Memory
-from recollect.server.mcp.resources import get_prompt
-from recollect.server.mcp.server import TOOLS, memory_server
+from recollect.server.mcp.server import TOOLS, get_prompt, memory_server
 
 
 def test_prompt_names_existing_tools() -> None:

@@ -13,8 +13,7 @@ import pytest
 from scripts.api_reference import BEGIN, END, with_mcp_reference
 
 from recollect.cli import recollect as commands
-from recollect.server.mcp.resources import NOTE_TEMPLATE, USE_MEMORY
-from recollect.server.mcp.server import TOOLS
+from recollect.server.mcp.server import NOTE_TEMPLATE, TOOLS, USE_MEMORY
 
 PAGE = Path(__file__).parents[3] / "docs" / "mcp.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -30,7 +29,7 @@ def test_every_tool_resource_and_prompt_is_documented() -> None:
     sections = dict(re.findall(r"^### (.+)\n((?:(?!^### ).*\n)*)", written, re.MULTILINE))
     assert list(sections) == [*TOOLS, NOTE_TEMPLATE.uri_template, USE_MEMORY.name]
     for name, tool in TOOLS.items():
-        description = tool.describe()
+        description = tool.description
         for field in (*description.input_schema["properties"], *(description.output_schema or {})["properties"]):
             assert f"| `{field}` |" in sections[name]
 

@@ -13,10 +13,8 @@ from mcp.shared.exceptions import MCPError
 
 from recollect.errors import NoteNotFoundError, StoreBusyError
 from recollect.memory import Memory
-from recollect.server.auth import EVERYONE, Caller, Grant
-from recollect.server.cursors import Cursors
-from recollect.server.mcp.resources import PAGE_SIZE, list_note_resources, note_uri, read_note_resource
-from recollect.server.mcp.server import memory_server
+from recollect.server.auth import EVERYONE, Caller, Cursors, Grant
+from recollect.server.mcp.server import PAGE_SIZE, list_note_resources, memory_server, note_uri, read_note_resource
 from tests.server.mcp.conftest import MODES
 
 TEA = Caller("tea", Grant.of(["tea"], "read"))

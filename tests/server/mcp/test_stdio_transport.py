@@ -19,7 +19,7 @@ from mcp import Client, StdioServerParameters
 import recollect
 from recollect.memory import Memory
 from recollect.server.auth import Caller, Grant
-from recollect.server.mcp.stdio_transport import serve_stdio
+from recollect.server.mcp.server import serve_stdio
 from tests.server.mcp.conftest import MODES
 
 COMMAND = [sys.executable, "-m", "recollect", "mcp", "--db", "memory.db", "--embedder", "none"]

@@ -16,9 +16,10 @@ from recollect import Memory
 from recollect.server import KeyRing
 from recollect.server.http import create_app
 from recollect.server.http.request_log import RequestRecord
-from recollect.server.web import static_files
 from tests.server.http.conftest import bearer, problem
 from tests.server.http.running import running
+
+STATIC = Path(recollect.__file__).parent / "server" / "web" / "static"
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def plainly(url: str, path: str) -> tuple[int, str]:
 def test_static_files_have_their_media_types(client: httpx.Client) -> None:
     first = client.get("/", headers={"Accept": "text/html"})
     assert (first.status_code, first.headers["content-type"]) == (200, "text/html; charset=utf-8")
-    assert first.content == client.get("/web/index.html").content == static_files()["index.html"].body
+    assert first.content == client.get("/web/index.html").content == (STATIC / "index.html").read_bytes()
     for name, media_type in {
         "app.js": "text/javascript; charset=utf-8",
         "style.css": "text/css; charset=utf-8",
@@ -52,7 +53,7 @@ def test_static_files_have_their_media_types(client: httpx.Client) -> None:
     }.items():
         response = client.get(f"/web/{name}")
         assert (response.status_code, response.headers["content-type"]) == (200, media_type)
-        assert response.content == static_files()[name].body
+        assert response.content == (STATIC / name).read_bytes()
         assert f"/web/{name}" in first.text
     assert client.head("/").headers["content-length"] == str(len(first.content))
 

@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
+from starlette.exceptions import HTTPException
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from recollect import __version__
+from recollect.errors import RecollectError
 from recollect.memory import Memory
 from recollect.server.auth import KeyRing
-from recollect.server.http import health_routes, note_routes, report_routes, search_routes
-from recollect.server.http.middleware import PUBLIC_PATHS, AuthMiddleware, LimitMiddleware
-from recollect.server.http.problems import MEDIA_TYPE, add_problem_handlers
+from recollect.server.http import memory_routes, operator_routes
+from recollect.server.http.middleware import PUBLIC_PATHS, AuthMiddleware
+from recollect.server.http.problems import MEDIA_TYPE, handle_error
 from recollect.server.http.request_log import RequestLogMiddleware, RequestObserver
 from recollect.server.http.schemas import Problem
 from recollect.server.http.service import Service
 from recollect.server.http.settings import Settings
 from recollect.server.web import web_routes
 
-ROUTERS: tuple[APIRouter, ...] = (
-    note_routes.router,
-    search_routes.router,
-    report_routes.router,
-    health_routes.router,
-)
+ROUTERS = (memory_routes.router, memory_routes.search_router, operator_routes.router, operator_routes.health_router)
 """In the order of docs/http.md."""
 
 
-class Extension(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Extension:
     """Another ASGI application below a path of this one; ``scope["state"]["caller"]`` is who sends a request."""
 
     path: str
@@ -41,19 +41,9 @@ class Extension(NamedTuple):
     lifespan: Callable[[], AbstractAsyncContextManager[Any]]
     """A context that is open as long as the server runs."""
 
-
-class _MountedApp:
-    """An application as an endpoint that gets every method and the whole path."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app(scope, receive, send)
-
-
-async def _ignore(_: BaseException | None) -> None:
-    pass
+        """Pass a request on, with its whole path."""
+        await self.app(scope, receive, send)
 
 
 def create_app(
@@ -64,7 +54,7 @@ def create_app(
     observers: Sequence[RequestObserver] = (),
     extensions: Sequence[Extension] = (),
     api: bool = True,
-    on_models_loaded: Callable[[BaseException | None], Awaitable[None]] = _ignore,
+    on_models_loaded: Callable[[BaseException | None], None] = lambda _: None,
 ) -> FastAPI:
     """Return an application that serves a memory, which the caller closes.
 
@@ -80,7 +70,11 @@ def create_app(
     '/health'
     """
     settings = settings or Settings(require_keys=ring is not None)
-    service = Service.of(memory, settings, ring, observers)
+    service = Service(memory, settings, ring, observers)
+
+    def loaded(task: asyncio.Task[None]) -> None:
+        if not task.cancelled():
+            on_models_loaded(task.exception())
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -88,7 +82,8 @@ def create_app(
             stack.callback(service.close)
             for extension in extensions:
                 await stack.enter_async_context(extension.lifespan())
-            loading = asyncio.create_task(_load_models(service, on_models_loaded))
+            loading = asyncio.create_task(service.load_models())
+            loading.add_done_callback(loaded)
             yield
             loading.cancel()
 
@@ -100,6 +95,7 @@ def create_app(
         docs_url=None,  # they would load scripts from other sites
         redoc_url=None,
         redirect_slashes=False,
+        exception_handlers=dict.fromkeys((HTTPException, RequestValidationError, RecollectError), handle_error),
     )
     app.state.service = service
     if api:
@@ -107,25 +103,12 @@ def create_app(
             app.router.routes.extend(router.routes)
         app.router.routes.extend(web_routes())
     for extension in extensions:
-        endpoint = _MountedApp(extension.app)
         for path in (extension.path, f"{extension.path}/{{rest:path}}"):
-            app.router.routes.append(Route(path, endpoint, include_in_schema=False))
+            app.router.routes.append(Route(path, extension, include_in_schema=False))
     app.openapi = lambda: openapi_schema(app, require_keys=ring is not None)  # type: ignore[method-assign]  # FastAPI's own way
-    add_problem_handlers(app)
-    # The last one added runs first.
-    app.add_middleware(LimitMiddleware, settings=settings)
-    app.add_middleware(AuthMiddleware, settings=settings, ring=ring)
+    app.add_middleware(AuthMiddleware, settings=settings, ring=ring)  # the last one added runs first
     app.add_middleware(RequestLogMiddleware, observers=service.observers)
     return app
-
-
-async def _load_models(service: Service, done: Callable[[BaseException | None], Awaitable[None]]) -> None:
-    try:
-        await service.readiness.load_models()
-    except Exception as error:  # noqa: BLE001 (the caller decides what to do about it)
-        await done(error)
-    else:
-        await done(None)
 
 
 def openapi_schema(app: FastAPI, *, require_keys: bool) -> dict[str, Any]:

@@ -15,10 +15,9 @@ from recollect.errors import KeyFileError
 from recollect.server.auth import EVERYONE, Caller, KeyRing
 from recollect.server.http.problems import ProblemError, problem_response, to_problem
 from recollect.server.http.settings import MEGABYTE, Settings, is_loopback
-from recollect.server.web import is_web_path
 
 PUBLIC_PATHS = ("/health", "/ready", "/openapi.json")
-"""Paths that need no key, besides the web UI: they tell nothing about notes."""
+"""Paths that need no key, besides the web UI (``/`` and ``/web/``): they tell nothing about notes."""
 PROBES = ("/health", "/ready")
 """Paths without a rate limit: a flood of requests must not make the server look dead."""
 MAX_HEADER_BYTES = 32_768
@@ -28,16 +27,11 @@ MAX_BUCKETS = 10_000
 
 
 class TokenBucket:
-    """Allows each name ``rate`` requests a second and ``burst`` at once; a rate of 0 allows everything.
+    """Allows each name ``rate`` requests a second and twice as many at once; a rate of 0 allows everything."""
 
-    >>> bucket = TokenBucket(rate=2, burst=1, clock=lambda: 0.0)
-    >>> bucket.take("ines"), bucket.take("ines"), bucket.take("omar")
-    (0.0, 0.5, 0.0)
-    """
-
-    def __init__(self, *, rate: float, burst: float, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, rate: float, clock: Callable[[], float] = monotonic) -> None:
         self._rate = rate
-        self._burst = burst
+        self._burst = max(1.0, 2 * rate)
         self._clock = clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
@@ -56,37 +50,44 @@ class TokenBucket:
 
 
 class AuthMiddleware:
-    """Sets ``state.caller`` of a request, or responds with a problem."""
+    """Sets ``state.caller`` of a request, and limits its rate, its size and the time that its body takes to arrive."""
 
     def __init__(self, app: ASGIApp, settings: Settings, ring: KeyRing | None) -> None:
         self._app = app
+        self._settings = settings
         self._ring = ring
-        self._bucket = TokenBucket(rate=settings.rate or 0.0, burst=settings.burst or 1.0)
+        self._bucket = TokenBucket(settings.rate or 0.0)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Authenticate a request."""
-        if scope["type"] == "http":
-            try:
-                scope["state"]["caller"] = self._authenticate(scope)
-            except ProblemError as problem:
-                await problem_response(problem, scope["state"]["request_id"])(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+        """Pass a request on, or respond with a problem."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            headers = Headers(scope=scope)
+            scope["state"]["caller"] = self._authenticate(scope, headers)
+            self._check_size(scope, headers)
+        except (ProblemError, KeyFileError) as error:
+            await problem_response(to_problem(error), scope["state"]["request_id"])(scope, receive, send)
+        else:
+            await self._app(scope, self._limited(receive), send)
 
-    def _authenticate(self, scope: Scope) -> Caller:
-        headers = Headers(scope=scope)
+    def _authenticate(self, scope: Scope, headers: Headers) -> Caller:
         if self._ring is None:
             _check_host(headers.get("host", ""))
         if scope["path"] in PROBES:
             return EVERYONE
-        caller = EVERYONE if self._ring is None else _key_caller(self._ring, headers.get("authorization", ""))
+        caller: Caller | None = EVERYONE
+        if self._ring is not None:
+            scheme, _, key = headers.get("authorization", "").partition(" ")
+            caller = self._ring.caller(key.strip()) if scheme.lower() == "bearer" else None
         address = scope["client"][0] if scope.get("client") else ""
         wait = self._bucket.take(f"key {caller.id}" if caller and caller.id else f"address {address}")
         if wait:
             raise ProblemError("too-many-requests", headers={"Retry-After": str(ceil(wait))})
         if caller is not None:
             return caller
-        if scope["path"] in PUBLIC_PATHS or is_web_path(scope["path"]):
+        if scope["path"] in (*PUBLIC_PATHS, "/") or scope["path"].startswith("/web/"):
             return EVERYONE
         raise ProblemError(
             "unauthorised",
@@ -94,42 +95,24 @@ class AuthMiddleware:
             headers={"WWW-Authenticate": "Bearer"},
         )
 
+    def _check_size(self, scope: Scope, headers: Headers) -> None:
+        length = len(scope["raw_path"]) + len(scope["query_string"])
+        length += sum(len(name) + len(value) for name, value in scope["headers"])
+        if length > MAX_HEADER_BYTES:
+            raise ProblemError("headers-too-large", f"the limit is {MAX_HEADER_BYTES:,} bytes together")
+        content_length = headers.get("content-length", "0")
+        if content_length.isdigit():
+            self._check_body(int(content_length))
 
-def _key_caller(ring: KeyRing, authorization: str) -> Caller | None:
-    scheme, _, key = authorization.partition(" ")
-    if scheme.lower() != "bearer":
-        return None
-    try:
-        return ring.caller(key.strip())
-    except KeyFileError as error:
-        raise to_problem(error) from None
+    def _check_body(self, length: int) -> None:
+        limit = self._settings.max_body_bytes
+        if length > limit:
+            raise ProblemError("too-large", f"the limit is {limit / MEGABYTE:g} MB; split the request")
 
-
-def _check_host(host: str) -> None:
-    """Reject a host that is not this machine: DNS rebinding lets another site's name lead here."""
-    name = host.partition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]
-    if not is_loopback(name):
-        raise ProblemError("misdirected", "a server without keys accepts the hosts localhost and 127.0.0.1 only")
-
-
-class LimitMiddleware:
-    """Limits the size of headers and body and the time that a body takes to arrive."""
-
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self._app = app
-        self._max_body_bytes = settings.max_body_bytes
-        self._timeout = settings.timeout
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check the headers and limit the body."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        problem = self._check_headers(scope)
-        if problem is not None:
-            await problem_response(problem, scope["state"]["request_id"])(scope, receive, send)
-            return
-        deadline = asyncio.get_running_loop().time() + self._timeout
+    def _limited(self, receive: Receive) -> Receive:
+        """Return ``receive`` with the limits of size and time."""
+        timeout = self._settings.timeout
+        deadline = asyncio.get_running_loop().time() + timeout
         received = 0
         more_body = True
 
@@ -141,24 +124,17 @@ class LimitMiddleware:
                 async with asyncio.timeout_at(deadline):
                     message = await receive()
             except TimeoutError:
-                raise ProblemError("too-slow", f"it took longer than {self._timeout:g} seconds to arrive") from None
+                raise ProblemError("too-slow", f"it took longer than {timeout:g} seconds to arrive") from None
             received += len(message.get("body", b""))
             more_body = message.get("more_body", False)
-            if received > self._max_body_bytes:
-                raise self._too_large()
+            self._check_body(received)
             return message
 
-        await self._app(scope, limited_receive, send)
+        return limited_receive
 
-    def _check_headers(self, scope: Scope) -> ProblemError | None:
-        length = len(scope["raw_path"]) + len(scope["query_string"])
-        length += sum(len(name) + len(value) for name, value in scope["headers"])
-        if length > MAX_HEADER_BYTES:
-            return ProblemError("headers-too-large", f"the limit is {MAX_HEADER_BYTES:,} bytes together")
-        content_length = Headers(scope=scope).get("content-length", "0")
-        if content_length.isdigit() and int(content_length) > self._max_body_bytes:
-            return self._too_large()
-        return None
 
-    def _too_large(self) -> ProblemError:
-        return ProblemError("too-large", f"the limit is {self._max_body_bytes / MEGABYTE:g} MB; split the request")
+def _check_host(host: str) -> None:
+    """Reject a host that is not this machine: DNS rebinding lets another site's name lead here."""
+    name = host.partition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]
+    if not is_loopback(name):
+        raise ProblemError("misdirected", "a server without keys accepts the hosts localhost and 127.0.0.1 only")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi import HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.routing import Match
@@ -17,54 +17,46 @@ from recollect.text import well_formed
 MEDIA_TYPE = "application/problem+json"
 
 
-class ProblemType(NamedTuple):
-    """A type of problem: its HTTP status and title."""
-
-    status: int
-    title: str
-
-
-PROBLEM_TYPES = {
-    "malformed": ProblemType(400, "The request is not HTTP, or its body is not JSON"),
-    "unauthorised": ProblemType(401, "A key is required"),
-    "forbidden": ProblemType(403, "The key does not grant this"),
-    "not-found": ProblemType(404, "This address does not exist"),
-    "note-not-found": ProblemType(404, "The note does not exist"),
-    "report-not-found": ProblemType(404, "The report does not exist"),
-    "method-not-allowed": ProblemType(405, "This address does not support the method"),
-    "not-acceptable": ProblemType(406, "The Accept header excludes the type of the response"),
-    "too-slow": ProblemType(408, "The request took too long to arrive"),
-    "read-only": ProblemType(409, "The memory is read-only"),
-    "too-large": ProblemType(413, "The request is too large"),
-    "unsupported-media-type": ProblemType(415, "The body must be application/json"),
-    "misdirected": ProblemType(421, "The request was sent to another host"),
-    "invalid": ProblemType(422, "A value is invalid"),
-    "too-many-requests": ProblemType(429, "Too many requests"),
-    "headers-too-large": ProblemType(431, "The address and the headers are too long"),
-    "internal": ProblemType(500, "The server failed"),
-    "overloaded": ProblemType(503, "Too many requests are queued, or connections open"),
-    "store-busy": ProblemType(503, "The memory is busy"),
-    "not-ready": ProblemType(503, "The server is not ready"),
-    "model-unavailable": ProblemType(503, "A model does not answer"),
-    "keys-unreadable": ProblemType(503, "The server cannot read its keys"),
-    "timed-out": ProblemType(504, "The request took too long"),
-    "store-unavailable": ProblemType(503, "The memory cannot be reached"),
-    "store-full": ProblemType(507, "The disk is full"),
+PROBLEM_TYPES: dict[str, tuple[int, str]] = {
+    "malformed": (400, "The request is not HTTP, or its body is not JSON"),
+    "unauthorised": (401, "A key is required"),
+    "forbidden": (403, "The key does not grant this"),
+    "not-found": (404, "This address does not exist"),
+    "note-not-found": (404, "The note does not exist"),
+    "report-not-found": (404, "The report does not exist"),
+    "method-not-allowed": (405, "This address does not support the method"),
+    "not-acceptable": (406, "The Accept header excludes the type of the response"),
+    "too-slow": (408, "The request took too long to arrive"),
+    "read-only": (409, "The memory is read-only"),
+    "too-large": (413, "The request is too large"),
+    "unsupported-media-type": (415, "The body must be application/json"),
+    "misdirected": (421, "The request was sent to another host"),
+    "invalid": (422, "A value is invalid"),
+    "too-many-requests": (429, "Too many requests"),
+    "headers-too-large": (431, "The address and the headers are too long"),
+    "internal": (500, "The server failed"),
+    "overloaded": (503, "Too many requests are queued, or connections open"),
+    "store-busy": (503, "The memory is busy"),
+    "not-ready": (503, "The server is not ready"),
+    "model-unavailable": (503, "A model does not answer"),
+    "keys-unreadable": (503, "The server cannot read its keys"),
+    "timed-out": (504, "The request took too long"),
+    "store-unavailable": (503, "The memory cannot be reached"),
+    "store-full": (507, "The disk is full"),
 }
-"""Every problem that a response may name, as ``urn:recollect:TYPE``."""
+"""Status and title of every problem that a response may name, as ``urn:recollect:TYPE``."""
 
-_ROUTING_TYPES = {404: "not-found", 405: "method-not-allowed"}
+_RETRY_SOON = ("overloaded", "store-busy", "store-unavailable", "not-ready", "model-unavailable")
+"""Problems whose responses have ``Retry-After: 1``."""
 
-_RETRY = {"Retry-After": "1"}
-
-_ERROR_TYPES: dict[type[errors.RecollectError], tuple[str, dict[str, str]]] = {
-    errors.StoreBusyError: ("store-busy", _RETRY),
-    errors.StoreUnavailableError: ("store-unavailable", _RETRY),
-    errors.StoreFullError: ("store-full", {}),
-    errors.StoreReadOnlyError: ("read-only", {}),
-    errors.EmbedderError: ("model-unavailable", _RETRY),
-    errors.RerankerError: ("model-unavailable", _RETRY),
-    errors.KeyFileError: ("keys-unreadable", {}),
+_ERROR_TYPES: dict[type[errors.RecollectError], str] = {
+    errors.StoreBusyError: "store-busy",
+    errors.StoreUnavailableError: "store-unavailable",
+    errors.StoreFullError: "store-full",
+    errors.StoreReadOnlyError: "read-only",
+    errors.EmbedderError: "model-unavailable",
+    errors.RerankerError: "model-unavailable",
+    errors.KeyFileError: "keys-unreadable",
 }
 """Errors whose messages are not for clients: they may name files of the server."""
 
@@ -82,26 +74,23 @@ class ProblemError(HTTPException):
     ) -> None:
         """Set the type, a message for this request, and the invalid values."""
         status, title = PROBLEM_TYPES[kind]
-        super().__init__(status, detail or title, headers=dict(headers or {}))
+        retry = {"Retry-After": "1"} if kind in _RETRY_SOON else {}
+        super().__init__(status, detail or title, headers={**retry, **(headers or {})})
         self.kind = kind
+        self.title = title
         self.errors = errors
 
 
 def to_problem(error: Exception) -> ProblemError:
-    """Return an error as the problem that a client may see.
-
-    >>> to_problem(errors.ArgumentError("top_k", "must be at least 1, got 0")).errors
-    [{'field': 'top_k', 'detail': 'must be at least 1, got 0'}]
-    >>> to_problem(errors.RecollectError("/home/ines/memory.db is odd")).detail
-    'The server failed'
-    """
+    """Return an error as the problem that a client may see."""
     match error:
         case ProblemError():
             return error
         case RequestValidationError():
             return _validation_problem(error)
         case StarletteHTTPException():
-            return ProblemError(_ROUTING_TYPES.get(error.status_code, "malformed"), headers=error.headers)
+            routing = {404: "not-found", 405: "method-not-allowed"}
+            return ProblemError(routing.get(error.status_code, "malformed"), headers=error.headers)
         case errors.ArgumentError():
             return ProblemError("invalid", str(error), errors=[{"field": error.argument, "detail": error.problem}])
         case errors.NoteNotFoundError():
@@ -110,17 +99,15 @@ def to_problem(error: Exception) -> ProblemError:
             return ProblemError("forbidden", str(error))
         case errors.IngestError():
             return ProblemError("invalid", str(error))
-    for error_type, (kind, headers) in _ERROR_TYPES.items():
-        if isinstance(error, error_type):
-            return ProblemError(kind, headers=headers)
-    return ProblemError("internal")
+    kinds = (kind for error_type, kind in _ERROR_TYPES.items() if isinstance(error, error_type))
+    return ProblemError(next(kinds, "internal"))
 
 
 def problem_response(problem: ProblemError, request_id: str) -> Response:
     """Return a problem as a response."""
     data: dict[str, Any] = {
         "type": f"urn:recollect:{problem.kind}",
-        "title": PROBLEM_TYPES[problem.kind].title,
+        "title": problem.title,
         "status": problem.status_code,
         "detail": well_formed(problem.detail),
         "request_id": request_id,
@@ -131,28 +118,16 @@ def problem_response(problem: ProblemError, request_id: str) -> Response:
     return Response(body, problem.status_code, media_type=MEDIA_TYPE, headers=problem.headers)
 
 
-def add_problem_handlers(app: FastAPI) -> None:
-    """Let an application respond to every expected error with a problem."""
-    for error in (StarletteHTTPException, RequestValidationError, errors.RecollectError):
-        app.add_exception_handler(error, _handle)
-
-
-async def _handle(request: Request, error: Exception) -> Response:
+async def handle_error(request: Request, error: Exception) -> Response:
+    """Respond to an expected error with a problem; raise an unexpected one, since the request log locates it."""
     problem = to_problem(error)
     if problem.kind == "internal":
-        raise error  # the request log writes where it failed
-    if problem.kind == "method-not-allowed":
-        problem.headers = {"Allow": ", ".join(sorted(_allowed_methods(request)))}
+        raise error
+    if problem.kind == "method-not-allowed":  # Starlette's own error has the methods of the first route only
+        routes = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+        methods = {method for route in routes for method in route.methods}
+        problem.headers = {"Allow": ", ".join(sorted(methods | ({"HEAD"} if "GET" in methods else set())))}
     return problem_response(problem, request.state.request_id)
-
-
-def _allowed_methods(request: Request) -> set[str]:
-    """Return the methods of all routes at the address of a request; Starlette's own error has those of the first."""
-    methods: set[str] = set()
-    for route in request.app.routes:
-        if route.matches(request.scope)[0] is not Match.NONE:
-            methods |= route.methods
-    return methods | {"HEAD"} if "GET" in methods else methods
 
 
 def _validation_problem(error: RequestValidationError) -> ProblemError:

@@ -1,6 +1,6 @@
-"""Request ids, request records for observers, and the log.
+"""Request ids, request records for observers, the log, and Prometheus metrics.
 
-Logs, metrics and spans have route templates and key ids, never text of notes or queries, paths of notes, or keys.
+The log and metrics have route templates and key ids, never text of notes or queries, paths of notes, or keys.
 """
 
 from __future__ import annotations
@@ -8,80 +8,62 @@ from __future__ import annotations
 import json
 import logging
 import re
-import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import PurePath
 from secrets import token_hex
-from typing import Any, TextIO, TypeAlias
+from time import perf_counter
+from typing import Any, NamedTuple, TextIO, TypeAlias
 
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from recollect import arguments
 from recollect.retrieval import Trace
 from recollect.server.http.problems import problem_response, to_problem
 
-REPEAT_INTERVAL = timedelta(seconds=10)
-"""How long a repeated message of a library is only counted."""
-MAX_MESSAGES = 100
-"""How many different messages are remembered for that."""
+METRICS_MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_METHODS = ("GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "OPTIONS")
+_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 _REQUEST_ID = re.compile(r"(?!rk_)[A-Za-z0-9._-]{1,64}")
 """An acceptable ``X-Request-Id``; not a key that was put in the wrong header."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchTimes:
-    """Where the time of a search went, in seconds."""
+class SearchTimes(NamedTuple):
+    """Where the time of a search went, in seconds: waiting for a thread, the search itself, and its parts."""
 
     queued: float
-    """Waiting for a thread."""
     total: float
-    """The search itself."""
     parts: Mapping[str, float]
-    """Of ``total``: ``lexical``, ``vector``, ``context``, ``graph``, ``ranking`` and ``rerank``."""
 
     @classmethod
     def of(cls, trace: Trace, queued: float) -> SearchTimes:
-        """Read the times of a trace."""
+        """Read the times of a trace, which are in milliseconds."""
         parts = {
-            "lexical": trace.bm25_elapsed,
-            "vector": trace.vector_elapsed,
+            "legs": max(trace.bm25_elapsed, trace.vector_elapsed),  # both legs start together
             "context": trace.context_elapsed,
             "graph": trace.graph_elapsed,
             "ranking": trace.fusion_elapsed,
             "rerank": trace.rerank_elapsed,
         }
+        parts["other"] = max(0.0, trace.total_elapsed - sum(parts.values()))  # parsing, snippets, confidence
         return cls(queued, trace.total_elapsed / 1000, {name: elapsed / 1000 for name, elapsed in parts.items()})
-
-    @property
-    def legs(self) -> float:
-        """The time of the slower leg: both legs start together."""
-        return max(self.parts["lexical"], self.parts["vector"])
-
-    @property
-    def other(self) -> float:
-        """The time of the search outside of its parts: parsing, snippets, confidence."""
-        timed = sum(self.parts[name] for name in ("context", "graph", "ranking", "rerank"))
-        return max(0.0, self.total - self.legs - timed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRecord:
-    """What logs, metrics and spans may know of a completed request."""
+    """What the log and metrics may know of a completed request."""
 
     method: str
     route: str
     """The template, such as ``/v1/notes/{key}``; empty if no route matched."""
     status: int
-    started: int
-    """In nanoseconds since 1970."""
     seconds: float
     request_id: str
     key_id: str = ""
-    traceparent: str = ""
     searches: list[SearchTimes] = field(default_factory=list)
     error: BaseException | None = None
     """The unexpected error, if one was raised."""
@@ -102,9 +84,8 @@ class RequestLogMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started, clock = time.time_ns(), time.perf_counter()
-        headers = Headers(scope=scope)
-        sent_id = headers.get("x-request-id", "")
+        started = perf_counter()
+        sent_id = Headers(scope=scope).get("x-request-id", "")
         request_id = sent_id if _REQUEST_ID.fullmatch(sent_id) else token_hex(8)
         # HEAD runs the route of GET; uvicorn leaves out the body.
         inner = {**scope, "method": "GET" if scope["method"] == "HEAD" else scope["method"]}
@@ -120,7 +101,7 @@ class RequestLogMiddleware:
                 response_headers["x-request-id"] = request_id
                 response_headers.setdefault("cache-control", "no-store")
                 response_headers["x-content-type-options"] = "nosniff"
-                times = {"total": time.perf_counter() - clock}
+                times = {"total": perf_counter() - started}
                 if state["searches"]:
                     times["search"] = sum(search.total for search in state["searches"])
                     times["wait"] = sum(search.queued for search in state["searches"])
@@ -142,11 +123,9 @@ class RequestLogMiddleware:
                 method=scope["method"],
                 route=getattr(route, "path_format", getattr(route, "path", "")),
                 status=status,
-                started=started,
-                seconds=time.perf_counter() - clock,
+                seconds=perf_counter() - started,
                 request_id=request_id,
                 key_id=caller.id if caller else "",
-                traceparent=headers.get("traceparent", ""),
                 searches=state["searches"],
                 error=unexpected,
             )
@@ -155,33 +134,17 @@ class RequestLogMiddleware:
 
 
 class Log:
-    """Writes events as lines, of JSON for programs or of text for a person.
+    """Writes events as lines, of JSON for programs or of text for a person."""
 
-    >>> import sys
-    >>> clock = lambda: datetime(2026, 4, 18, 7, 30, tzinfo=UTC)
-    >>> Log(sys.stdout, clock=clock).write("listening", address="http://127.0.0.1:7700")
-    {"time": "2026-04-18T07:30:00.000Z", "level": "info", "event": "listening", "address": "http://127.0.0.1:7700"}
-    >>> Log(sys.stdout, as_json=False, clock=clock).write("stopped", level="warning", reason="a signal")
-    07:30:00 warning stopped reason=a signal
-    """
-
-    def __init__(
-        self,
-        stream: TextIO,
-        *,
-        as_json: bool = True,
-        requests: bool = True,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
+    def __init__(self, stream: TextIO, *, as_json: bool = True, requests: bool = True) -> None:
         """Write to ``stream``; without ``requests``, only requests that failed are logged."""
         self._stream = stream
         self._as_json = as_json
         self._requests = requests
-        self.now = clock
 
     def write(self, event: str, *, level: str = "info", **fields: Any) -> None:
         """Write one line."""
-        now = self.now()
+        now = arguments.now()
         if self._as_json:
             timestamp = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
             line = json.dumps({"time": timestamp, "level": level, "event": event, **fields})
@@ -209,35 +172,19 @@ class Log:
         level = "warning" if record.status == 503 else "error" if record.status >= 500 else "info"
         self.write("request", level=level, **fields)
 
-    def handler(self) -> logging.Handler:
-        """Return a handler that writes log records of libraries."""
-        return _LibraryHandler(self)
 
-
-class _LibraryHandler(logging.Handler):
-    """Writes warnings of libraries; a repeated one is counted, and of an exception only the location is written."""
+class LibraryLogHandler(logging.Handler):
+    """Writes warnings of libraries; of an exception, only the location."""
 
     def __init__(self, log: Log) -> None:
         super().__init__(logging.WARNING)
         self._log = log
-        self._repeats: dict[str, tuple[datetime, int]] = {}
-        """When each message was last written, and how often it was repeated since."""
 
     def emit(self, record: logging.LogRecord) -> None:
+        """Write a record."""
         error = record.exc_info[1] if record.exc_info else None
         details = {"message": record.getMessage()} if error is None else _error_fields(error)
-        fields: dict[str, Any] = {"logger": record.name, **details}
-        message, now = repr(fields), self._log.now()
-        written, repeated = self._repeats.get(message, (None, 0))
-        if written is not None and now - written < REPEAT_INTERVAL:
-            self._repeats[message] = (written, repeated + 1)
-            return
-        if repeated:
-            fields["repeated"] = repeated
-        if len(self._repeats) >= MAX_MESSAGES:
-            self._repeats.clear()
-        self._repeats[message] = (now, 0)
-        self._log.write("library", level=record.levelname.lower(), **fields)
+        self._log.write("library", level=record.levelname.lower(), logger=record.name, **details)
 
 
 def _error_fields(error: BaseException) -> dict[str, Any]:
@@ -245,3 +192,47 @@ def _error_fields(error: BaseException) -> dict[str, Any]:
     frames = traceback.extract_tb(error.__traceback__)
     locations = [f"{PurePath(frame.filename).name}:{frame.lineno} {frame.name}" for frame in reversed(frames)]
     return {"error": type(error).__name__, "at": locations[:8]}
+
+
+class Metrics:
+    """Prometheus metrics in a registry of their own, so that servers of one process do not share them."""
+
+    def __init__(self, **active_tasks: Callable[[], int]) -> None:
+        """Register the metrics; ``active_tasks`` returns the number of tasks of each thread pool."""
+        registry = self._registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        labels = ("method", "route", "status")
+        self._requests = Counter("recollect_http_requests", "Requests.", labels, registry=registry)
+        self._seconds = Histogram(
+            "recollect_http_request_seconds", "Request duration.", ("route",), registry=registry, buckets=_BUCKETS
+        )
+        self._searches = Counter("recollect_searches", "Searches.", registry=registry)
+        self._parts = Counter(
+            "recollect_search_seconds",
+            "Search time by part: legs (the slower of lexical and vector), context, graph, ranking, rerank, other "
+            "(rest of the search), server (HTTP and JSON), queued (waiting for a thread).",
+            ("part",),
+            registry=registry,
+        )
+        active = Gauge("recollect_active_tasks", "Tasks running or queued.", ("pool",), registry=registry)
+        for pool, count in active_tasks.items():
+            active.labels(pool).set_function(count)
+
+    def record_request(self, record: RequestRecord) -> None:
+        """Count a request and its searches."""
+        method = record.method if record.method in _METHODS else "other"  # else clients could make up labels
+        self._requests.labels(method, record.route, str(record.status)).inc()
+        self._seconds.labels(record.route).observe(record.seconds)
+        if not record.searches:
+            return
+        outside = record.seconds
+        for times in record.searches:
+            self._searches.inc()
+            for part, seconds in (*times.parts.items(), ("queued", times.queued)):
+                self._parts.labels(part).inc(seconds)
+            outside -= times.queued + times.total
+        self._parts.labels("server").inc(max(0.0, outside))
+
+    def render(self) -> bytes:
+        """Return all metrics in the Prometheus text format."""
+        return generate_latest(self._registry)

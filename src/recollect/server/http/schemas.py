@@ -39,14 +39,9 @@ PresetName = Annotated[str, AfterValidator(_check_preset), Field(json_schema_ext
 """The name of a preset; never a path, which would name a file of the server."""
 
 
-def _note_field(name: str, **constraints: Any) -> Any:
-    """Return an optional field of a note in a request, described by the table of note fields."""
-    return Field(default=None, description=NOTE_FIELDS[name].description, **constraints)
-
-
-def _stored(name: str) -> Any:
-    """Return a field of a note in a response."""
-    return Field(description=NOTE_FIELDS[name].description)
+def _note_field(name: str, default: Any = None, **constraints: Any) -> Any:
+    """Return a field of a note, described by the table of note fields; ``...`` as the default means required."""
+    return Field(default=default, description=NOTE_FIELDS[name].description, **constraints)
 
 
 def _search_option(name: str) -> Any:
@@ -61,11 +56,7 @@ class RequestModel(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
 
-class ResponseModel(BaseModel):
-    """The body of a response."""
-
-
-class Problem(ResponseModel):
+class Problem(BaseModel):
     """An error (RFC 9457)."""
 
     type: str = Field(
@@ -145,59 +136,59 @@ class IngestRequest(RequestModel):
     prefix: Line = Field(default="", description="A prefix for the paths of their notes.")
 
 
-class NoteFields(ResponseModel):
+class NoteFields(BaseModel):
     """The fields of a note that a hit has, too; texts without a value are empty."""
 
-    id: str = _stored("id")
-    path: str = _stored("path")
-    title: str = _stored("title")
-    summary: str = _stored("summary")
-    tags: list[str] = _stored("tags")
-    content: str = _stored("content")
-    created_at: str | None = _stored("created_at")
-    importance: float = _stored("importance")
-    session: str = _stored("session")
-    position: int | None = _stored("position")
-    metadata: dict[str, Any] = _stored("metadata")
+    id: str = _note_field("id", ...)
+    path: str = _note_field("path", ...)
+    title: str = _note_field("title", ...)
+    summary: str = _note_field("summary", ...)
+    tags: list[str] = _note_field("tags", ...)
+    content: str = _note_field("content", ...)
+    created_at: str | None = _note_field("created_at", ...)
+    importance: float = _note_field("importance", ...)
+    session: str = _note_field("session", ...)
+    position: int | None = _note_field("position", ...)
+    metadata: dict[str, Any] = _note_field("metadata", ...)
 
 
 class NoteResponse(NoteFields):
     """A stored note; texts without a value are empty."""
 
-    updated_at: str | None = _stored("updated_at")
-    last_accessed_at: str | None = _stored("last_accessed_at")
-    expires_at: str | None = _stored("expires_at")
-    links: list[NoteLink] = _stored("links")
-    namespace: str = _stored("namespace")
+    updated_at: str | None = _note_field("updated_at", ...)
+    last_accessed_at: str | None = _note_field("last_accessed_at", ...)
+    expires_at: str | None = _note_field("expires_at", ...)
+    links: list[NoteLink] = _note_field("links", ...)
+    namespace: str = _note_field("namespace", ...)
 
 
-class NoteList(ResponseModel):
+class NoteList(BaseModel):
     """Notes of a namespace."""
 
     notes: list[NoteResponse] = Field(description="The notes, oldest first by insertion.")
     next_cursor: str | None = Field(description="The `cursor` of the next page; null at the end.")
 
 
-class CreatedNotes(ResponseModel):
+class CreatedNotes(BaseModel):
     """Stored notes."""
 
     ids: list[str] = Field(description="Their ids, in the order of the request.")
     count: int = Field(description="The number of ids.")
 
 
-class LinkCreated(ResponseModel):
+class LinkCreated(BaseModel):
     """Whether a link is new."""
 
     created: bool = Field(description="False if the link existed.")
 
 
-class LinkRemoved(ResponseModel):
+class LinkRemoved(BaseModel):
     """Whether a link was removed."""
 
     removed: bool = Field(description="False if the link did not exist.")
 
 
-class Neighbour(ResponseModel):
+class Neighbour(BaseModel):
     """A note one step away."""
 
     kind: str = Field(description="`previous`, `next`, `mention`, `entity`, or the kind of a link.")
@@ -205,13 +196,13 @@ class Neighbour(ResponseModel):
     note: NoteResponse = Field(description="The note.")
 
 
-class NeighbourList(ResponseModel):
+class NeighbourList(BaseModel):
     """The neighbours of a note."""
 
     neighbours: list[Neighbour] = Field(description="The notes one step away.")
 
 
-class IngestResponse(ResponseModel):
+class IngestResponse(BaseModel):
     """The result of an ingest."""
 
     files: dict[str, int] = Field(description="Numbers of texts: `read`, `unchanged`, `removed` (always 0), `failed`.")
@@ -299,7 +290,7 @@ class Hit(NoteFields):
     )
 
 
-class SearchResponse(ResponseModel):
+class SearchResponse(BaseModel):
     """The result of a search."""
 
     query: str = Field(description="The query.")
@@ -323,13 +314,13 @@ class ExplainResponse(SearchResponse):
     explanation: str = Field(description="The explanation as text, as `recollect explain` prints it.")
 
 
-class CompareResponse(ResponseModel):
+class CompareResponse(BaseModel):
     """The results of several presets."""
 
     results: dict[str, SearchResponse] = Field(description="The results by preset.")
 
 
-class PresetInfo(ResponseModel):
+class PresetInfo(BaseModel):
     """A preset."""
 
     name: str = Field(description="Its name.")
@@ -337,7 +328,7 @@ class PresetInfo(ResponseModel):
     settings: dict[str, Any] = Field(description="Its settings, as `recollect presets NAME --json` prints them.")
 
 
-class PresetList(ResponseModel):
+class PresetList(BaseModel):
     """The presets of the server."""
 
     presets: list[PresetInfo] = Field(description="The presets.")

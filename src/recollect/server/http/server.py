@@ -27,7 +27,7 @@ from recollect.server.auth import KeyRing
 from recollect.server.http.app import Extension, create_app
 from recollect.server.http.middleware import MAX_HEADER_BYTES
 from recollect.server.http.problems import ProblemError, problem_response
-from recollect.server.http.request_log import Log, RequestObserver
+from recollect.server.http.request_log import LibraryLogHandler, Log
 from recollect.server.http.settings import Settings, is_loopback
 
 IDLE_TIMEOUT = 15
@@ -42,7 +42,6 @@ def serve(
     *,
     log: Log,
     ring: KeyRing | None = None,
-    observers: Sequence[RequestObserver] = (),
     extensions: Sequence[Extension] = (),
     api: bool = True,
     on_ready: Callable[[str], None] = lambda _: None,
@@ -58,7 +57,7 @@ def serve(
         address = f"http://{host}:{listener.getsockname()[1]}"
         failures: list[BaseException] = []
 
-        async def on_models_loaded(error: BaseException | None) -> None:
+        def on_models_loaded(error: BaseException | None) -> None:
             if error is None:
                 on_ready(address)
             else:
@@ -69,14 +68,14 @@ def serve(
             memory,
             replace(settings, require_keys=ring is not None),
             ring=ring,
-            observers=(log.record_request, *observers),
+            observers=[log.record_request],
             extensions=extensions,
             api=api,
             on_models_loaded=on_models_loaded,
         )
         for name in ("uvicorn.error", "asyncio", "mcp", "recollect"):
             logger = logging.getLogger(name)
-            logger.handlers = [log.handler()]
+            logger.handlers = [LibraryLogHandler(log)]
             logger.propagate = False
             logger.setLevel(logging.WARNING)
         mode = 0 if ring is None else stat.S_IMODE(ring.path.stat().st_mode)
@@ -101,6 +100,7 @@ def check_keys(settings: Settings, ring: KeyRing | None) -> None:
 
 def uvicorn_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
     """Return the configuration of uvicorn."""
+    limits = {"max_connections": settings.max_connections, "header_timeout": min(settings.timeout, IDLE_TIMEOUT)}
     return uvicorn.Config(
         app,
         log_config=None,
@@ -108,7 +108,7 @@ def uvicorn_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
         server_header=False,
         proxy_headers=False,
         ws="none",
-        http=connection_class(settings),
+        http=type("ConfiguredConnection", (LimitedConnection,), limits),
         # asyncio accepts so many connections at once, before the first is counted; more could use up the open files.
         backlog=max(1, settings.max_connections // 8),
         h11_max_incomplete_event_size=MAX_HEADER_BYTES,
@@ -165,7 +165,7 @@ class LimitedConnection(H11Protocol):
         super().connection_made(transport)
         if len(self.connections) > self.max_connections:
             self.logger.warning("more than %d connections; new ones are rejected", self.max_connections)
-            self._reject("overloaded", "too many connections are open", {"retry-after": "1"})
+            self._reject("overloaded", "too many connections are open")
         else:
             self._start_timer()
 
@@ -203,11 +203,11 @@ class LimitedConnection(H11Protocol):
             self._deadline.cancel()
             self._deadline = None
 
-    def _reject(self, kind: str, detail: str = "", headers: dict[str, str] | None = None) -> None:
+    def _reject(self, kind: str, detail: str = "") -> None:
         """Respond with a problem, as the application would, and close the connection."""
         request_id = token_hex(8)
-        more = {"connection": "close", "x-request-id": request_id, "cache-control": "no-store", **(headers or {})}
-        response = problem_response(ProblemError(kind, detail, headers=more), request_id)
+        headers = {"connection": "close", "x-request-id": request_id, "cache-control": "no-store"}
+        response = problem_response(ProblemError(kind, detail, headers=headers), request_id)
         status = response.status_code
         try:
             for event in (
@@ -220,14 +220,3 @@ class LimitedConnection(H11Protocol):
             self.transport.abort()
         else:
             self.transport.close()
-
-
-def connection_class(settings: Settings) -> type[LimitedConnection]:
-    """Return a connection class with the limits of these settings; uvicorn makes the instances.
-
-    >>> limited = connection_class(Settings(timeout=5, max_connections=10))
-    >>> limited.header_timeout, limited.max_connections
-    (5, 10)
-    """
-    limits = {"max_connections": settings.max_connections, "header_timeout": min(settings.timeout, IDLE_TIMEOUT)}
-    return type("ConfiguredConnection", (LimitedConnection,), limits)

@@ -1,29 +1,43 @@
-"""What every route needs: the memory, thread pools, readiness, metrics, and the caller's namespace."""
+"""What every route needs: the memory, thread pools, the call with its namespace, and strict parsing of requests."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+import json
+import re
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import wraps
+from inspect import iscoroutinefunction
 from threading import Lock
-from typing import Annotated, Any, TypeVar, cast
+from time import perf_counter
+from typing import Annotated, Any, NoReturn, TypeVar
 
 from fastapi import Depends, Query, Request, Response
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
 
+from recollect.arguments import MAX_DEPTH, exceeds_max_depth, with_deep_stack
 from recollect.errors import KeyFileError, RecollectError
 from recollect.memory import Memory
-from recollect.server.auth import Caller, KeyRing, Right
-from recollect.server.cursors import Cursors
+from recollect.server.auth import Caller, Cursors, KeyRing, Right
 from recollect.server.http.problems import ProblemError
-from recollect.server.http.request_log import RequestObserver
-from recollect.server.http.routing import json_response, to_json
+from recollect.server.http.request_log import Metrics, RequestObserver, SearchTimes
 from recollect.server.http.settings import Settings
-from recollect.server.http.telemetry import Metrics
 
 T = TypeVar("T")
 
+READ: dict[str, Any] = {"x-right": str(Right.READ)}
+"""OpenAPI extension of endpoints that need the right to read."""
+WRITE: dict[str, Any] = {"x-right": str(Right.WRITE)}
+
+LARGE_BODY = 65_536
+"""From how many bytes on a body is parsed in a thread, so that it does not block the event loop."""
+
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 PROBE_TIMEOUT = 5.0
 """How many seconds the memory has to answer a readiness probe."""
 
@@ -35,27 +49,23 @@ class BoundedThreadPool:
     response at once. A queued task whose client has gone is never started.
     """
 
-    def __init__(self, name: str, *, threads: int, max_queued: int, timeout: float) -> None:
+    def __init__(self, name: str, threads: int, settings: Settings) -> None:
+        """Create ``threads`` threads, with the queue length and timeout of ``settings``."""
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=f"recollect-{name}")
-        self._capacity = threads + max_queued
-        self._timeout = timeout
+        self._capacity = threads + settings.max_queued
+        self._timeout = settings.timeout
         self._lock = Lock()
         self.active = 0
         """How many tasks are running or queued."""
-
-    @classmethod
-    def of(cls, name: str, threads: int, settings: Settings) -> BoundedThreadPool:
-        """Create a pool with the queue length and timeout of ``settings``."""
-        return cls(name, threads=threads, max_queued=settings.max_queued, timeout=settings.timeout)
 
     async def run(self, task: Callable[[], T]) -> T:
         """Run ``task`` in a thread; raise a problem if the queue is full or the task takes too long."""
         with self._lock:
             if self.active >= self._capacity:
-                raise ProblemError("overloaded", headers={"Retry-After": "1"})
+                raise ProblemError("overloaded")
             self.active += 1
         future = self._pool.submit(task)
-        future.add_done_callback(lambda _: self._release())
+        future.add_done_callback(self._release)
         try:
             async with asyncio.timeout(self._timeout):
                 return await asyncio.wrap_future(future)
@@ -66,32 +76,52 @@ class BoundedThreadPool:
         """Wait for running tasks and cancel queued ones."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _release(self) -> None:
+    def _release(self, _: Future[Any]) -> None:
         with self._lock:
             self.active -= 1
 
 
-class Readiness:
-    """Loads the models once, and probes the store and the key file."""
+class Service:
+    """A memory with what a server needs around it: thread pools, cursors, metrics and readiness."""
 
-    def __init__(self, memory: Memory, ring: KeyRing | None = None) -> None:
-        self._memory = memory
+    def __init__(
+        self, memory: Memory, settings: Settings, ring: KeyRing | None, observers: Sequence[RequestObserver]
+    ) -> None:
+        self.memory = memory
+        self.settings = settings
+        self.readers = BoundedThreadPool("readers", settings.read_threads, settings)
+        self.writers = BoundedThreadPool("writers", settings.write_threads, settings)
+        self.metrics = Metrics(readers=lambda: self.readers.active, writers=lambda: self.writers.active)
+        self.observers = (self.metrics.record_request, *observers)
+        self.cursors = Cursors()
         self._ring = ring
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="recollect-readiness")
-        self._models_loaded = False
+        self._probes = ThreadPoolExecutor(1, thread_name_prefix="recollect-readiness")
         self._probe: asyncio.Future[None] | None = None
+        self._models_loaded = False
 
     async def load_models(self) -> None:
         """Load the models and run each once, so that no request waits for that."""
-        await asyncio.get_running_loop().run_in_executor(self._pool, self._warm_up)
+
+        def warm_up() -> None:
+            if self.memory.embedder is not None:
+                self.memory.embedder.embed_query("warm up")
+            self.memory.search("warm up", now=datetime.now(UTC))  # with a fixed time, it does not count as an access
+
+        await asyncio.get_running_loop().run_in_executor(self._probes, warm_up)
         self._models_loaded = True
 
-    async def problem(self) -> str:
+    async def not_ready_reason(self) -> str:
         """Return why the server is not ready, or an empty string; concurrent calls share one probe."""
+
+        def probe() -> None:
+            if self._ring is not None:
+                self._ring.keys()
+            self.memory.count()
+
         if not self._models_loaded:
             return "the models are being loaded"
         if self._probe is None or self._probe.done():
-            self._probe = asyncio.get_running_loop().run_in_executor(self._pool, self._access)
+            self._probe = asyncio.get_running_loop().run_in_executor(self._probes, probe)
         try:
             async with asyncio.timeout(PROBE_TIMEOUT):
                 await asyncio.shield(self._probe)
@@ -102,69 +132,27 @@ class Readiness:
         return ""
 
     def close(self) -> None:
-        """Stop probing."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
-
-    def _access(self) -> None:
-        if self._ring is not None:
-            self._ring.keys()
-        self._memory.count()
-
-    def _warm_up(self) -> None:
-        if self._memory.embedder is not None:
-            self._memory.embedder.embed_query("warm up")
-        self._memory.search("warm up", now=datetime.now(UTC))  # with a fixed time, it does not count as an access
-
-
-@dataclass(frozen=True, slots=True)
-class Service:
-    """A memory with what a server needs around it."""
-
-    memory: Memory
-    settings: Settings
-    readers: BoundedThreadPool
-    writers: BoundedThreadPool
-    readiness: Readiness
-    metrics: Metrics
-    observers: Sequence[RequestObserver]
-    cursors: Cursors = field(default_factory=Cursors)
-
-    @classmethod
-    def of(
-        cls, memory: Memory, settings: Settings, ring: KeyRing | None, observers: Sequence[RequestObserver]
-    ) -> Service:
-        """Create thread pools and metrics by the settings."""
-        readers = BoundedThreadPool.of("readers", settings.read_threads, settings)
-        writers = BoundedThreadPool.of("writers", settings.write_threads, settings)
-        metrics = Metrics(readers=lambda: readers.active, writers=lambda: writers.active)
-        readiness = Readiness(memory, ring)
-        return cls(memory, settings, readers, writers, readiness, metrics, (metrics.record_request, *observers))
-
-    async def read(self, task: Callable[[], Any]) -> Response:
-        """Respond with the JSON of what ``task`` returns; both run in a reader thread."""
-        return json_response(await self.readers.run(lambda: to_json(task())))
-
-    async def write(self, task: Callable[[], Any], status: int = 200) -> Response:
-        """Respond with the JSON of what ``task`` returns; both run in a writer thread."""
-        return json_response(await self.writers.run(lambda: to_json(task())), status)
-
-    def close(self) -> None:
         """Wait for running tasks."""
         self.readers.close()
         self.writers.close()
-        self.readiness.close()
+        self._probes.shutdown(wait=True, cancel_futures=True)
 
 
-async def _service(request: Request) -> Service:
-    return cast("Service", request.app.state.service)
+@dataclass(slots=True)
+class Call:
+    """A request to a route: the caller's right in ``namespace`` has been checked."""
+
+    service: Service
+    memory: Memory
+    caller: Caller
+    right: Right
+    namespace: str
+    searches: list[SearchTimes]
+    """The times of its searches, for the request log."""
+    queued: float = 0.0
+    """How many seconds it waited for a thread."""
 
 
-async def _caller(request: Request) -> Caller:
-    return cast("Caller", request.state.caller)
-
-
-CurrentService = Annotated[Service, Depends(_service)]
-CurrentCaller = Annotated[Caller, Depends(_caller)]
 RequestedNamespace = Annotated[
     str | None,
     Query(
@@ -175,15 +163,125 @@ RequestedNamespace = Annotated[
 ]
 
 
-async def _read_namespace(caller: CurrentCaller, requested: RequestedNamespace = None) -> str:
-    return caller.namespace(requested, Right.READ)
+def _call_with(right: Right) -> Any:
+    async def call(request: Request, requested: RequestedNamespace = None) -> Call:
+        service, caller = request.app.state.service, request.state.caller
+        namespace = caller.namespace(requested, right)
+        return Call(service, service.memory, caller, right, namespace, request.state.searches)
+
+    return Depends(call)
 
 
-async def _write_namespace(caller: CurrentCaller, requested: RequestedNamespace = None) -> str:
-    return caller.namespace(requested, Right.WRITE)
+ReadCall = Annotated[Call, _call_with(Right.READ)]
+"""A call to read in the requested namespace, in a reader thread."""
+WriteCall = Annotated[Call, _call_with(Right.WRITE)]
+"""A call to write to the requested namespace, in a writer thread."""
 
 
-ReadNamespace = Annotated[str, Depends(_read_namespace)]
-"""The requested namespace, if the caller may read there."""
-WriteNamespace = Annotated[str, Depends(_write_namespace)]
-"""The requested namespace, if the caller may write there."""
+def json_response(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """Return data as a JSON response."""
+    body = with_deep_stack(lambda: _ENCODER.encode(data)).encode()
+    return Response(body, status, headers=headers, media_type="application/json")
+
+
+class StrictRoute(APIRoute):
+    """A route that rejects unknown or repeated parameters, media types it does not support, and lax JSON."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        """Let an endpoint that is not ``async`` run in a thread; it takes a ``call``."""
+        if not iscoroutinefunction(endpoint):
+            endpoint = _run_in_thread(endpoint, options.get("status_code") or 200)
+        super().__init__(path, endpoint, **options)
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return FastAPI's handler behind the checks."""
+        handle = super().get_route_handler()
+        parameters = dict(_query_parameters(self.dependant))
+        repeatable = {name for name, annotation in parameters.items() if "list[" in annotation}
+        has_body = self.body_field is not None
+        media_types = ["application/json", *self.responses.get(200, {}).get("content", {})]
+        ranges = {f"{media_type.partition('/')[0]}/*" for media_type in media_types}
+        acceptable = {"", "*/*", *media_types, *ranges}
+
+        async def checked(request: Request) -> Response:
+            if request.scope["query_string"]:
+                _check_parameters(request, parameters, repeatable)
+            accept = request.headers.get("accept", "*/*").split(",")
+            accepted = {part.partition(";")[0].strip().lower() for part in accept}
+            if not accepted & acceptable:
+                raise ProblemError("not-acceptable", f"responses are {' or '.join(media_types)}")
+            content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+            # Another site can make a browser send a form or plain text without asking; it cannot send JSON.
+            if has_body and content_type != "application/json":
+                raise ProblemError("unsupported-media-type")
+            return await handle(_StrictRequest(request.scope, request.receive))
+
+        return checked
+
+
+def _run_in_thread(endpoint: Callable[..., Any], status: int) -> Callable[..., Coroutine[Any, Any, Response]]:
+    """Return an endpoint that calls ``endpoint`` and serialises the data that it returns in a thread."""
+
+    @wraps(endpoint)
+    async def run(call: Call, **arguments: Any) -> Response:
+        submitted = perf_counter()
+
+        def task() -> Response:
+            call.queued = perf_counter() - submitted
+            data = endpoint(call=call, **arguments)
+            return data if isinstance(data, Response) else json_response(data, status)
+
+        pool = call.service.readers if call.right is Right.READ else call.service.writers
+        return await pool.run(task)
+
+    return run
+
+
+def _query_parameters(dependant: Dependant) -> Iterator[tuple[str, str]]:
+    """Yield name and annotation of each query parameter of a route and its dependencies."""
+    for field in dependant.query_params:
+        yield field.alias, str(field.field_info.annotation)
+    for dependency in dependant.dependencies:
+        yield from _query_parameters(dependency)
+
+
+def _check_parameters(request: Request, names: Mapping[str, str], repeatable: set[str]) -> None:
+    for name in request.query_params:
+        if name not in names:
+            detail = f"is not a parameter of this endpoint; it has: {', '.join(names) or 'none'}"
+        elif len(request.query_params.getlist(name)) > 1 and name not in repeatable:
+            detail = "may not be repeated"
+        else:
+            continue
+        raise ProblemError("invalid", f"{name}: {detail}", errors=[{"field": f"query.{name}", "detail": detail}])
+
+
+class _StrictRequest(Request):
+    async def json(self) -> Any:
+        body = await self.body()
+        return await asyncio.to_thread(parse_json, body) if len(body) > LARGE_BODY else parse_json(body)
+
+
+def parse_json(body: bytes) -> Any:
+    """Parse a body as RFC 8259 requires: UTF-8, no lone surrogates, no NaN; at most 64 levels deep."""
+    try:
+        value = json.loads(body.decode(), parse_constant=_reject_constant)
+        if _SURROGATE.search(body):
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeDecodeError:
+        raise ProblemError("malformed", "the body is not UTF-8") from None
+    except UnicodeEncodeError:
+        raise ProblemError("malformed", "the body has a lone surrogate, which is not a character") from None
+    except RecursionError:
+        raise ProblemError("malformed", "the body is nested too deep") from None
+    except json.JSONDecodeError as error:
+        raise ProblemError("malformed", f"the body is not JSON: {error.msg} at character {error.pos}") from None
+    except ValueError as error:  # NaN, or a number with more digits than Python reads
+        raise ProblemError("malformed", f"the body is not JSON: {error}") from None
+    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and exceeds_max_depth(value):
+        raise ProblemError("malformed", f"the body is nested deeper than {MAX_DEPTH} levels")
+    return value
+
+
+def _reject_constant(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not a number in JSON")

@@ -24,11 +24,7 @@ def _default_max_connections() -> int:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach ``host``, a name or an address.
-
-    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost"), is_loopback("0.0.0.0")
-    (True, True, True, False)
-    """
+    """Return whether only this machine can reach ``host``, a name or an address."""
     if host.lower() == "localhost":
         return True
     try:
@@ -39,21 +35,15 @@ def is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Settings of a server; the defaults are for one's own machine.
-
-    >>> Settings().rate, Settings(require_keys=True).rate
-    (0.0, 100.0)
-    """
+    """Settings of a server; the defaults are for one's own machine."""
 
     host: str = "127.0.0.1"
     port: int = 7700
     require_keys: bool = False
     max_body_bytes: int = 4 * MEGABYTE
     rate: float | None = None
-    """Requests a second for each key, or for each address without one; 0: unlimited. The default is 100 if keys are
-    required, else 0."""
-    burst: float | None = None
-    """Requests that may come at once; the default is twice the rate."""
+    """Requests a second for each key, or for each address without one, and twice as many at once; 0: unlimited. The
+    default is 100 if keys are required, else 0."""
     timeout: float = 30.0
     """How many seconds a request may take."""
     read_threads: int = field(default_factory=_default_read_threads)
@@ -80,5 +70,3 @@ class Settings:
             raise ArgumentError("reports", f"must be an existing folder, got {str(self.reports)!r}")
         rate = (100.0 if self.require_keys else 0.0) if self.rate is None else self.rate
         object.__setattr__(self, "rate", arguments.number("rate", rate, at_least=0))
-        burst = 2 * rate if self.burst is None else self.burst
-        object.__setattr__(self, "burst", max(1.0, arguments.number("burst", burst, at_least=0)))

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from recollect.server.mcp.server import memory_server
-from recollect.server.mcp.stdio_transport import serve_stdio
+from recollect.memory import Memory
+from recollect.server.mcp.server import memory_server, serve_stdio
 
 if TYPE_CHECKING:
-    from recollect.server.mcp.http_transport import mcp_extension
+    from recollect.server.http import Extension, Settings
 
 __all__ = ["mcp_extension", "memory_server", "serve_stdio"]
 
 
-def __getattr__(name: str) -> Any:
-    """Import the HTTP transport on demand; stdio does not need the HTTP server."""
-    if name == "mcp_extension":
-        from recollect.server.mcp.http_transport import mcp_extension  # noqa: PLC0415 (an extra)
+def mcp_extension(memory: Memory, settings: Settings | None = None) -> Extension:
+    """Return an extension for :func:`recollect.server.http.create_app` that serves MCP at ``/mcp``.
 
-        return mcp_extension
-    raise AttributeError(f"module 'recollect.server.mcp' has no attribute {name!r}")
+    >>> from tempfile import TemporaryDirectory
+    >>> import recollect
+    >>> with TemporaryDirectory() as folder, recollect.open(f"{folder}/memory.db", embedder=None) as memory:
+    ...     mcp_extension(memory).path
+    '/mcp'
+    """
+    from recollect.server.http import Extension, Settings  # noqa: PLC0415 (stdio does not need the HTTP server)
+    from recollect.server.mcp.http_transport import McpApp  # noqa: PLC0415 (as above)
 
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    app = McpApp(memory, settings or Settings())
+    return Extension("/mcp", app, app.lifespan)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Any
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
@@ -13,15 +13,10 @@ from starlette.types import Receive, Scope, Send
 
 from recollect.errors import ArgumentError, ForbiddenError, NoteNotFoundError, RecollectError, ServerError
 from recollect.memory import Memory
-from recollect.server.http.app import Extension
 from recollect.server.http.problems import ProblemError, problem_response, to_problem
 from recollect.server.http.service import BoundedThreadPool
 from recollect.server.http.settings import Settings
 from recollect.server.mcp.server import memory_server
-
-MCP_PATH = "/mcp"
-
-T = TypeVar("T")
 
 _LOG = logging.getLogger(__name__)
 
@@ -34,34 +29,21 @@ _LOOPBACK_ONLY = TransportSecuritySettings(
 _ANY_ORIGIN = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 
 
-def mcp_extension(memory: Memory, settings: Settings | None = None) -> Extension:
-    """Return an extension for :func:`recollect.server.http.create_app` that serves MCP at ``/mcp``.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> import recollect
-    >>> with TemporaryDirectory() as folder, recollect.open(f"{folder}/memory.db", embedder=None) as memory:
-    ...     mcp_extension(memory).path
-    '/mcp'
-    """
-    app = McpApp(memory, settings or Settings())
-    return Extension(MCP_PATH, app, app.lifespan)
-
-
 class McpApp:
     """An ASGI application that works while :meth:`lifespan` is open. Stateless: a revoked key is rejected at once."""
 
     def __init__(self, memory: Memory, settings: Settings) -> None:
         self._memory = memory
         self._settings = settings
-        self._sessions: StreamableHTTPSessionManager | None = None
+        self._sessions: StreamableHTTPSessionManager
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
         """Serve until the block ends; it can be entered again afterwards."""
         settings = self._settings
-        pool = BoundedThreadPool.of("mcp", settings.read_threads, settings)
+        pool = BoundedThreadPool("mcp", settings.read_threads, settings)
 
-        async def run_in_thread(task: Callable[[], T], /) -> T:
+        async def run_in_thread(task: Callable[[], Any]) -> Any:
             try:
                 return await pool.run(task)
             except (ArgumentError, ForbiddenError, NoteNotFoundError):
@@ -83,16 +65,12 @@ class McpApp:
             async with self._sessions.run():
                 yield
         finally:
-            self._sessions = None
             pool.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        if scope["method"] != "POST":
-            problem = ProblemError("method-not-allowed", "this address supports POST only", headers={"Allow": "POST"})
-        elif self._sessions is None:
-            problem = ProblemError("not-ready", headers={"Retry-After": "1"})
-        else:
+        if scope["method"] == "POST":
             await self._sessions.handle_request(scope, receive, send)
-            return
-        await problem_response(problem, scope["state"]["request_id"])(scope, receive, send)
+        else:
+            problem = ProblemError("method-not-allowed", "this address supports POST only", headers={"Allow": "POST"})
+            await problem_response(problem, scope["state"]["request_id"])(scope, receive, send)

@@ -129,24 +129,20 @@ class StatsResponse(BaseModel):
     embedder: str = Field(description="The embedder of vector search, and why it was chosen.")
 
 
-def summarise(note: Note, length: int | None = LISTED_TEXT_LENGTH) -> NoteSummary:
-    """Return a note with at most ``length`` characters of its text; ``None`` means all.
-
-    >>> summarise(Note(content="Prefers sencha.", id="n1"), 7).model_dump(exclude_none=True)
-    {'id': 'n1', 'text': 'Prefers', 'truncated': True}
-    """
+def _summarise(note: Note, length: int | None = None) -> NoteSummary:
+    """Return a note with at most ``length`` characters of its text; ``None`` means all."""
     text = note.content[:length]
-    fields = _fields(note, ("id", "path", "title", "tags", "created_at"))
+    fields = _fields(note, "id", "path", "title", "tags", "created_at")
     return NoteSummary(**fields, text=text, truncated=len(text) < len(note.content) or None)
 
 
-def _fields(note: Note, names: tuple[str, ...]) -> dict[str, Any]:
+def _written(note: Note) -> WrittenNote:
+    return WrittenNote(**_fields(note, *WrittenNote.model_fields))
+
+
+def _fields(note: Note, *names: str) -> dict[str, Any]:
     data = note.to_dict()
     return {name: data[name] or None for name in names}
-
-
-def _written(note: Note) -> WrittenNote:
-    return WrittenNote(**_fields(note, tuple(WrittenNote.model_fields)))
 
 
 @tool("Remember something", Right.WRITE, idempotent=False)
@@ -205,7 +201,7 @@ def list_(call: ToolCall, request: ListRequest) -> ListResponse:
     if request.keys is not None:
         notes = {key: call.memory.get(key, namespace=call.namespace) for key in request.keys}
         return ListResponse(
-            notes=[summarise(note, None) for note in notes.values() if note],
+            notes=[_summarise(note) for note in notes.values() if note],
             missing=[key for key, note in notes.items() if not note] or None,
             namespace=call.namespace,
         )
@@ -216,7 +212,7 @@ def list_(call: ToolCall, request: ListRequest) -> ListResponse:
         filters=request.arguments("keys", "limit", "cursor"),
     )
     return ListResponse(
-        notes=[summarise(note) for note in page.notes],
+        notes=[_summarise(note, LISTED_TEXT_LENGTH) for note in page.notes],
         next_cursor=call.cursors.encode(page.next, call.namespace),
         namespace=call.namespace,
     )

@@ -95,7 +95,7 @@ def recall(call: ToolCall, request: SearchRequest) -> RecallResponse:
     past. Returns the best notes with id, path, text, confidence and date; `has_answer` is false if nothing in the
     memory answers the query.
     """
-    return RecallResponse(**_response_fields(call, _search(call, request), include_weak=request.include_weak))
+    return RecallResponse(**_search(call, request)[1])
 
 
 @tool("Explain a search", Right.READ)
@@ -104,21 +104,18 @@ def explain(call: ToolCall, request: SearchRequest) -> ExplainResponse:
 
     Call it when the user asks why something was found or not found; otherwise use recall, which is shorter.
     """
-    result = _search(call, request)
-    fields = _response_fields(call, result, include_weak=request.include_weak)
+    result, fields = _search(call, request)
     return ExplainResponse(**fields, explanation=result.explain(limit=request.top_k))
 
 
-def _search(call: ToolCall, request: SearchRequest) -> SearchResult:
+def _search(call: ToolCall, request: SearchRequest) -> tuple[SearchResult, dict[str, Any]]:
+    """Return the result of a search and the fields of the response."""
     filters = request.arguments("query", "top_k", "include_weak")
-    return call.memory.search(request.query, top_k=request.top_k, filters=filters, namespace=call.namespace)
-
-
-def _response_fields(call: ToolCall, result: SearchResult, *, include_weak: bool) -> dict[str, Any]:
-    hits = result.hits if include_weak else result.strong_hits
+    result = call.memory.search(request.query, top_k=request.top_k, filters=filters, namespace=call.namespace)
+    hits = result.hits if request.include_weak else result.strong_hits
     weak_ids = {hit.id for hit in result.weak_hits}
-    return {
-        "answer": _answer_sentence(result, len(hits), include_weak=include_weak),
+    return result, {
+        "answer": _answer_sentence(result, len(hits), include_weak=request.include_weak),
         "has_answer": result.has_answer,
         "answer_threshold": result.answer_threshold,
         "hits": [_recalled_note(hit, result, weak=hit.id in weak_ids) for hit in hits],

@@ -4,42 +4,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 from mcp.types import Tool as ToolDescription
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from recollect.memory import Memory
-from recollect.server.auth import Caller, Right
-from recollect.server.cursors import Cursors
+from recollect.server.auth import Caller, Cursors, Right
 
 
-def _parse_list(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    parsed = _parse_json(value, list)
-    return [value] if parsed is None else parsed
+def _parse_json(kind: type) -> BeforeValidator:
+    """Accept JSON in a string, which some clients send; for a list, also a single string."""
+
+    def parse(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        with suppress(ValueError, RecursionError):
+            if isinstance(parsed := json.loads(value), kind):
+                return parsed
+        return [value] if kind is list else value
+
+    return BeforeValidator(parse)
 
 
-def _parse_object(value: Any) -> Any:
-    parsed = _parse_json(value, dict) if isinstance(value, str) else None
-    return value if parsed is None else parsed
-
-
-def _parse_json(text: str, kind: type) -> Any:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, kind) else None
-
-
-StringList = Annotated[list[str], BeforeValidator(_parse_list)]
-"""A list of strings; some clients send JSON in a string, or a single string."""
-JsonObject = Annotated[dict[str, Any], BeforeValidator(_parse_object)]
-"""A JSON object; some clients send it in a string."""
+StringList = Annotated[list[str], _parse_json(list)]
+JsonObject = Annotated[dict[str, Any], _parse_json(dict)]
 
 
 class RequestModel(BaseModel):
@@ -53,11 +45,7 @@ class RequestModel(BaseModel):
 
     def arguments(self, *excluded: str) -> dict[str, Any]:
         """Return the arguments that are set, without the namespace and ``excluded``."""
-        return {
-            name: getattr(self, name)
-            for name in type(self).model_fields
-            if name not in ("namespace", *excluded) and getattr(self, name) is not None
-        }
+        return {name: value for name, value in self if name not in ("namespace", *excluded) and value is not None}
 
 
 class FilterRequest(RequestModel):
@@ -80,56 +68,42 @@ class ToolCall:
     cursors: Cursors
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
+class Tool(NamedTuple):
     """A tool. A language model decides by its description when to call it."""
 
-    name: str
-    title: str
-    description: str
+    description: ToolDescription
+    """The tool as the protocol describes it."""
     right: Right
     """The right that a caller needs; it is checked before ``run``, so that no tool can forget it."""
     request: type[RequestModel]
-    response: type[BaseModel]
     run: Callable[[ToolCall, Any], BaseModel]
     """Runs in a thread: takes the call and the validated arguments, returns the response."""
-    destructive: bool = False
-    """Whether it can lose data."""
-    idempotent: bool = True
-    """Whether calling it twice has the same effect as once."""
-
-    def describe(self) -> ToolDescription:
-        """Return the tool as the protocol describes it."""
-        return ToolDescription(
-            name=self.name,
-            title=self.title,
-            description=self.description,
-            input_schema=self.request.model_json_schema(),
-            output_schema=self.response.model_json_schema(),
-            annotations=ToolAnnotations(
-                title=self.title,
-                read_only_hint=self.right is Right.READ,
-                destructive_hint=self.destructive,
-                idempotent_hint=self.idempotent,
-                open_world_hint=False,  # it accesses notes only
-            ),
-        )
 
 
-def tool(title: str, right: Right, **hints: bool) -> Callable[[Callable[[ToolCall, Any], BaseModel]], Tool]:
-    """Make a tool of a function: its name, docstring and annotations are name, description and schemas of the tool."""
+def tool(
+    title: str, right: Right, *, destructive: bool = False, idempotent: bool = True
+) -> Callable[[Callable[[ToolCall, Any], BaseModel]], Tool]:
+    """Make a tool of a function: its name, docstring and annotations are name, description and schemas of the tool.
+
+    ``destructive`` tools can lose data; calling an ``idempotent`` tool twice has the same effect as once.
+    """
 
     def decorate(run: Callable[[ToolCall, Any], BaseModel]) -> Tool:
         types = get_type_hints(run)
-        return Tool(
+        description = ToolDescription(
             name=run.__name__.rstrip("_"),
             title=title,
             description=" ".join((run.__doc__ or "").split()),
-            right=right,
-            request=types["request"],
-            response=types["return"],
-            run=run,
-            **hints,
+            input_schema=types["request"].model_json_schema(),
+            output_schema=types["return"].model_json_schema(),
+            annotations=ToolAnnotations(
+                title=title,
+                read_only_hint=right is Right.READ,
+                destructive_hint=destructive,
+                idempotent_hint=idempotent,
+                open_world_hint=False,  # it accesses notes only
+            ),
         )
+        return Tool(description, right, types["request"], run)
 
     return decorate

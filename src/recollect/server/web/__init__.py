@@ -5,17 +5,11 @@ from __future__ import annotations
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import PurePath
-from typing import NamedTuple
 
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Match, Route
-from starlette.types import Scope
+from fastapi import HTTPException, Request, Response
+from fastapi.routing import APIRoute
 
-__all__ = ["CONTENT_SECURITY_POLICY", "StaticFile", "is_web_path", "static_files", "web_routes"]
-
-CONTENT_SECURITY_POLICY = "; ".join(
+_CONTENT_SECURITY_POLICY = "; ".join(
     (
         "default-src 'none'",
         "script-src 'self'",
@@ -33,7 +27,7 @@ CONTENT_SECURITY_POLICY = "; ".join(
 
 _HEADERS = {
     "Cache-Control": "no-cache",
-    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "Content-Security-Policy": _CONTENT_SECURITY_POLICY,
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
@@ -48,62 +42,20 @@ _MEDIA_TYPES = {
 }
 
 
-class StaticFile(NamedTuple):
-    """A file of the web UI."""
-
-    body: bytes
-    media_type: str
-    etag: str
-
-
-def static_files() -> dict[str, StaticFile]:
-    """Read the files of the web UI.
-
-    >>> static_files()["app.js"].media_type
-    'text/javascript; charset=utf-8'
-    """
-    static = {}
-    for entry in files("recollect.server.web").joinpath("static").iterdir():
-        body = entry.read_bytes()
-        media_type = _MEDIA_TYPES[PurePath(entry.name).suffix]
-        static[entry.name] = StaticFile(body, media_type, f'"{sha256(body).hexdigest()[:32]}"')
-    return static
-
-
-def is_web_path(path: str) -> bool:
-    """Return whether a path belongs to the web UI.
-
-    >>> is_web_path("/"), is_web_path("/web/app.js"), is_web_path("/v1/notes")
-    (True, True, False)
-    """
-    return path == "/" or path.startswith("/web/")
-
-
-def web_routes() -> list[Route]:
-    """Return the routes of the web UI, with its files in memory: no request reads the disk.
-
-    >>> [route.path for route in web_routes()]
-    ['/', '/web/{name}']
-    """
-    static = static_files()
+def web_routes() -> list[APIRoute]:
+    """Return the routes of the web UI, with its files in memory: no request reads the disk."""
+    bodies = {file.name: file.read_bytes() for file in files("recollect.server.web").joinpath("static").iterdir()}
+    etags = {name: f'"{sha256(body).hexdigest()[:32]}"' for name, body in bodies.items()}
 
     async def respond(request: Request) -> Response:
-        file = static.get(request.path_params.get("name", "index.html"))
-        if file is None:
+        name = request.path_params.get("name", "index.html")
+        if name not in bodies:
             raise HTTPException(404)
-        headers = {**_HEADERS, "ETag": file.etag}
+        headers = {**_HEADERS, "ETag": etags[name]}
         if_none_match = request.headers.get("if-none-match", "")
         tags = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}  # proxies may weaken tags
-        if if_none_match == "*" or file.etag in tags:
+        if if_none_match == "*" or etags[name] in tags:
             return Response(status_code=304, headers=headers)
-        return Response(file.body, media_type=file.media_type, headers=headers)
+        return Response(bodies[name], media_type=_MEDIA_TYPES[PurePath(name).suffix], headers=headers)
 
-    return [_RecordedRoute(path, respond, include_in_schema=False) for path in ("/", "/web/{name}")]
-
-
-class _RecordedRoute(Route):
-    """A route that request records know by its template, as those of FastAPI."""
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        match, child_scope = super().matches(scope)
-        return match, {**child_scope, "route": self} if child_scope else child_scope
+    return [APIRoute(path, respond, include_in_schema=False) for path in ("/", "/web/{name}")]

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from recollect.server.http.problems import ProblemError
-from recollect.server.http.routing import parse_json
+from recollect.server.http.service import parse_json
 from tests.server.http.conftest import problem
 
 JSON = {"Content-Type": "application/json"}
