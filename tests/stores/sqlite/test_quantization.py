@@ -14,18 +14,19 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from recollect.stores.rows import unit_rows
-from recollect.stores.sqlite import quantization, vector_scan
-from recollect.stores.sqlite.quantization import (
+from recollect.stores.sqlite import vector_scan
+from recollect.stores.sqlite.vector_index import VectorView
+from recollect.stores.sqlite.vector_scan import (
     NO_ROTATION,
     PcaRotation,
     PrunedCodes,
+    VectorScan,
     dot_products,
     error_bound,
     fit_rotation,
+    kth_best,
     quantize,
 )
-from recollect.stores.sqlite.vector_index import VectorView
-from recollect.stores.sqlite.vector_scan import VectorScan, kth_best
 
 
 def rows(seed: int, count: int, dimension: int, kind: str) -> NDArray[np.float32]:
@@ -155,9 +156,9 @@ def test_kth_best(count: int, limit: int) -> None:
 
 def test_dot_products_without_simsimd(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = np.random.default_rng(3)
-    held = generator.integers(-127, 128, (2 * quantization.NUMPY_ROWS + 5, 33), dtype=np.int8)
+    held = generator.integers(-127, 128, (2 * vector_scan.NUMPY_ROWS + 5, 33), dtype=np.int8)
     expected = dot_products(held, held[7:8])
-    monkeypatch.setattr(quantization, "USE_SIMSIMD", False)
+    monkeypatch.setattr(vector_scan, "USE_SIMSIMD", False)
     assert dot_products(held, held[7:8]).tolist() == expected.tolist()
 
 
@@ -169,16 +170,16 @@ def _refuses(*_: Any, **__: Any) -> Any:
     "module", [None, SimpleNamespace(dot=_refuses), SimpleNamespace(dot=lambda _, rows, **__: np.zeros(len(rows)))]
 )
 def test_broken_simsimd_is_not_used(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert quantization._simsimd_works()
-    monkeypatch.setattr(quantization, "simsimd", module)
-    assert not quantization._simsimd_works()
+    assert vector_scan._simsimd_works()
+    monkeypatch.setattr(vector_scan, "simsimd", module)
+    assert not vector_scan._simsimd_works()
 
 
 USEARCH_SCRIPT = """
 import {}
 import {}
 import numpy as np
-from recollect.stores.sqlite.quantization import dot_products
+from recollect.stores.sqlite.vector_scan import dot_products
 import usearch
 rows = np.arange(-64, 64, dtype=np.int8).reshape(4, 32)
 assert dot_products(rows, rows[:1]).tolist() == (rows.astype(int) @ rows[0].astype(int)).tolist()

@@ -82,8 +82,6 @@ def test_check_ignores_a_file_that_disappears(path: Path, monkeypatch: pytest.Mo
     with closing(SQLiteStore(path)) as store:
         monkeypatch.setattr(store._indexes.snapshots, "files", lambda: [gone])
         assert not [finding for finding in store.check() if finding.problem]
-        monkeypatch.setattr(store._indexes.snapshots, "_snapshot_files", lambda: [gone])
-        assert not [finding for finding in store.check() if finding.problem]
 
 
 def test_stats_ignore_a_replaced_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect.stores.sqlite import vocabulary
+from recollect.stores.sqlite import spelling
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.store import SQLiteStore
 from recollect.stores.sqlite.transaction import SqliteTransaction
@@ -120,7 +120,7 @@ def test_endless_words_are_not_looked_at(store: SQLiteStore, monkeypatch: pytest
     assert similar(store, "kubernetesclusterz") == ()
     assert similar(store, "planests") == ("planets",)
     with store._connections.reading() as connection:
-        vocabulary.open_vocabulary(connection, 1)
+        spelling.open_vocabulary(connection, 1)
         assert max(store._vocabularies.get(SqliteTransaction(connection), 1)) == 8
 
 

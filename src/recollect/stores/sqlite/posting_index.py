@@ -1,37 +1,302 @@
-"""The posting lists of one namespace: a snapshot, and a delta that follows its notes.
+"""The posting lists of one namespace: a snapshot, its tombstones, and a delta of the notes added since.
 
-FTS5 is the source of truth. The lists only serve to rank disjunctions faster than FTS5, which scores every match.
+FTS5 is the source of truth. The lists only serve to rank disjunctions of single terms faster than FTS5, which scores
+every match. The BM25 scores are the same, bit for bit.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.stores.sqlite.posting_lists import EMPTY, SCHEMA, PostingLists, PostingsBuilder
-from recollect.stores.sqlite.posting_view import DeltaPostings, KeyIndex, PostingsView
+from recollect.query.expressions import AnyOf, Expression, Match
+from recollect.stores.bm25 import Scores, idf, length_norms, saturation
+from recollect.stores.sqlite.maxscore import TermList, max_saturation, top_candidates
+from recollect.stores.sqlite.posting_lists import (
+    EMPTY,
+    SNAPSHOT_ARRAYS,
+    NoteFields,
+    PostingLists,
+    PostingsBuilder,
+    term_numbers,
+    tokenize_notes,
+)
 from recollect.stores.sqlite.snapshots import (
     LEXICAL,
-    WRITE_TIMEOUT,
-    SnapshotData,
+    NewSnapshot,
+    SnapshotArrays,
+    SnapshotIndex,
     SnapshotRef,
     Snapshots,
-    changed_since,
     max_delta,
 )
 from recollect.stores.sqlite.transaction import fetch, revision
+from recollect.stores.tokens import BREAK, stems_of
 
-MIN_NOTES = 2_000
-"""Notes from which on posting lists pay: with fewer, FTS5 takes a millisecond or two."""
 READ_NOTES = 2_000
+MAX_TERM_LENGTH = 8_000
+"""Longer terms are left to FTS5, which truncates them."""
 
-_FIELDS = "path, title, summary, tags, content"
+_NO_SCORES = Scores(np.empty(0, np.int64), np.empty(0))
+_NO_ROWS = np.empty(0, np.int64)
+_SELECT_NOTES = "SELECT key, path, title, summary, tags, content FROM main.notes WHERE namespace = ?"
+
+
+def term_query(node: Expression) -> list[str] | None:
+    """Return the stems of a disjunction of single terms; ``None`` if the expression is anything else.
+
+    An operand without letters or digits has the stem "".
+
+    >>> term_query(AnyOf((Match("term", "Teas"), Match("term", "milk"), Match("term", "?!"))))
+    ['tea', 'milk', '']
+    >>> term_query(AnyOf((Match("term", "tea"), Match("prefix", "mil")))) is None
+    True
+    """
+    terms = []
+    for leaf in node.parts if isinstance(node, AnyOf) else (node,):
+        if not isinstance(leaf, Match) or leaf.kind == "prefix":
+            return None
+        stems = stems_of(leaf.text)
+        if len(stems) > 1 or any(BREAK in stem or len(stem) > MAX_TERM_LENGTH for stem in stems):
+            return None
+        terms.append("".join(stems))
+    return terms
+
+
+class DeltaList(NamedTuple):
+    """The ascending delta rows that have a term, and its weight in each."""
+
+    rows: NDArray[np.int64]
+    weights: NDArray[np.int64]
+
+    def select(self, members: NDArray[np.bool_]) -> DeltaList:
+        """Return some of the rows."""
+        return DeltaList(self.rows[members], self.weights[members])
+
+
+class DeltaPostings:
+    """Append-only posting lists of the notes that were added since a snapshot.
+
+    A reader that only looks at the first ``count`` notes always sees the same, while others append.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # an array cannot grow while it is copied
+        self._keys = array("q")
+        self._lengths = array("q")
+        self._lists: dict[str, tuple[array[int], array[int]]] = {}
+
+    def append(self, notes: Sequence[NoteFields]) -> int:
+        """Add notes, and return their number of tokens."""
+        numbers = term_numbers()
+        postings = tokenize_notes(notes, numbers)
+        terms = list(numbers)
+        with self._lock:
+            first = len(self._keys)
+            for term, row, weight in zip(*map(np.ndarray.tolist, postings[:3]), strict=True):
+                rows, weights = self._lists.setdefault(terms[term], (array("q"), array("q")))
+                rows.append(first + row)
+                weights.append(weight)
+            self._lengths.extend(postings.lengths.tolist())
+            self._keys.extend(key for key, *_ in notes)
+        return int(postings.lengths.sum())
+
+    def keys(self, rows: NDArray[np.int64] | slice) -> NDArray[np.int64]:
+        """Return the keys of some rows."""
+        with self._lock:
+            return np.array(self._keys, dtype=np.int64)[rows]
+
+    def lengths(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of tokens of some rows."""
+        with self._lock:
+            return np.array(self._lengths, dtype=np.int64)[rows]
+
+    def postings(self, term: str, count: int) -> DeltaList:
+        """Return the posting list of a term among the first ``count`` notes."""
+        with self._lock:
+            rows, weights = (np.array(column, dtype=np.int64) for column in self._lists.get(term, ((), ())))
+        end = int(np.searchsorted(rows, count))
+        return DeltaList(rows[:end], weights[:end])
+
+
+class _TermPostings(NamedTuple):
+    """The postings of a term in the snapshot and in the delta."""
+
+    rows: NDArray[np.int32]
+    weights: NDArray[np.unsignedinteger[Any]]
+    max_saturation: float
+    delta: DeltaList
+    idf: float
+
+
+class PostingsView(NamedTuple):
+    """The posting lists as one transaction sees them."""
+
+    lists: PostingLists
+    key_order: NDArray[np.intp]
+    """The rows of ``lists`` by key. Mostly they are: a note that changed has a new row at the end."""
+    tombstones: NDArray[np.int32]
+    """Ascending rows of ``lists`` that were changed or deleted since the snapshot."""
+    delta: DeltaPostings
+    delta_size: int
+    """How many notes of the delta belong to the view."""
+    delta_tombstones: NDArray[np.int64]
+    """Ascending rows of the delta that were changed or deleted again."""
+    notes: int
+    tokens: int
+
+    @classmethod
+    def of_snapshot(cls, snapshot: SnapshotArrays) -> PostingsView:
+        """Return the lists of a snapshot, with an empty delta."""
+        lists = PostingLists.from_arrays(snapshot.arrays, snapshot.facts["average"])
+        return cls(
+            lists=lists,
+            key_order=np.argsort(lists.keys, kind="stable"),
+            tombstones=np.empty(0, np.int32),
+            delta=DeltaPostings(),
+            delta_size=0,
+            delta_tombstones=_NO_ROWS,
+            notes=len(lists.keys) - len(lists.tombstones),
+            tokens=int(lists.lengths.sum()),
+        )
+
+    @property
+    def changes(self) -> int:
+        """How many notes were added, changed or deleted since the snapshot."""
+        return self.delta_size + len(self.tombstones)
+
+    def without(self, keys: Sequence[int]) -> PostingsView:
+        """Return the view without the notes with these keys."""
+        if not keys:
+            return self
+        lists, deleted = self.lists, np.array(keys, dtype=np.int64)
+        rows, delta_rows = self._rows_of(deleted), self._delta_rows_of(deleted)
+        rows = np.setdiff1d(rows, lists.tombstones)
+        deleted_tokens = lists.lengths[rows].sum() + self.delta.lengths(delta_rows).sum()
+        return self._replace(
+            tombstones=np.union1d(self.tombstones, rows),
+            delta_tombstones=np.union1d(self.delta_tombstones, delta_rows),
+            notes=self.notes - len(rows) - len(delta_rows),
+            tokens=self.tokens - int(deleted_tokens),
+        )
+
+    def with_notes(self, notes: Sequence[NoteFields]) -> PostingsView:
+        """Return the view with further notes, which are appended to the delta."""
+        tokens = self.delta.append(notes) if notes else 0
+        return self._replace(
+            delta_size=self.delta_size + len(notes), notes=self.notes + len(notes), tokens=self.tokens + tokens
+        )
+
+    def document_frequency(self, term: str) -> int:
+        """Return how many notes have a term."""
+        return self._postings(term)[1]
+
+    def search(self, terms: Sequence[str], limit: int) -> Scores:
+        """Return the best ``limit`` notes, and all that tie with the last of them."""
+        if not self.tokens:
+            return _NO_SCORES
+        average_length = self.tokens / self.notes
+        postings = {term: self._postings(term)[0] for term in dict.fromkeys(terms)}
+        term_lists = []
+        for term in terms:
+            entry = postings[term]
+            if len(entry.rows):
+                bound = max_saturation(entry.max_saturation, self.lists.average_length, average_length)
+                term_lists.append(TermList(entry.rows, entry.weights, entry.idf, entry.idf * bound))
+        rows = top_candidates(term_lists, self.lists.lengths, average_length, limit, self.tombstones)
+        delta_rows = np.unique(np.concatenate([entry.delta.rows for entry in postings.values()]))
+        return self._score(terms, postings, rows, delta_rows).best(limit)
+
+    def scores(self, terms: Sequence[str], keys: NDArray[np.int64]) -> Scores:
+        """Return the notes with these keys that match, with the scores that ``search`` gives them.
+
+        The time is linear in the number of keys and terms, and logarithmic in the number of notes.
+        """
+        if not self.tokens:
+            return _NO_SCORES
+        rows, delta_rows = self._rows_of(keys), self._delta_rows_of(keys)
+        postings = {}
+        for term in dict.fromkeys(terms):
+            entry, _ = self._postings(term)
+            if len(entry.rows) and entry.rows[-1] >= len(self.lists.keys):
+                raise LookupError(f"the posting list of {term!r} ends after the last row")
+            if len(entry.delta.rows):
+                entry = entry._replace(delta=entry.delta.select(np.isin(entry.delta.rows, delta_rows)))
+            postings[term] = entry
+        scores = self._score(terms, postings, rows, delta_rows)
+        matching = scores.scores > 0  # every matching term adds a positive score
+        return Scores(scores.notes[matching], scores.scores[matching])
+
+    def _rows_of(self, keys: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the ascending rows of the notes with these keys that the snapshot has and that did not change since.
+
+        Of several rows with one key, the last counts.
+        """
+        indices = np.searchsorted(self.lists.keys, keys, side="right", sorter=self.key_order) - 1
+        keys, rows = keys[indices >= 0], self.key_order[indices[indices >= 0]]
+        rows = np.sort(rows[self.lists.keys[rows] == keys]).astype(np.int32)
+        return rows[~np.isin(rows, self.tombstones)] if len(self.tombstones) else rows
+
+    def _delta_rows_of(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        if not self.delta_size:
+            return _NO_ROWS
+        rows = np.flatnonzero(np.isin(self.delta.keys(slice(self.delta_size)), keys))
+        return rows[~np.isin(rows, self.delta_tombstones)]
+
+    def _score(
+        self,
+        terms: Sequence[str],
+        postings: Mapping[str, _TermPostings],
+        rows: NDArray[np.int32],
+        delta_rows: NDArray[np.int64],
+    ) -> Scores:
+        """Return the exact scores of rows of the snapshot, followed by those of the delta."""
+        keys, lengths = self.lists.keys[rows], self.lists.lengths[rows].astype(np.float64)
+        if len(delta_rows):
+            keys = np.concatenate((keys, self.delta.keys(delta_rows)))
+            lengths = np.concatenate((lengths, self.delta.lengths(delta_rows)))
+        norms = length_norms(lengths, self.tokens / self.notes)
+        scores = np.zeros(len(norms))
+        # Term by term in the order of the query: floating-point sums in another order differ in the last bits.
+        for term in terms:
+            members, weights = _weights(postings[term], rows, delta_rows)
+            scores[members] += postings[term].idf * saturation(weights, norms[members])
+        return Scores(keys, scores)
+
+    def _postings(self, term: str) -> tuple[_TermPostings, int]:
+        """Return the postings of a term, and how many notes have it."""
+        lists = self.lists
+        delta = self.delta.postings(term, self.delta_size)
+        if len(self.delta_tombstones):
+            delta = delta.select(~np.isin(delta.rows, self.delta_tombstones))
+        number = lists.find(term) if term else None
+        start, end = (0, 0) if number is None else lists.offsets[number : number + 2].tolist()
+        rows = lists.rows[start:end]
+        deleted = int(np.isin(self.tombstones, rows).sum()) if len(self.tombstones) else 0
+        frequency = len(rows) - deleted + len(delta.rows)
+        maximum = 0.0 if number is None else float(lists.max_saturations[number])
+        return _TermPostings(rows, lists.weights[start:end], maximum, delta, idf(self.notes, frequency)), frequency
+
+
+def _weights(
+    postings: _TermPostings, rows: NDArray[np.int32], delta_rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return which of these rows (snapshot, then delta) have a term, and its weight in each."""
+    members, weights = _NO_ROWS, np.empty(0)
+    if len(postings.rows):
+        indices = np.minimum(np.searchsorted(postings.rows, rows), len(postings.rows) - 1)
+        members = np.flatnonzero(postings.rows[indices] == rows)
+        weights = postings.weights[indices[members]].astype(np.float64)
+    if len(postings.delta.rows):
+        members = np.concatenate((members, len(rows) + np.searchsorted(delta_rows, postings.delta.rows)))
+        weights = np.concatenate((weights, postings.delta.weights))
+    return members, weights
 
 
 class _State(NamedTuple):
@@ -44,151 +309,99 @@ class _State(NamedTuple):
     """The highest key at the revision: a note with a higher one is new."""
 
 
-class PostingsIndex:
+class PostingsIndex(SnapshotIndex):
     """The posting lists of a namespace."""
 
+    min_rows = 2_000  # with fewer notes, FTS5 takes a millisecond or two
+    added_rows = "main.notes WHERE namespace = ?1 AND key > ?3"
+
     def __init__(self, snapshots: Snapshots, namespace: int) -> None:
-        self._snapshots = snapshots
-        self._namespace = namespace
-        self._lock = threading.Lock()
+        super().__init__(snapshots, namespace, LEXICAL)
+        self._clear()
+
+    def _clear(self) -> None:
         self._state: _State | None = None
-        self._ref: SnapshotRef | None = None
-        """The snapshot that was loaded last."""
-        self._checked_revision = -1
-        """The last revision at which no new snapshot was due."""
-        self._failed: tuple[int, SnapshotRef | None] | None = None
-        """The revision that a snapshot could not catch up with."""
+        self._seen: tuple[int, SnapshotRef | None] | None = None
+        """The revision and snapshot that the state was made for."""
+        self._is_due = False
 
     def view(self, connection: apsw.Connection) -> PostingsView | None:
         """Restart the connection's transaction, and return the lists as it sees them; ``None`` if there are none."""
         with self._lock:
             connection.execute("ROLLBACK; BEGIN")
-            now = revision(connection, self._namespace)
-            if self._state is None or self._state.revision != now:
-                ref = self._snapshots.current(connection, self._namespace)
-                if self._failed == (now, ref):
-                    return None
-                self._state = self._catch_up(connection, ref, now)
-                self._failed = None if self._state else (now, ref)
+            now, ref = revision(connection, self._namespace), self._current(connection)
+            if self._seen != (now, ref):
+                state = self._state
+                self._clear()  # an interrupt leaves a delta that is not used again
+                if ref is not None:
+                    # Changes that a snapshot includes are trimmed from the log: a state older than it cannot catch up.
+                    state = state if state and state.ref.revision >= ref.revision else self._load(ref)
+                    self._state = state and self._advance(connection, state, now)
+                if self._state is None:
+                    self._is_due = self.is_stale(connection)
+                else:
+                    view = self._state.view
+                    self._is_due = view.changes > max_delta(len(view.lists.keys)) // 2
+                self._seen = now, ref
             return self._state.view if self._state else None
 
-    def is_corrupt(self) -> bool:
-        """Return whether a search failed because the snapshot is corrupt; if so, it is not used again."""
-        with self._lock:
-            if not self._snapshots.is_corrupt(self._ref):
-                return False
-            self._state, self._checked_revision = None, -1
-            return True
+    def needs_snapshot(self) -> bool:
+        """Return whether a new snapshot was soon due at the last view."""
+        return self._is_due
 
-    def needs_snapshot(self, connection: apsw.Connection) -> bool:
-        """Return whether a new snapshot is soon due; cheap enough for every search."""
-        state, now = self._state, revision(connection, self._namespace)
-        if now == self._checked_revision:
-            return False
-        if state is None:
-            due = self.is_stale(connection)
-        else:
-            due = state.view.changes > max_delta(len(state.view.lists.keys)) // 2
-        if not due:
-            self._checked_revision = now
-        return due
-
-    def is_stale(self, connection: apsw.Connection) -> bool:
-        """Return whether the snapshot lacks too much, or has what was changed or deleted."""
-        count = partial(self._count_added, connection)
-        return self._snapshots.is_stale(connection, self._namespace, LEXICAL, SCHEMA, count, MIN_NOTES - 1)
-
-    def _count_added(self, connection: apsw.Connection, last_key: int, limit: int) -> int:
-        """Return how many notes have a higher key, up to ``limit`` + 1."""
-        sql = "SELECT count(*) FROM (SELECT 1 FROM main.notes WHERE namespace = ? AND key > ? LIMIT ?)"
-        count: int = connection.execute(sql, (self._namespace, last_key, limit + 1)).get
-        return count
-
-    def write_snapshot(self, stopped: Callable[[], bool], timeout: float = WRITE_TIMEOUT) -> None:
-        """Write a new snapshot, unless ``stopped`` becomes true."""
-        self._snapshots.write(self._namespace, LEXICAL, partial(self._read_snapshot, stopped=stopped), timeout)
+    @staticmethod
+    def _is_consistent(arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> bool:
+        terms, offsets = len(arrays["word_ends"]), arrays["places"]
+        return (
+            arrays.keys() == {*SNAPSHOT_ARRAYS}
+            and "average" in facts
+            and len(arrays["keys"]) == len(arrays["lengths"])
+            and len(offsets) - 1 == terms == len(arrays["heads"]) == len(arrays["peaks"])
+            and bool(offsets[0] == 0 and offsets[-1] == len(arrays["rows"]) == len(arrays["weights"]))
+            and arrays["word_ends"][-1:].tolist() == [len(arrays["words"])] * (terms > 0)
+        )
 
     def _read_snapshot(
         self, connection: apsw.Connection, ref: SnapshotRef | None, stopped: Callable[[], bool]
-    ) -> Callable[[], SnapshotData] | None:
-        """Read what the current snapshot lacks, or everything; return what builds the new one."""
-        state = self._load(ref) if ref and self._snapshots.is_intact(ref) else None
+    ) -> NewSnapshot | None:
+        snapshot = self._load_file(ref, verify=True) if ref else None
         base, last_key, changed = EMPTY, 0, []
-        if state is not None and ref is not None:
-            changed = [key for key in changed_since(connection, self._namespace, ref.revision) if key <= ref.last_key]
-            tombstones, base = _delete(state.view, changed)[0], state.view.lists
-            base = base.without_rows(tombstones) if len(tombstones) else base
+        if snapshot is not None and ref is not None:
             last_key = ref.last_key
+            changed = [key for key in self._changed_since(connection, ref.revision) if key <= last_key]
+            view = PostingsView.of_snapshot(snapshot).without(changed)
+            base = view.lists.without_rows(view.tombstones) if len(view.tombstones) else view.lists
             if len(base.tombstones) * 4 > len(base.keys):  # so much was deleted that starting over is cheaper
                 base, last_key, changed = EMPTY, 0, []
         builder = PostingsBuilder(base)
-        for rows in self._notes_after(connection, last_key):
+        for notes in self._notes_after(connection, last_key):
             if stopped():
                 return None
-            builder.add(*_split(rows))
-            last_key = rows[-1][0]
-        if rows := self._notes(connection, changed):
-            builder.add(*_split(rows))
-        highest = self._highest_key(connection)
+            builder.add(notes)
+        if notes := self._notes(connection, changed):
+            builder.add(notes)
 
-        def build() -> SnapshotData:
+        def build() -> SnapshotArrays:
             lists = builder.build()
-            return SnapshotData(lists.to_arrays(), {"average": lists.average_length}, highest)
+            return SnapshotArrays(lists.to_arrays(), {"average": lists.average_length})
 
-        return build
-
-    def _catch_up(self, connection: apsw.Connection, ref: SnapshotRef | None, now: int) -> _State | None:
-        """Return the lists at a revision; ``None`` if there are none, or they lack too much to read during a search."""
-        if ref is None:
-            return None
-        state = self._state
-        # Changes that a snapshot includes are trimmed from the log: a state older than it cannot catch up.
-        if (
-            state is None
-            or state.ref.revision < ref.revision
-            or not state.view.delta.is_complete(state.view.delta_size)
-        ):
-            state, self._ref = self._load(ref), ref
-        return None if state is None else self._advance(connection, state, now)
+        return NewSnapshot(self._highest_key(connection), build)
 
     def _load(self, ref: SnapshotRef) -> _State | None:
-        snapshot = self._snapshots.load(ref, SCHEMA)
-        if snapshot is None:
-            return None
-        lists = PostingLists.from_snapshot(snapshot)
-        view = PostingsView(
-            lists=lists,
-            key_index=KeyIndex(lists.keys),
-            tombstones=np.empty(0, dtype=np.int32),
-            delta=DeltaPostings(),
-            delta_size=0,
-            delta_tombstones=np.empty(0, dtype=np.int64),
-            notes=len(lists.keys) - len(lists.tombstones),
-            tokens=int(lists.lengths.sum()),
-        )
-        return _State(view, ref, ref.revision, ref.last_key)
+        self._ref, snapshot = ref, self._load_file(ref)
+        return snapshot and _State(PostingsView.of_snapshot(snapshot), ref, ref.revision, ref.last_key)
 
     def _advance(self, connection: apsw.Connection, state: _State, now: int) -> _State | None:
-        """Return a state with the changes since, unless there are too many."""
-        view = state.view
-        limit = max_delta(len(view.lists.keys))
-        changed = changed_since(connection, self._namespace, state.revision)
-        if view.changes + len(changed) + self._count_added(connection, state.last_key, limit) > limit:
+        """Return a state with the changes since, unless there are too many to read during a search."""
+        limit = max_delta(len(state.view.lists.keys))
+        changed = self._changed_since(connection, state.revision)
+        added = self._count_added(connection, state.last_key, limit)
+        if state.view.changes + len(changed) + added > limit:
             return None
-        new = next(self._notes_after(connection, state.last_key, limit=limit + 1), [])
         known = [key for key in changed if key <= state.last_key]
-        rows = [*self._notes(connection, known), *new]
-        tombstones, delta_tombstones, deleted_notes, deleted_tokens = _delete(view, known)
-        highest = self._highest_key(connection)
-        tokens = view.delta.append(*_split(rows)) if rows else 0
-        advanced = view._replace(
-            tombstones=tombstones,
-            delta_tombstones=delta_tombstones,
-            delta_size=view.delta_size + len(rows),
-            notes=view.notes - deleted_notes + len(rows),
-            tokens=view.tokens - deleted_tokens + tokens,
-        )
-        return _State(advanced, state.ref, now, highest)
+        new = next(self._notes_after(connection, state.last_key, limit=limit + 1), [])
+        view = state.view.without(known).with_notes([*self._notes(connection, known), *new])
+        return _State(view, state.ref, now, self._highest_key(connection))
 
     def _highest_key(self, connection: apsw.Connection) -> int:
         sql = "SELECT coalesce(max(key), 0) FROM main.notes WHERE namespace = ?"
@@ -197,30 +410,11 @@ class PostingsIndex:
 
     def _notes_after(self, connection: apsw.Connection, last_key: int, limit: int = READ_NOTES) -> Iterator[list[Any]]:
         """Yield batches of the notes after a key; expired ones too, because FTS5 has them."""
-        sql = f"SELECT key, {_FIELDS} FROM main.notes WHERE namespace = ? AND key > ? ORDER BY key LIMIT ?"  # noqa: S608 (fixed names)
+        sql = f"{_SELECT_NOTES} AND key > ? ORDER BY key LIMIT ?"
         while rows := fetch(connection, sql, (self._namespace, last_key, limit)):
             yield rows
             last_key = rows[-1][0]
 
     def _notes(self, connection: apsw.Connection, keys: Sequence[int]) -> list[Any]:
-        sql = f"SELECT key, {_FIELDS} FROM main.notes WHERE namespace = ? AND key = ?"  # noqa: S608 (fixed names)
+        sql = f"{_SELECT_NOTES} AND key = ?"
         return [row for key in sorted(keys) for row in fetch(connection, sql, (self._namespace, key))]
-
-
-def _split(rows: Sequence[Any]) -> tuple[list[int], list[tuple[Any, ...]]]:
-    """Return the keys and the fields of notes."""
-    return [key for key, *_ in rows], [tuple(fields) for _, *fields in rows]
-
-
-def _delete(view: PostingsView, keys: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int64], int, int]:
-    """Return the tombstones of a view without these notes, and how many notes and tokens were deleted."""
-    if not keys:
-        return view.tombstones, view.delta_tombstones, 0, 0
-    lists, deleted = view.lists, np.array(keys, dtype=np.int64)
-    rows = np.flatnonzero(np.isin(lists.keys, deleted)).astype(np.int32)
-    rows = np.setdiff1d(rows, np.union1d(lists.tombstones, view.tombstones))
-    delta_rows = np.flatnonzero(np.isin(view.delta.keys(slice(view.delta_size)), deleted))
-    delta_rows = np.setdiff1d(delta_rows, view.delta_tombstones)
-    tokens = int(lists.lengths[rows].sum() + view.delta.lengths(delta_rows).sum())
-    tombstones, delta_tombstones = np.union1d(view.tombstones, rows), np.union1d(view.delta_tombstones, delta_rows)
-    return tombstones, delta_tombstones, len(rows) + len(delta_rows), tokens

@@ -10,8 +10,9 @@ follow those of an earlier one, so that a merged list is the lists of all parts 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import count
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -19,11 +20,10 @@ from numpy.typing import NDArray
 
 from recollect.stores.base import FIELD_WEIGHTS
 from recollect.stores.sqlite.maxscore import saturation
-from recollect.stores.sqlite.snapshots import SnapshotArrays, SnapshotSchema
 from recollect.stores.tokens import BREAK, stem_stream
 
-Fields = tuple[str | None, ...]
-"""The indexed fields of a note, in the order of ``FIELD_WEIGHTS``."""
+NoteFields = Sequence[Any]
+"""The key of a note, and its indexed fields in the order of ``FIELD_WEIGHTS``."""
 PART_NOTES = 20_000
 """Notes in a part: few enough that a part needs little memory beside the whole."""
 COPY_POSTINGS = 1 << 22
@@ -54,14 +54,14 @@ class PostingLists(NamedTuple):
     """The average number of tokens for which ``max_saturations`` was computed."""
 
     @classmethod
-    def from_snapshot(cls, snapshot: SnapshotArrays) -> Self:
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], average_length: float) -> Self:
         """Return the lists of a snapshot file."""
-        return cls._make([*(snapshot.arrays[name] for name in _ARRAYS), snapshot.facts["average"]])
+        return cls._make([*(arrays[name] for name in SNAPSHOT_ARRAYS), average_length])
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays of a snapshot file."""
         columns: list[Any] = list(self[:-1])
-        return dict(zip(_ARRAYS, columns, strict=True))
+        return dict(zip(SNAPSHOT_ARRAYS, columns, strict=True))
 
     def find(self, term: str) -> int | None:
         """Return the number of a term, if a note has it."""
@@ -85,8 +85,10 @@ class PostingLists(NamedTuple):
         """Return the lists without some rows, which become tombstones, and without the terms that only they had."""
         alive = np.ones(len(self.keys), dtype=np.bool_)
         alive[rows] = False
-        kept = alive[self.rows]
-        counts = np.add.reduceat(kept, self.offsets[:-1], dtype=np.int64) if len(kept) else np.empty(0, np.int64)
+        remaining = alive[self.rows]
+        counts = np.zeros(len(self.term_ends), np.int64)
+        if len(remaining):
+            np.add.reduceat(remaining, self.offsets[:-1], dtype=np.int64, out=counts)
         used = counts > 0
         sizes = np.diff(self.term_ends, prepend=0)
         lengths = self.lengths.copy()
@@ -97,28 +99,15 @@ class PostingLists(NamedTuple):
             term_ends=np.cumsum(sizes[used]),
             term_heads=self.term_heads[used],
             offsets=np.concatenate(([0], np.cumsum(counts[used]))),
-            rows=self.rows[kept],
-            weights=self.weights[kept],
+            rows=self.rows[remaining],
+            weights=self.weights[remaining],
             max_saturations=self.max_saturations[used],
             tombstones=np.union1d(self.tombstones, rows).astype(np.int32),
         )
 
 
-_ARRAYS = ("keys", "lengths", "words", "word_ends", "heads", "places", "rows", "weights", "peaks", "dead")
+SNAPSHOT_ARRAYS = ("keys", "lengths", "words", "word_ends", "heads", "places", "rows", "weights", "peaks", "dead")
 """The names of the fields in a snapshot file."""
-
-
-def _is_consistent(arrays: Mapping[str, NDArray[Any]]) -> bool:
-    terms, offsets = len(arrays["word_ends"]), arrays["places"]
-    return (
-        len(arrays["keys"]) == len(arrays["lengths"])
-        and len(offsets) - 1 == terms == len(arrays["heads"]) == len(arrays["peaks"])
-        and bool(offsets[0] == 0 and offsets[-1] == len(arrays["rows"]) == len(arrays["weights"]))
-        and arrays["word_ends"][-1:].tolist() == [len(arrays["words"])] * (terms > 0)
-    )
-
-
-SCHEMA = SnapshotSchema(frozenset(_ARRAYS), frozenset({"average"}), _is_consistent)
 
 EMPTY = PostingLists(
     keys=np.empty(0, np.int64),
@@ -136,11 +125,7 @@ EMPTY = PostingLists(
 
 
 def _encode_terms(terms: Sequence[bytes]) -> dict[str, Any]:
-    """Return sorted terms as arrays.
-
-    >>> _encode_terms([b"tea", b"teas"])["term_ends"].tolist()
-    [3, 7]
-    """
+    """Return sorted terms as arrays."""
     return {
         "terms": np.frombuffer(b"".join(terms), dtype=np.uint8),
         "term_ends": np.cumsum([len(term) for term in terms], dtype=np.int64),
@@ -152,12 +137,9 @@ def _head(term: bytes) -> int:
     return int.from_bytes(term[:8].ljust(8, b"\0"), "big")
 
 
-class TermNumbers(dict[str, int]):
-    """A number for each term, in the order of first occurrence; the break between fields has one too."""
-
-    def __missing__(self, term: str) -> int:
-        number = self[term] = len(self)
-        return number
+def term_numbers() -> dict[str, int]:
+    """Return a dictionary that numbers terms in the order of first access; the break between fields is one too."""
+    return defaultdict(count().__next__)
 
 
 class TokenizedNotes(NamedTuple):
@@ -169,18 +151,16 @@ class TokenizedNotes(NamedTuple):
     lengths: NDArray[np.int64]
 
 
-def tokenize_notes(notes: Sequence[Fields], numbers: TermNumbers) -> TokenizedNotes:
+def tokenize_notes(notes: Sequence[NoteFields], numbers: dict[str, int]) -> TokenizedNotes:
     """Tokenize notes; new terms are added to ``numbers``.
 
-    >>> numbers = TermNumbers()
-    >>> postings = tokenize_notes([(None, "Tea", "", "", "tea and milk"), ("milk.md", "", "", "", "Milk.")], numbers)
+    >>> numbers = term_numbers()
+    >>> postings = tokenize_notes([(7, None, "Tea", "", "", "tea and milk"), (8, "milk.md", "", "", "", "")], numbers)
     >>> [(list(numbers)[term], int(row), int(weight)) for term, row, weight in zip(*postings[:3], strict=True)]
-    [('tea', 0, 11), ('and', 0, 1), ('milk', 0, 1), ('milk', 1, 4), ('md', 1, 3)]
-    >>> postings.lengths.tolist()
-    [4, 3]
+    [('tea', 0, 11), ('and', 0, 1), ('milk', 0, 1), ('milk', 1, 3), ('md', 1, 3)]
     """
     fields = len(_WEIGHTS)
-    tokens = stem_stream(["" if text is None else text for text in chain.from_iterable(notes)])
+    tokens = stem_stream([text or "" for _, *texts in notes for text in texts])
     terms = np.fromiter(map(numbers.__getitem__, tokens), dtype=np.int64, count=len(tokens))
     breaks = terms == numbers[BREAK]
     texts = np.cumsum(breaks)[~breaks]
@@ -199,11 +179,11 @@ class PostingsBuilder:
         self._parts = [base]
         self._start_part()
 
-    def add(self, keys: Sequence[int], notes: Sequence[Fields]) -> None:
+    def add(self, notes: Sequence[NoteFields]) -> None:
         """Add notes."""
         postings = tokenize_notes(notes, self._numbers)
         self._postings.append(postings._replace(rows=postings.rows + len(self._keys)))
-        self._keys += keys
+        self._keys += (key for key, *_ in notes)
         if len(self._keys) >= PART_NOTES:
             self._finish_part()
 
@@ -214,7 +194,7 @@ class PostingsBuilder:
         return _merge(self._parts)
 
     def _start_part(self) -> None:
-        self._numbers = TermNumbers()
+        self._numbers = term_numbers()
         self._keys: list[int] = []
         self._postings: list[TokenizedNotes] = []
 
@@ -267,6 +247,11 @@ def _merge(parts: Sequence[PostingLists]) -> PostingLists:
     lengths = np.concatenate([part.lengths for part in parts])
     dead = np.concatenate(tombstones).astype(np.int32)
     average_length = float(lengths.sum() / max(1, len(lengths) - len(dead))) or 1.0
+    max_saturations = np.empty(len(terms), dtype=np.float32)
+    for first, last in _batches(offsets):
+        start, end = offsets[first], offsets[last]
+        saturations = saturation(weights[start:end], lengths[rows[start:end]], average_length)
+        max_saturations[first:last] = np.maximum.reduceat(saturations, offsets[first:last] - start)
     return PostingLists(
         keys=np.concatenate([part.keys for part in parts]),
         lengths=lengths,
@@ -274,7 +259,7 @@ def _merge(parts: Sequence[PostingLists]) -> PostingLists:
         offsets=offsets,
         rows=rows,
         weights=weights,
-        max_saturations=_max_saturations(offsets, rows, weights, lengths, average_length),
+        max_saturations=max_saturations,
         tombstones=dead,
         average_length=average_length,
     )
@@ -288,18 +273,3 @@ def _batches(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         last = min(max(last, first + 1), len(offsets) - 1)
         yield first, last
         first = last
-
-
-def _max_saturations(
-    offsets: NDArray[np.int64],
-    rows: NDArray[np.int32],
-    weights: NDArray[Any],
-    lengths: NDArray[np.int32],
-    average_length: float,
-) -> NDArray[np.float32]:
-    maxima = np.empty(len(offsets) - 1, dtype=np.float32)
-    for first, last in _batches(offsets):
-        start, end = offsets[first], offsets[last]
-        values = saturation(weights[start:end], lengths[rows[start:end]], average_length)
-        maxima[first:last] = np.maximum.reduceat(values, offsets[first:last] - start)
-    return maxima

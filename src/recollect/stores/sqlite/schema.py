@@ -9,6 +9,10 @@ The comments in the statements below are stored in every file: they do not chang
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import apsw
 
 from recollect.errors import StoreDamagedError, StoreVersionError
@@ -172,25 +176,12 @@ CREATE TABLE word_changes (        -- notes whose words changed or went since; n
 ) STRICT, WITHOUT ROWID;
 """
 
-TABLES = (
-    "namespaces",
-    "documents",
-    "notes",
-    "links",
-    "models",
-    "vectors",
-    "titles",
-    "titled",
-    "mentions",
-    "entities",
-    "snapshots",
-    "word_changes",
-)
-
 _MIGRATIONS = (_NOTES, _REVISIONS, _GRAPH, _EXPIRY, _NAMESPACED_LINKS, _SNAPSHOTS)
 """Migration n migrates a file from version n to n + 1. Never change one, only append."""
 
 SCHEMA_VERSION = len(_MIGRATIONS)
+
+TABLES = re.findall(r"CREATE TABLE (\w+)", "".join(_MIGRATIONS))
 
 _GRAPH_VERSION = 3
 """The first version with titles, mentions and entities."""
@@ -213,18 +204,12 @@ def is_current(connection: apsw.Connection, location: str) -> bool:
     return bool(version == SCHEMA_VERSION)
 
 
-def migrate(connection: apsw.Connection, location: str) -> None:
-    """Migrate a file in one transaction; another process may be faster."""
-    connection.execute("BEGIN IMMEDIATE")
+@contextmanager
+def write_transaction(connection: apsw.Connection) -> Iterator[None]:
+    """Start to write; at the end commit, or roll back if an error or an interrupt was raised."""
     try:
-        if not is_current(connection, location):
-            before = connection.pragma("user_version")
-            for migration in _MIGRATIONS[before:]:
-                connection.execute(migration)
-            if 0 < before < _GRAPH_VERSION:
-                _rebuild_graph(connection)
-            connection.pragma("application_id", APPLICATION_ID)
-            connection.pragma("user_version", SCHEMA_VERSION)
+        connection.execute("BEGIN IMMEDIATE")
+        yield
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
@@ -232,13 +217,23 @@ def migrate(connection: apsw.Connection, location: str) -> None:
         raise
 
 
-def _rebuild_graph(connection: apsw.Connection) -> None:
+def migrate(connection: apsw.Connection, location: str) -> None:
+    """Migrate a file in one transaction; another process may be faster."""
     from recollect.stores.sqlite.transaction import SqliteTransaction  # noqa: PLC0415 (it imports this module)
 
-    transaction = SqliteTransaction(connection)
-    for (namespace_id,) in transaction.fetch("SELECT key FROM namespaces"):
-        rebuild_mentions(transaction, namespace_id)
-        rebuild_entities(transaction, namespace_id)
+    with write_transaction(connection):
+        if is_current(connection, location):
+            return
+        before = connection.pragma("user_version")
+        for migration in _MIGRATIONS[before:]:
+            connection.execute(migration)
+        if 0 < before < _GRAPH_VERSION:
+            transaction = SqliteTransaction(connection)
+            for (namespace_id,) in transaction.fetch("SELECT key FROM namespaces"):
+                rebuild_mentions(transaction, namespace_id)
+                rebuild_entities(transaction, namespace_id)
+        connection.pragma("application_id", APPLICATION_ID)
+        connection.pragma("user_version", SCHEMA_VERSION)
 
 
 def create_word_index(connection: apsw.Connection, namespace: int) -> None:

@@ -15,13 +15,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import threading
 import time
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Set
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import apsw
 import numpy as np
@@ -39,6 +41,8 @@ WRITE_TIMEOUT = 1.0
 """Seconds to wait for other writers: a snapshot can be written later."""
 ORPHAN_AGE = 600.0
 """Seconds after which a file that the table does not name counts as abandoned, not as being written."""
+PAUSE_FACTOR = 10
+"""After a snapshot, no other is started for this many times the time it took."""
 
 _MAGIC = b"recollect arrays 1\n"
 _ALIGNMENT = 64
@@ -46,19 +50,15 @@ _MAX_HEADER = 1 << 14
 
 
 def max_delta(notes: int) -> int:
-    """Return how many notes a snapshot of ``notes`` may lack: a process reads them when it starts to search.
-
-    >>> max_delta(3_000), max_delta(1_000_000)
-    (2000, 20000)
-    """
+    """Return how many notes a snapshot of ``notes`` may lack: a process reads them when it starts to search."""
     return max(2_000, notes // 50)
 
 
 class SnapshotArrays(NamedTuple):
     """The contents of a snapshot file: arrays by name, and JSON values."""
 
-    arrays: dict[str, NDArray[Any]]
-    facts: dict[str, Any]
+    arrays: Mapping[str, NDArray[Any]]
+    facts: Mapping[str, Any]
 
 
 class SnapshotRef(NamedTuple):
@@ -69,30 +69,11 @@ class SnapshotRef(NamedTuple):
     last_key: int
 
 
-class SnapshotData(NamedTuple):
-    """A new snapshot that is not yet in a file."""
+class NewSnapshot(NamedTuple):
+    """A snapshot whose rows were read: the highest key in it, and what builds it."""
 
-    arrays: Mapping[str, NDArray[Any]]
-    facts: Mapping[str, Any]
     last_key: int
-
-
-class SnapshotSchema(NamedTuple):
-    """The arrays and facts that snapshots of one kind must have."""
-
-    arrays: Set[str]
-    facts: Set[str]
-    is_consistent: Callable[[Mapping[str, NDArray[Any]]], bool]
-    """Checks the lengths of arrays against each other, without reading them."""
-
-    def matches(self, snapshot: SnapshotArrays) -> bool:
-        """Return whether a file has this schema."""
-        if snapshot.arrays.keys() != self.arrays or not self.facts <= snapshot.facts.keys():
-            return False
-        try:
-            return self.is_consistent(snapshot.arrays)
-        except (TypeError, LookupError):  # an array has too few dimensions or values
-            return False
+    build: Callable[[], SnapshotArrays]
 
 
 class Snapshots:
@@ -104,54 +85,31 @@ class Snapshots:
         """Tokens of files that could not be deleted yet, because they are mapped."""
         self._corrupt: set[str] = set()
 
-    def current(self, connection: apsw.Connection, namespace: int, model: int = LEXICAL) -> SnapshotRef | None:
+    def current(self, connection: apsw.Connection, namespace: int, model: int) -> SnapshotRef | None:
         """Return the snapshot that the connection's transaction sees, if there is one."""
         row = connection.execute(_SELECT, (namespace, model)).get
         return SnapshotRef(*row) if row and row[0] else None
 
-    def load(self, ref: SnapshotRef, schema: SnapshotSchema) -> SnapshotArrays | None:
-        """Map a snapshot file into memory; ``None`` if it is missing, corrupt or of another schema.
+    def load(self, ref: SnapshotRef) -> SnapshotArrays | None:
+        """Map a snapshot file into memory; ``None`` if it is missing or corrupt.
 
         A copy of the memory in another folder has none.
         """
-        if ref.token in self._corrupt:
-            return None
-        with suppress(StoreError, OSError):
-            snapshot = load_arrays(self._path(ref.token))
-            if snapshot.facts.get("token") == ref.token and schema.matches(snapshot):
-                return snapshot
+        if ref.token not in self._corrupt:
+            with suppress(StoreError, OSError):
+                snapshot = load_arrays(self._path(ref.token))
+                return snapshot if snapshot.facts.get("token") == ref.token else None
         return None
 
-    def is_stale(
-        self,
-        connection: apsw.Connection,
-        namespace: int,
-        model: int,
-        schema: SnapshotSchema,
-        count_added: Callable[[int, int], int],
-        min_rows: int,
-    ) -> bool:
-        """Return whether a new snapshot is due: the current one lacks too much, or has what was changed or deleted.
-
-        ``count_added(key, limit)`` counts the rows after a key, up to ``limit`` + 1. The first snapshot is due with
-        more than ``min_rows`` rows.
-        """
-        ref = self.current(connection, namespace, model)
-        if ref is None:
-            return count_added(0, min_rows) > min_rows
-        snapshot = self.load(ref, schema)
-        if snapshot is None or changed_since(connection, namespace, ref.revision):
-            return True
-        limit = max_delta(len(snapshot.arrays["keys"]))
-        return count_added(ref.last_key, limit) > limit
-
-    def is_intact(self, ref: SnapshotRef) -> bool:
-        """Return whether the checksum of a snapshot file is right."""
-        return _is_intact(self._path(ref.token))
+    def is_intact(self, token: str) -> bool:
+        """Return whether a file was written under this token, and has not changed since."""
+        with suppress(StoreError, OSError):
+            return bool(load_arrays(self._path(token), verify=True).facts.get("token") == token)
+        return False
 
     def is_corrupt(self, ref: SnapshotRef | None) -> bool:
         """Return whether the snapshot of a failed search is corrupt; if so, it is not loaded again."""
-        if ref is None or (ref.token not in self._corrupt and self.is_intact(ref)):
+        if ref is None or (ref.token not in self._corrupt and self.is_intact(ref.token)):
             return False
         self._corrupt.add(ref.token)
         return True
@@ -160,24 +118,34 @@ class Snapshots:
         self,
         namespace: int,
         model: int,
-        read: Callable[[apsw.Connection, SnapshotRef | None], Callable[[], SnapshotData] | None],
-        timeout: float = WRITE_TIMEOUT,
+        read: Callable[[apsw.Connection, SnapshotRef | None], NewSnapshot | None],
+        timeout: float,
     ) -> None:
         """Build a new snapshot and put it in place of the current one.
 
-        ``read`` reads what is needed and returns what builds the snapshot once the connection is free again. If the
-        disk is full, or other processes write or finish first, nothing changes.
+        ``read`` reads what is needed; the snapshot is built when the connection is free again. If the disk is full,
+        or other processes write or finish first, nothing changes.
         """
         with suppress(StoreError, OSError, MemoryError, np.linalg.LinAlgError):
-            self._start_change_log(namespace, model, timeout)
+            with self._connections.reading() as connection:
+                is_logged = connection.execute(_SELECT, (namespace, model)).get
+            if not is_logged:  # this row makes writers record changes from now on
+                with self._connections.writing(timeout) as connection:
+                    connection.execute(
+                        "INSERT OR IGNORE INTO snapshots SELECT key, ?, '', revision, 0 FROM namespaces WHERE key = ?",
+                        (model, namespace),
+                    )
             with self._connections.reading() as connection:
                 current = self.current(connection, namespace, model)
                 built_from = revision(connection, namespace)
-                build = read(connection, current)
-            if build is not None:
-                self._publish(namespace, model, current, built_from, build(), timeout)
+                new = read(connection, current)
+            if new is not None:
+                self._publish(namespace, model, current, built_from, new, timeout)
             elif current is None:
-                self._stop_change_log(namespace, model, timeout)
+                with self._connections.writing(timeout) as connection:
+                    row = "namespace = ? AND model = ? AND token = ''"
+                    connection.execute(f"DELETE FROM snapshots WHERE {row}", (namespace, model))  # noqa: S608 (fixed)
+                    _trim_change_log(connection, namespace)
 
     def tokens(self, connection: apsw.Connection) -> set[str]:
         """Return the tokens of all files that the table names."""
@@ -192,45 +160,30 @@ class Snapshots:
             except OSError:
                 self._undeleted.add(token)
 
+    def delete_all(self, tokens: Set[str]) -> None:
+        """Delete the files with these tokens, and all orphans."""
+        self.delete({*tokens, *map(_token_of, self.files())})
+
     def files(self) -> list[Path]:
-        """Return all snapshot files by their names, orphans included."""
-        path = self._connections.file
-        pattern = re.compile(re.escape(path.name) + "-snapshot-[0-9a-f]{16}")
+        """Return the files with the name and the first line of a snapshot, or without content; orphans included."""
+        memory, files = self._connections.file, []
+        pattern = re.compile(re.escape(memory.name) + "-snapshot-[0-9a-f]{16}")
         with suppress(OSError):
-            return [file for file in path.parent.iterdir() if pattern.fullmatch(file.name)]
-        return []
+            for path in memory.parent.iterdir():
+                if pattern.fullmatch(path.name):
+                    with suppress(OSError), path.open("rb") as file:
+                        if file.read(len(_MAGIC)) in (_MAGIC, b""):
+                            files.append(path)
+        return files
 
     def problem(self, connection: apsw.Connection) -> str:
         """Return which files are corrupt or orphaned; "" if none is."""
         tokens = self.tokens(connection)
         paths = {token: self._path(token) for token in sorted(tokens)}
-        corrupt = [path.name for token, path in paths.items() if path.exists() and not _is_snapshot(path, token)]
+        corrupt = [path.name for token, path in paths.items() if path.exists() and not self.is_intact(token)]
         orphans = [path.name for path in self._orphans(tokens)]
         problems = [("corrupt", corrupt), ("left behind by another process", orphans)]
         return "; ".join(f"{problem}: {', '.join(names)}" for problem, names in problems if names)
-
-    def delete_all(self, tokens: Set[str]) -> None:
-        """Delete the files with these tokens, and all orphans."""
-        self.delete({*tokens, *map(_token_of, self._snapshot_files())})
-
-    def _start_change_log(self, namespace: int, model: int, timeout: float) -> None:
-        """Add the row that makes writers record changes from now on."""
-        with self._connections.reading() as connection:
-            if connection.execute(_SELECT, (namespace, model)).get:
-                return
-        with self._connections.writing(timeout=timeout) as connection:
-            connection.execute(
-                "INSERT OR IGNORE INTO snapshots SELECT key, ?, '', revision, 0 FROM namespaces WHERE key = ?",
-                (model, namespace),
-            )
-
-    def _stop_change_log(self, namespace: int, model: int, timeout: float) -> None:
-        """Remove the row of a snapshot that was not built."""
-        with self._connections.writing(timeout=timeout) as connection:
-            connection.execute(
-                "DELETE FROM snapshots WHERE namespace = ? AND model = ? AND token = ''", (namespace, model)
-            )
-            _trim_change_log(connection, namespace)
 
     def _publish(
         self,
@@ -238,21 +191,22 @@ class Snapshots:
         model: int,
         current: SnapshotRef | None,
         built_from: int,
-        data: SnapshotData,
+        new: NewSnapshot,
         timeout: float,
     ) -> None:
         """Write the file, and name it in the table unless another process replaced the current snapshot."""
         token = token_hex(8)
         path = self._path(token)
         try:
-            save_arrays(path, data.arrays, {**data.facts, "token": token})
+            arrays, facts = new.build()
+            save_arrays(path, arrays, {**facts, "token": token})
             self._copy_permissions(path)
-            with self._connections.writing(timeout=timeout) as connection:
+            with self._connections.writing(timeout) as connection:
                 # Only in place of the one that was read: a later one has trimmed changes that this one lacks.
                 connection.execute(
                     "UPDATE snapshots SET token = ?1, revision = ?2, last = ?3 "
                     "WHERE namespace = ?4 AND model = ?5 AND token = ?6 AND revision <= ?2",
-                    (token, built_from, data.last_key, namespace, model, current.token if current else ""),
+                    (token, built_from, new.last_key, namespace, model, current.token if current else ""),
                 )
                 if not connection.changes():
                     path.unlink()
@@ -279,18 +233,8 @@ class Snapshots:
         """Return the files without these tokens that are too old to be in progress."""
         with suppress(OSError):  # another process may delete one
             latest = time.time() - ORPHAN_AGE
-            files = self._snapshot_files()
-            return [path for path in files if _token_of(path) not in tokens and path.stat().st_mtime < latest]
+            return [path for path in self.files() if _token_of(path) not in tokens and path.stat().st_mtime < latest]
         return []
-
-    def _snapshot_files(self) -> list[Path]:
-        """Return the files that have the name and the first line of a snapshot, or are empty."""
-        files = []
-        for path in self.files():
-            with suppress(OSError), path.open("rb") as file:
-                if file.read(len(_MAGIC)) in (_MAGIC, b""):
-                    files.append(path)
-        return files
 
     def _path(self, token: str) -> Path:
         path = self._connections.file
@@ -313,10 +257,127 @@ def _trim_change_log(connection: apsw.Connection, namespace: int) -> None:
     )
 
 
-def changed_since(connection: apsw.Connection, namespace: int, last: int) -> list[int]:
-    """Return the keys of the notes that were changed or deleted after a revision."""
-    sql = "SELECT DISTINCT note FROM word_changes WHERE namespace = ? AND revision > ?"
-    return [note for (note,) in fetch(connection, sql, (namespace, last))]
+class SnapshotIndex(ABC):
+    """An index of one namespace in memory: a snapshot, and what was added to the tables since."""
+
+    min_rows: ClassVar[int]
+    """Rows from which on a snapshot pays."""
+    added_rows: ClassVar[str]
+    """The rows of namespace ?1 and model ?2 with a higher key than ?3, in SQL."""
+
+    def __init__(self, snapshots: Snapshots, namespace: int, model: int) -> None:
+        self._snapshots = snapshots
+        self._namespace = namespace
+        self._model = model
+        self._lock = threading.Lock()
+        self._ref: SnapshotRef | None = None
+        """The snapshot that was loaded last, even if its file was missing."""
+
+    def is_corrupt(self) -> bool:
+        """Return whether a search failed because the snapshot is corrupt; if so, it is not used again."""
+        with self._lock:
+            corrupt = self._snapshots.is_corrupt(self._ref)
+            if corrupt:
+                self._clear()
+            return corrupt
+
+    def is_stale(self, connection: apsw.Connection) -> bool:
+        """Return whether a new snapshot is due: the current one lacks too much, or has what was changed or deleted."""
+        ref = self._current(connection)
+        if ref is None:
+            return self._count_added(connection, 0, self.min_rows) >= self.min_rows
+        snapshot = self._load_file(ref)
+        if snapshot is None or self._changed_since(connection, ref.revision):
+            return True
+        limit = max_delta(len(snapshot.arrays["keys"]))
+        return self._count_added(connection, ref.last_key, limit) > limit
+
+    def write_snapshot(self, stopped: Callable[[], bool], timeout: float = WRITE_TIMEOUT) -> None:
+        """Write a new snapshot, unless ``stopped`` becomes true."""
+
+        def read(connection: apsw.Connection, ref: SnapshotRef | None) -> NewSnapshot | None:
+            return self._read_snapshot(connection, ref, stopped)
+
+        self._snapshots.write(self._namespace, self._model, read, timeout)
+
+    def _current(self, connection: apsw.Connection) -> SnapshotRef | None:
+        return self._snapshots.current(connection, self._namespace, self._model)
+
+    def _load_file(self, ref: SnapshotRef, *, verify: bool = False) -> SnapshotArrays | None:
+        """Map a snapshot file into memory; ``None`` if it is missing, corrupt or of another format."""
+        snapshot = self._snapshots.load(ref) if not verify or self._snapshots.is_intact(ref.token) else None
+        try:
+            return snapshot if snapshot and self._is_consistent(*snapshot) else None
+        except (TypeError, LookupError):  # an array has too few dimensions or values
+            return None
+
+    def _changed_since(self, connection: apsw.Connection, last: int) -> list[int]:
+        """Return the keys of the notes that were changed or deleted after a revision."""
+        sql = "SELECT DISTINCT note FROM word_changes WHERE namespace = ? AND revision > ?"
+        return [note for (note,) in fetch(connection, sql, (self._namespace, last))]
+
+    def _count_added(self, connection: apsw.Connection, last_key: int, limit: int) -> int:
+        """Return how many rows have a higher key, up to ``limit`` + 1."""
+        sql = f"SELECT count(*) FROM (SELECT 1 FROM {self.added_rows} LIMIT ?4)"  # noqa: S608 (fixed names)
+        count: int = connection.execute(sql, (self._namespace, self._model, last_key, limit + 1)).get
+        return count
+
+    @staticmethod
+    @abstractmethod
+    def _is_consistent(arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> bool:
+        """Return whether a file has the arrays and facts of the index, and lengths that agree; reads no array."""
+
+    @abstractmethod
+    def _clear(self) -> None:
+        """Drop what was read."""
+
+    @abstractmethod
+    def _read_snapshot(
+        self, connection: apsw.Connection, ref: SnapshotRef | None, stopped: Callable[[], bool]
+    ) -> NewSnapshot | None:
+        """Read what the current snapshot lacks, or everything."""
+
+
+class SnapshotWorker:
+    """Writes snapshots in a background thread, one at a time; it stops for a fork and when the memory is closed."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._paused_until = 0.0
+        self._stopping = connections.read_only
+
+    def start(self, index: SnapshotIndex) -> None:
+        """Start to write a snapshot, unless one is being written or was written recently: a later search retries."""
+        with self._lock:
+            if self._stopping or (self._thread and self._thread.is_alive()) or time.monotonic() < self._paused_until:
+                return
+            thread = threading.Thread(target=self._run, args=(index,), name="recollect-snapshot", daemon=True)
+            with suppress(RuntimeError):  # without a thread, searches only take longer
+                thread.start()
+                self._thread = thread
+
+    def wait(self) -> None:
+        """Wait until no snapshot is being written."""
+        with self._lock:
+            thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def stop(self) -> None:
+        """Abandon the snapshot that is being written."""
+        with self._lock:
+            self._stopping = True
+        self.wait()
+
+    def _run(self, index: SnapshotIndex) -> None:
+        started = time.monotonic()
+        try:
+            index.write_snapshot(lambda: self._stopping or self._connections.forking)
+        finally:
+            now = time.monotonic()
+            self._paused_until = now + PAUSE_FACTOR * (now - started)
 
 
 def save_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
@@ -338,21 +399,8 @@ def save_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[s
         os.fsync(file.fileno())
 
 
-def load_arrays(path: Path) -> SnapshotArrays:
-    """Map the arrays of a file into memory.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     save_arrays(Path(folder, "numbers"), {"ones": np.ones((2, 3), dtype=np.int8)}, {"version": 7})
-    ...     snapshot = load_arrays(Path(folder, "numbers"))
-    ...     snapshot.arrays["ones"].tolist(), snapshot.facts
-    ([[1, 1, 1], [1, 1, 1]], {'version': 7})
-    """
-    return _load(path)[0]
-
-
-def _load(path: Path) -> tuple[SnapshotArrays, Any]:
-    """Return the arrays of a file, and the checksum that its header has."""
+def load_arrays(path: Path, *, verify: bool = False) -> SnapshotArrays:
+    """Map the arrays of a file into memory; with ``verify``, every byte of them is checked."""
     try:
         content = np.memmap(path, dtype=np.uint8, mode="r")
         head = content[:_MAX_HEADER].tobytes()
@@ -360,31 +408,16 @@ def _load(path: Path) -> tuple[SnapshotArrays, Any]:
         if magic + b"\n" != _MAGIC:
             raise ValueError("the first line is not that of a snapshot")
         header, start = json.loads(described), -(-(len(head) - len(rest)) // _ALIGNMENT) * _ALIGNMENT
-        arrays = {}
+        arrays, checksum = {}, 0
         for name, (kind, shape, offset) in header["arrays"].items():
             size = np.dtype(kind).itemsize * int(np.prod(shape, dtype=np.int64))
             if start + offset + size > len(content):
                 raise ValueError("it is truncated")
-            arrays[name] = np.asarray(content[start + offset : start + offset + size]).view(kind).reshape(shape)
-        return SnapshotArrays(arrays, dict(header["facts"])), header["check"]
+            part = np.asarray(content[start + offset : start + offset + size])
+            checksum = zlib.crc32(part.data, checksum) if verify else checksum
+            arrays[name] = part.view(kind).reshape(shape)
+        if verify and checksum != header["check"]:
+            raise ValueError("its checksum is wrong")
+        return SnapshotArrays(arrays, dict(header["facts"]))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise StoreDamagedError(f"{path} is not a snapshot file ({error}); delete it") from error
-
-
-def _is_intact(path: Path) -> bool:
-    """Return whether every byte of the arrays is as it was written."""
-    try:
-        snapshot, expected = _load(path)
-    except (StoreDamagedError, OSError):
-        return False
-    checksum = 0
-    for array in snapshot.arrays.values():
-        checksum = zlib.crc32(array.reshape(-1).view(np.uint8).data, checksum)
-    return bool(checksum == expected)
-
-
-def _is_snapshot(path: Path, token: str) -> bool:
-    """Return whether a file is intact and was written under this token."""
-    with suppress(StoreError, OSError):
-        return load_arrays(path).facts.get("token") == token and _is_intact(path)
-    return False

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from recollect.stores.rows import COLUMNS, Change, NoteRow, folded_name
+from recollect.model import Filters
+from recollect.stores.rows import COLUMNS, Change, NoteRow, folded_name, to_microseconds
 from recollect.stores.sql.dialect import Dialect, Row, SqlTransaction, VectorRows
-from recollect.stores.sqlite.filters import filter_conditions
 from recollect.stores.sqlite.schema import create_word_index
 from recollect.stores.tokens import indexed
 
 if TYPE_CHECKING:
-    from recollect.model import Filters
     from recollect.stores.base import Model
     from recollect.stores.tokens import Title
 
@@ -44,6 +44,8 @@ def revision(connection: apsw.Connection, namespace_id: int) -> int:
     return number
 
 
+_AFTER_ALL = "\U0010ffff" * 4
+"""Sorts after whatever can follow a prefix in a path."""
 _HIDES = "EXISTS (SELECT 1 FROM temp.sqlite_schema WHERE name = 'notes')"
 _EXPIRY = (
     "SELECT EXISTS (SELECT 1 FROM main.notes WHERE expires_at <= ?1), "  # noqa: S608 (names of our own)
@@ -61,14 +63,9 @@ def hide_expired(connection: apsw.Connection, now: int) -> None:
     if visible:
         # A view takes no parameters; this one is a number.
         alive = f"SELECT * FROM main.notes WHERE coalesce(expires_at > {now:d}, true)"  # noqa: S608 (a number)
-        _change_temporary(connection, f"DROP VIEW IF EXISTS temp.notes; CREATE TEMP VIEW notes AS {alive}")
+        change_temporary_schema(connection, f"DROP VIEW IF EXISTS temp.notes; CREATE TEMP VIEW notes AS {alive}")
     elif hiding and not stored:
-        _change_temporary(connection, "DROP VIEW temp.notes")
-
-
-def reveal_expired(connection: apsw.Connection) -> None:
-    """Let a connection see all notes again."""
-    connection.execute("DROP VIEW IF EXISTS temp.notes")
+        change_temporary_schema(connection, "DROP VIEW temp.notes")
 
 
 def hides_notes(connection: apsw.Connection) -> bool:
@@ -76,7 +73,7 @@ def hides_notes(connection: apsw.Connection) -> bool:
     return bool(connection.execute(f"SELECT {_HIDES}").get)
 
 
-def _change_temporary(connection: apsw.Connection, sql: str) -> None:
+def change_temporary_schema(connection: apsw.Connection, sql: str) -> None:
     """Change what exists in the connection alone, also where the file is read-only; its transaction restarts."""
     connection.execute("ROLLBACK")
     connection.pragma("query_only", value=False)
@@ -85,6 +82,57 @@ def _change_temporary(connection: apsw.Connection, sql: str) -> None:
     finally:
         connection.pragma("query_only", value=True)
     connection.execute("BEGIN")
+
+
+def filter_conditions(filters: Filters) -> tuple[str, list[Any]]:
+    """Return a condition for each filter, starting with AND, and the values of its placeholders.
+
+    >>> filter_conditions(Filters(session="chat-1"))
+    (' AND n.session IS ?', ['chat-1'])
+    """
+    parts: list[str] = []
+    values: list[Any] = []
+
+    def add(sql: str, *params: Any) -> None:
+        parts.append(f" AND {sql}")
+        values.extend(params)
+
+    if filters.path_prefix:
+        add("n.path >= ? AND n.path < ?", filters.path_prefix, filters.path_prefix + _AFTER_ALL)
+    if filters.tags:
+        missing = "SELECT 1 FROM json_each(?) AS t WHERE NOT instr(char(10) || n.tags || char(10), t.value)"
+        add(f"NOT EXISTS ({missing})", json.dumps([f"\n{tag}\n" for tag in filters.tags]))
+    if filters.session is not None:
+        add("n.session IS ?", filters.session or None)
+    for name in ("created", "updated"):
+        after, before = getattr(filters, f"{name}_after"), getattr(filters, f"{name}_before")
+        if after is not None:
+            add(f"n.{name}_at >= ?", to_microseconds(after))
+        if before is not None:
+            add(f"n.{name}_at < ?", to_microseconds(before))
+    for key, value in filters.metadata.items():
+        equals, params = _equals(value)
+        add(f"EXISTS (SELECT 1 FROM json_each(n.metadata) AS m WHERE m.key = ? AND {equals})", key, *params)  # noqa: S608 (fixed names)
+    return "".join(parts), values
+
+
+def _equals(value: Any) -> tuple[str, list[Any]]:
+    """Return the condition that a JSON value equals ``value``; true is not 1, and 1 equals 1.0."""
+    if value is None or isinstance(value, bool):
+        return "m.type = ?", [{None: "null", True: "true", False: "false"}[value]]
+    if isinstance(value, (int, float)):
+        return "m.type IN ('integer', 'real') AND m.value = ?", [_sqlite_number(value)]
+    if isinstance(value, str):
+        return "m.type = 'text' AND m.value = ?", [value]
+    return "m.type IN ('array', 'object') AND same_json(m.value, ?)", [json.dumps(value, ensure_ascii=False)]
+
+
+def _sqlite_number(number: float) -> float:
+    """Return an integer that SQLite can store, or the nearest float."""
+    try:
+        return number if -(2**63) <= number < 2**63 else float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 class SqliteTransaction(SqlTransaction):
@@ -297,21 +345,24 @@ SELECT coalesce(max(key), 0) FROM (
 )
 """
 
-_RESOLVE = """
-WITH links (target, name) AS MATERIALIZED (SELECT value ->> 0, value ->> 1 FROM json_each(?2))
-SELECT target, coalesce(
-    (SELECT key FROM notes WHERE namespace = ?1 AND id = target),
-    (SELECT key FROM notes WHERE namespace = ?1 AND path = target),
-    (SELECT key FROM notes WHERE namespace = ?1 AND id = target || '.md'),
-    (SELECT key FROM notes WHERE namespace = ?1 AND path = target || '.md'),
-    (SELECT key FROM notes WHERE namespace = ?1 AND notes.name = links.name AND NOT instr(target, '/')
+# The note that the target of the link l means.
+_TARGET = """coalesce(
+    (SELECT key FROM notes WHERE namespace = ?1 AND id = l.target),
+    (SELECT key FROM notes WHERE namespace = ?1 AND path = l.target),
+    (SELECT key FROM notes WHERE namespace = ?1 AND id = l.target || '.md'),
+    (SELECT key FROM notes WHERE namespace = ?1 AND path = l.target || '.md'),
+    (SELECT key FROM notes WHERE namespace = ?1 AND notes.name = l.name AND NOT instr(l.target, '/')
      ORDER BY length(path), path LIMIT 1)
-) FROM links
-"""
+)"""
+
+_RESOLVE = f"""
+WITH l (target, name) AS MATERIALIZED (SELECT value ->> 0, value ->> 1 FROM json_each(?2))
+SELECT target, {_TARGET} FROM l
+"""  # noqa: S608 (an expression of our own)
 
 # Notes of one position are in the order of their keys.
 _ADJACENT = """
-SELECT n.key, beside.key FROM json_each(?1) AS asked JOIN notes AS n ON n.key = asked.value
+SELECT n.key, beside.key FROM json_each(?1) AS params JOIN notes AS n ON n.key = params.value
 JOIN notes AS beside ON beside.key IN (
     SELECT key FROM notes AS other WHERE other.namespace = n.namespace AND other.session = n.session
     AND (other.position, other.key) {comparison} (n.position, n.key)
@@ -334,20 +385,10 @@ SELECT run, last, key, words FROM runs LEFT JOIN titles ON namespace = ?1 AND st
 WHERE last IS NOT NULL
 """
 
-# The note that the target of the link l means, as in _RESOLVE.
-_TARGET = """coalesce(
-    (SELECT key FROM notes WHERE namespace = ?1 AND id = l.target),
-    (SELECT key FROM notes WHERE namespace = ?1 AND path = l.target),
-    (SELECT key FROM notes WHERE namespace = ?1 AND id = l.target || '.md'),
-    (SELECT key FROM notes WHERE namespace = ?1 AND path = l.target || '.md'),
-    (SELECT key FROM notes WHERE namespace = ?1 AND notes.name = l.name AND NOT instr(l.target, '/')
-     ORDER BY length(path), path LIMIT 1)
-)"""
-
 # UNION drops duplicate pairs, so that a cycle ends. Parameters: namespace, ids, created_before, limit.
 _CHAINS = f"""
 WITH RECURSIVE chain (old, new) AS (
-    SELECT NULL, n.key FROM json_each(?2) AS asked CROSS JOIN notes AS n ON n.namespace = ?1 AND n.id = asked.value
+    SELECT NULL, n.key FROM json_each(?2) AS params CROSS JOIN notes AS n ON n.namespace = ?1 AND n.id = params.value
     UNION
     SELECT c.new, successor.key FROM chain AS c CROSS JOIN notes AS n ON n.key = c.new
     CROSS JOIN links AS l ON l.namespace = ?1 AND l.target IN (

@@ -1,18 +1,31 @@
-"""The terms of a namespace's FTS5 index: for spelling suggestions, and to count the notes that match."""
+"""What spelling suggestions and searches by misspelt names read: the terms of an FTS5 index, and the names of notes."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 import apsw
 
 from recollect.query import parse
-from recollect.stores import tokens
+from recollect.stores import name_index, tokens
+from recollect.stores.name_index import NameIndex
 from recollect.stores.spelling import SPELLING_CHARACTERS, SPELLING_NOTES, Vocabulary, build_vocabulary
-from recollect.stores.sql.dialect import NoteCounts
-from recollect.stores.sqlite.fts5 import render_fts5
-from recollect.stores.sqlite.transaction import SqliteTransaction, hides_notes
+from recollect.stores.sqlite.search import render_fts5
+from recollect.stores.sqlite.transaction import SqliteTransaction, change_temporary_schema, fetch, hides_notes
+
+
+def index_names(
+    transaction: SqliteTransaction, namespace_id: int, before: NameIndex | None, *, titles: bool
+) -> NameIndex:
+    """Return the names of a namespace as a transaction sees them; ``before`` saves work."""
+    rows = fetch(
+        transaction.connection,
+        "SELECT key, coalesce(path, ''), title FROM notes WHERE namespace = ? ORDER BY coalesce(path, ''), id"
+        if titles
+        else "SELECT key, path, '' FROM notes WHERE namespace = ? AND path IS NOT NULL ORDER BY path",
+        (namespace_id,),
+    )
+    return name_index.index_names(rows, before, titles=titles)
 
 
 def open_vocabulary(connection: apsw.Connection, namespace_id: int) -> None:
@@ -20,35 +33,20 @@ def open_vocabulary(connection: apsw.Connection, namespace_id: int) -> None:
 
     The tables are views of the index. They exist in the connection alone, also where the file is read-only.
     """
-    connection.execute("ROLLBACK")
-    connection.pragma("query_only", value=False)
-    try:
-        for table, kind in (("stems", "row"), ("stem_places", "instance")):
-            connection.execute(f"DROP TABLE IF EXISTS temp.{table}")
-            connection.execute(
-                f"CREATE VIRTUAL TABLE temp.{table} USING fts5vocab (main, words_{namespace_id}, {kind})"
-            )
-    finally:
-        connection.pragma("query_only", value=True)
-    connection.execute("BEGIN")
+    change_temporary_schema(
+        connection,
+        f"""
+        DROP TABLE IF EXISTS temp.stems;
+        DROP TABLE IF EXISTS temp.stem_places;
+        CREATE VIRTUAL TABLE temp.stems USING fts5vocab (main, words_{namespace_id}, row);
+        CREATE VIRTUAL TABLE temp.stem_places USING fts5vocab (main, words_{namespace_id}, instance);
+        """,
+    )
 
 
 def read_vocabulary(transaction: SqliteTransaction, *_: object) -> Vocabulary:
     """Return the terms of the namespace that is open on the connection."""
     return build_vocabulary(transaction.connection.execute("SELECT term, doc FROM temp.stems"))
-
-
-def start_counts(transaction: SqliteTransaction, namespace_id: int, _: NoteCounts[str] | None) -> NoteCounts[str]:
-    """Return an empty cache of counts; expired notes count until they are removed, as in the index."""
-    sql = "SELECT count(*) FROM main.notes WHERE namespace = ?"
-    return NoteCounts(transaction.connection.execute(sql, (namespace_id,)).get)
-
-
-def count_matches(transaction: SqliteTransaction, namespace_id: int, expressions: set[str]) -> dict[str, int]:
-    """Count the notes that match each of some FTS5 expressions."""
-    words = f"words_{namespace_id}"
-    sql = f"SELECT count(*) FROM {words} WHERE {words} MATCH ?"  # noqa: S608 (a number)
-    return {expression: transaction.connection.execute(sql, (expression,)).get for expression in expressions}
 
 
 class Fts5SpellingIndex:
@@ -76,14 +74,12 @@ class Fts5SpellingIndex:
 
     def spellings(self, stem: str) -> Counter[str]:
         """Count the spellings of a stem in the first notes that contain it."""
-        return Counter(word for text in self._texts(stem) for word in tokens.spellings(text, stem))
-
-    def _texts(self, stem: str) -> Iterator[str]:
-        fields = self._connection.execute(
-            "SELECT DISTINCT doc, col FROM temp.stem_places WHERE term = ? LIMIT ?", (stem, SPELLING_NOTES)
-        ).fetchall()
-        for note, column in fields:
-            yield self._connection.execute(
+        words: Counter[str] = Counter()
+        sql = "SELECT DISTINCT doc, col FROM temp.stem_places WHERE term = ? LIMIT ?"
+        for note, column in fetch(self._connection, sql, (stem, SPELLING_NOTES)):
+            text = self._connection.execute(
                 f"SELECT substr({column}, 1, ?) FROM words_{self._namespace_id}_text WHERE key = ?",  # noqa: S608 (names of our own)
                 (SPELLING_CHARACTERS, note),
             ).get
+            words.update(tokens.spellings(text, stem))
+        return words
