@@ -55,6 +55,6 @@ def nearest_paths(store: SQLiteStore, n: int, limit: int = 1) -> list[str]:
 
 def uses_snapshots(store: SQLiteStore) -> tuple[bool, bool]:
     """Return whether the lexical and the vector search used a snapshot."""
-    postings = [index._state is not None for index in store._indexes._postings.values()]
+    postings = [index._view is not None for index in store._indexes._postings.values()]
     vectors = [index._rows.ref is not None for index in store._indexes._vectors.values()]
     return any(postings), any(vectors)

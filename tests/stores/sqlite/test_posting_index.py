@@ -97,7 +97,7 @@ def test_any_history_gives_the_scores_of_fts5(tmp_path_factory: pytest.TempPathF
             _check_scores(store, parse(" ".join(chance.choices(WORDS, k=chance.randint(1, 6)))))
             counts = store.note_counts([parse(word) for word in WORDS[:3]], namespace="default")
             assert counts == _fts5_counts(store, WORDS[:3])
-            assert store._indexes.postings(1)._state is not None
+            assert store._indexes.postings(1)._view is not None
             store.delete([f"n{chance.randint(0, 120)}" for _ in range(chance.randint(0, 9))], namespace="default")
             if chance.random() < 0.5:  # the last of all: its key is used again
                 last = list(store.notes())[-1:]

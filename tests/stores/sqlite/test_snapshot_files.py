@@ -80,7 +80,7 @@ def test_check_ignores_a_file_that_disappears(path: Path, monkeypatch: pytest.Mo
     fill(path)
     gone = path.with_name(f"memory.db-snapshot-{'0' * 16}")
     with closing(SQLiteStore(path)) as store:
-        monkeypatch.setattr(store._indexes.snapshots, "files", lambda: [gone])
+        monkeypatch.setattr(store._indexes.snapshots, "files", lambda: {"0" * 16: gone})
         assert not [finding for finding in store.check() if finding.problem]
 
 
@@ -88,7 +88,9 @@ def test_stats_ignore_a_replaced_file(path: Path, monkeypatch: pytest.MonkeyPatc
     fill(path, 1)
     with closing(SQLiteStore(path)) as store:
         before = store.stats().bytes
-        monkeypatch.setattr(store._indexes.snapshots, "files", lambda: [path.with_name("memory.db-snapshot-gone")])
+        monkeypatch.setattr(
+            store._indexes.snapshots, "files", lambda: {"gone": path.with_name("memory.db-snapshot-gone")}
+        )
         assert store.stats().bytes == before
 
 
@@ -100,7 +102,7 @@ def test_unreadable_folder_has_no_snapshots(path: Path, monkeypatch: pytest.Monk
 
     with closing(SQLiteStore(path)) as store:
         monkeypatch.setattr(Path, "iterdir", refused)
-        assert store._indexes.snapshots.files() == []
+        assert store._indexes.snapshots.files() == {}
         monkeypatch.undo()
 
 

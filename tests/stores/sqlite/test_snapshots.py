@@ -115,8 +115,8 @@ def test_snapshot_is_rebuilt_after_most_notes_were_deleted(path: Path) -> None:
     with closing(SQLiteStore(path)) as store:
         assert len(search_paths(store, "tea", 999)) == 50
         (lists,) = store._indexes._postings.values()
-        assert lists._state is not None
-        assert len(lists._state.view.lists.keys) == 50
+        assert lists._view is not None
+        assert len(lists._view.lists.keys) == 50
 
 
 def test_search_after_deleting_everything(path: Path) -> None:
@@ -188,7 +188,7 @@ def test_store_uses_the_snapshot_of_another_process(path: Path) -> None:
         assert len(nearest_paths(store, 5, 99)) == 89
         with store._connections.reading() as connection:
             tokens = {token for (token,) in connection.execute("SELECT token FROM snapshots")}
-        assert {index._state.ref.token for index in store._indexes._postings.values() if index._state} < tokens
+        assert {index._view.ref.token for index in store._indexes._postings.values() if index._view} < tokens
         assert {index._rows.ref.token for index in store._indexes._vectors.values() if index._rows.ref} < tokens
 
 
@@ -322,7 +322,7 @@ def test_rotation_is_refitted_when_vectors_double(path: Path, monkeypatch: pytes
         with closing(SQLiteStore(path)) as store:
             assert nearest_paths(store, last - 1) == [f"{last - 1}"]
             (ref,) = [index._rows.ref for index in store._indexes._vectors.values()]
-            snapshot = store._indexes.snapshots.load(ref) if ref else None
+            snapshot = store._indexes.snapshots.load(ref.token) if ref else None
             sampled.append(snapshot.facts["sampled"] if snapshot else None)
     assert sampled == [60, 200]
 
@@ -504,8 +504,8 @@ def test_interrupted_search_leaves_the_postings_consistent(path: Path, monkeypat
     with closing(SQLiteStore(path)) as store:
         search_paths(store)
         (lists,) = store._indexes._postings.values()
-        assert lists._state is not None
-        added = lists._state.view.delta
+        assert lists._view is not None
+        added = lists._view.delta
         store.write(drafts(60, 62))
 
         class Interrupted(dict[str, Any]):

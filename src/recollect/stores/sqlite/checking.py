@@ -32,15 +32,21 @@ def check(transaction: SqliteTransaction, snapshots: Snapshots) -> list[Finding]
     if structure.problem:
         return [structure._replace(repairable=_notes_can_be_read(connection))]
     stored = namespaces(transaction)
+    references = (
+        f"row {row or '?'} of {table} refers to a row of {parent} that is not there"
+        for table, row, parent, _ in fetch(connection, "PRAGMA foreign_key_check")
+    )
+    mentions = (
+        f"{problem} (namespace {name!r})" for key, name in stored for problem in mention_problems(transaction, key)
+    )
+    entities = (problem for key, _ in stored for problem in entity_problems(transaction, key))
     return [
         structure,
-        Finding("references", _reference_problem(connection)),
+        Finding("references", list_problems(references)),
         *(Finding(f"words of {name!r}", _index_problem(connection, key)) for key, name in stored),
         Finding("vectors", list_problems(problem for _, problem in _wrong_vectors(connection))),
-        Finding("mentions", list_problems(_prefixed(transaction, stored))),
-        Finding(
-            "entities", list_problems(problem for key, _ in stored for problem in entity_problems(transaction, key))
-        ),
+        Finding("mentions", list_problems(mentions)),
+        Finding("entities", list_problems(entities)),
         Finding("snapshots", snapshots.problem(connection)),
     ]
 
@@ -72,12 +78,6 @@ def rebuild(transaction: SqliteTransaction, unreadable: set[int]) -> None:
         rebuild_entities(transaction, key)
 
 
-def _prefixed(transaction: SqliteTransaction, stored: list[tuple[int, str]]) -> Iterator[str]:
-    for key, name in stored:
-        for problem in mention_problems(transaction, key):
-            yield f"{problem} (namespace {name!r})"
-
-
 def _notes_can_be_read(connection: apsw.Connection) -> bool:
     """Return whether what everything else derives from is intact, so that the rest can be rebuilt."""
     try:
@@ -96,13 +96,6 @@ def _file_problem(connection: apsw.Connection) -> str:
     return list_problems(line for line in lines if line != "ok" and "words_" not in line)
 
 
-def _reference_problem(connection: apsw.Connection) -> str:
-    rows = connection.execute("PRAGMA foreign_key_check").fetchall()
-    return list_problems(
-        f"row {row or '?'} of {table} refers to a row of {parent} that is not there" for table, row, parent, _ in rows
-    )
-
-
 def _index_problem(connection: apsw.Connection, namespace_id: int) -> str:
     words = f"words_{namespace_id}"
     try:
@@ -116,11 +109,9 @@ def _index_problem(connection: apsw.Connection, namespace_id: int) -> str:
 
 
 def _wrong_vectors(connection: apsw.Connection) -> Iterator[tuple[int, str]]:
-    return vector_problems(
-        fetch(
-            connection,
-            "SELECT v.key, v.namespace, v.digest, length(v.vector), m.dimension, m.precision, "
-            "n.namespace, n.id, n.title, n.summary, n.content "
-            "FROM vectors AS v LEFT JOIN models AS m ON m.key = v.model LEFT JOIN notes AS n ON n.key = v.note",
-        )
+    sql = (
+        "SELECT v.key, v.namespace, v.digest, length(v.vector), m.dimension, m.precision, "
+        "n.namespace, n.id, n.title, n.summary, n.content "
+        "FROM vectors AS v LEFT JOIN models AS m ON m.key = v.model LEFT JOIN notes AS n ON n.key = v.note"
     )
+    return vector_problems(fetch(connection, sql))

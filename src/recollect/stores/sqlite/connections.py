@@ -21,13 +21,7 @@ from weakref import WeakSet
 import apsw
 
 from recollect.arguments import with_deep_stack
-from recollect.errors import (
-    StoreBusyError,
-    StoreDamagedError,
-    StoreError,
-    StoreFullError,
-    StoreReadOnlyError,
-)
+from recollect.errors import StoreBusyError, StoreDamagedError, StoreError, StoreFullError, StoreReadOnlyError
 from recollect.stores.sqlite import schema
 from recollect.stores.tokens import indexed
 
@@ -105,7 +99,7 @@ class Connections:
                 if self._writer is None:
                     self._writer = self._connect(apsw.SQLITE_OPEN_READWRITE)
                 self._writer.set_busy_timeout(int(1000 * (WRITE_TIMEOUT if timeout is None else timeout)))
-                with schema.write_transaction(self._writer):
+                with _write_transaction(self._writer):
                     yield self._writer
         finally:
             self._writing.release()
@@ -203,9 +197,8 @@ class Connections:
                     raise StoreError(f"{self.path} does not exist; open it without read_only=True to create it")
                 connection = self._connect_for_reading()
                 if not schema.is_current(connection, str(self.path)):
-                    raise StoreError(
-                        f"{self.path} is empty or has an older schema; open it once without read_only=True"
-                    )
+                    problem = "is empty or has an older schema; open it once without read_only=True"
+                    raise StoreError(f"{self.path} {problem}")
                 return connection
             connection = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
             if connection.readonly("main"):
@@ -215,19 +208,16 @@ class Connections:
                 connection.pragma("page_size", PAGE_BYTES)
                 _enable_wal(connection)
             if not current:
-                self._back_up(connection)
-                schema.migrate(connection, str(self.path))
+                if connection.pragma("user_version"):  # a new file has nothing to copy
+                    self._back_up(connection)
+                with _write_transaction(connection):
+                    schema.migrate(connection, str(self.path))
             self._writer = connection
             return self._connect_for_reading()
 
     def _back_up(self, connection: apsw.Connection) -> None:
-        """Copy a file of an older schema to ``<name>.schema-<number>.bak`` beside it, before it is migrated.
-
-        A new file has nothing to copy, and one that another process has migrated meanwhile needs no copy.
-        """
+        """Copy a file of an older schema to ``<name>.schema-<number>.bak``, unless another process has migrated it."""
         version = connection.pragma("user_version")
-        if not version:
-            return
         target = self.file.with_name(f"{self.file.name}.schema-{version}.bak")
         unfinished = target.with_name(f"{target.name}.{token_hex(4)}.partial")
         try:
@@ -288,6 +278,19 @@ class Connections:
             raise StoreError(f"{str(path)!a} cannot be used as a file: {error}") from error
 
 
+@contextmanager
+def _write_transaction(connection: apsw.Connection) -> Iterator[None]:
+    """Start to write; at the end commit, or roll back if an error or an interrupt was raised."""
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
 def _same_json(*values: Any) -> bool:
     return with_deep_stack(lambda: bool(json.loads(values[0]) == json.loads(values[1])))
 
@@ -303,12 +306,11 @@ def _enable_wal(connection: apsw.Connection) -> None:
     while True:
         try:
             connection.pragma("journal_mode", "wal")
+            return
         except apsw.BusyError:
             if time.monotonic() > end:
                 raise
             time.sleep(0.01)
-        else:
-            return
 
 
 _OPEN: WeakSet[Connections] = WeakSet()

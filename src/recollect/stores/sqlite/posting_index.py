@@ -107,15 +107,10 @@ class DeltaPostings:
             self._keys.extend(key for key, *_ in notes)
         return int(postings.lengths.sum())
 
-    def keys(self, rows: NDArray[np.int64] | slice) -> NDArray[np.int64]:
-        """Return the keys of some rows."""
+    def notes(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the keys of the first ``count`` notes, and their numbers of tokens."""
         with self._lock:
-            return np.array(self._keys, dtype=np.int64)[rows]
-
-    def lengths(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of tokens of some rows."""
-        with self._lock:
-            return np.array(self._lengths, dtype=np.int64)[rows]
+            return np.array(self._keys[:count], dtype=np.int64), np.array(self._lengths[:count], dtype=np.int64)
 
     def postings(self, term: str, count: int) -> DeltaList:
         """Return the posting list of a term among the first ``count`` notes."""
@@ -150,9 +145,14 @@ class PostingsView(NamedTuple):
     """Ascending rows of the delta that were changed or deleted again."""
     notes: int
     tokens: int
+    ref: SnapshotRef
+    revision: int
+    """The revision of the namespace up to which the view follows its notes."""
+    last_key: int
+    """The highest key at the revision: a note with a higher one is new."""
 
     @classmethod
-    def of_snapshot(cls, snapshot: SnapshotArrays) -> PostingsView:
+    def of_snapshot(cls, ref: SnapshotRef, snapshot: SnapshotArrays) -> PostingsView:
         """Return the lists of a snapshot, with an empty delta."""
         lists = PostingLists.from_arrays(snapshot.arrays, snapshot.facts["average"])
         return cls(
@@ -164,6 +164,9 @@ class PostingsView(NamedTuple):
             delta_tombstones=_NO_ROWS,
             notes=len(lists.keys) - len(lists.tombstones),
             tokens=int(lists.lengths.sum()),
+            ref=ref,
+            revision=ref.revision,
+            last_key=ref.last_key,
         )
 
     @property
@@ -178,7 +181,7 @@ class PostingsView(NamedTuple):
         lists, deleted = self.lists, np.array(keys, dtype=np.int64)
         rows, delta_rows = self._rows_of(deleted), self._delta_rows_of(deleted)
         rows = np.setdiff1d(rows, lists.tombstones)
-        deleted_tokens = lists.lengths[rows].sum() + self.delta.lengths(delta_rows).sum()
+        deleted_tokens = lists.lengths[rows].sum() + self.delta.notes(self.delta_size)[1][delta_rows].sum()
         return self._replace(
             tombstones=np.union1d(self.tombstones, rows),
             delta_tombstones=np.union1d(self.delta_tombstones, delta_rows),
@@ -246,7 +249,7 @@ class PostingsView(NamedTuple):
     def _delta_rows_of(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         if not self.delta_size:
             return _NO_ROWS
-        rows = np.flatnonzero(np.isin(self.delta.keys(slice(self.delta_size)), keys))
+        rows = np.flatnonzero(np.isin(self.delta.notes(self.delta_size)[0], keys))
         return rows[~np.isin(rows, self.delta_tombstones)]
 
     def _score(
@@ -259,8 +262,9 @@ class PostingsView(NamedTuple):
         """Return the exact scores of rows of the snapshot, followed by those of the delta."""
         keys, lengths = self.lists.keys[rows], self.lists.lengths[rows].astype(np.float64)
         if len(delta_rows):
-            keys = np.concatenate((keys, self.delta.keys(delta_rows)))
-            lengths = np.concatenate((lengths, self.delta.lengths(delta_rows)))
+            delta_keys, delta_lengths = self.delta.notes(self.delta_size)
+            keys = np.concatenate((keys, delta_keys[delta_rows]))
+            lengths = np.concatenate((lengths, delta_lengths[delta_rows]))
         norms = length_norms(lengths, self.tokens / self.notes)
         scores = np.zeros(len(norms))
         # Term by term in the order of the query: floating-point sums in another order differ in the last bits.
@@ -299,16 +303,6 @@ def _weights(
     return members, weights
 
 
-class _State(NamedTuple):
-    """A view, and up to where it has followed the notes."""
-
-    view: PostingsView
-    ref: SnapshotRef
-    revision: int
-    last_key: int
-    """The highest key at the revision: a note with a higher one is new."""
-
-
 class PostingsIndex(SnapshotIndex):
     """The posting lists of a namespace."""
 
@@ -320,10 +314,9 @@ class PostingsIndex(SnapshotIndex):
         self._clear()
 
     def _clear(self) -> None:
-        self._state: _State | None = None
+        self._view: PostingsView | None = None
         self._seen: tuple[int, SnapshotRef | None] | None = None
-        """The revision and snapshot that the state was made for."""
-        self._is_due = False
+        """The revision and snapshot that the view was made for."""
 
     def view(self, connection: apsw.Connection) -> PostingsView | None:
         """Restart the connection's transaction, and return the lists as it sees them; ``None`` if there are none."""
@@ -331,23 +324,20 @@ class PostingsIndex(SnapshotIndex):
             connection.execute("ROLLBACK; BEGIN")
             now, ref = revision(connection, self._namespace), self._current(connection)
             if self._seen != (now, ref):
-                state = self._state
+                view = self._view
                 self._clear()  # an interrupt leaves a delta that is not used again
                 if ref is not None:
-                    # Changes that a snapshot includes are trimmed from the log: a state older than it cannot catch up.
-                    state = state if state and state.ref.revision >= ref.revision else self._load(ref)
-                    self._state = state and self._advance(connection, state, now)
-                if self._state is None:
-                    self._is_due = self.is_stale(connection)
+                    # Changes that a snapshot includes are trimmed from the log: a view older than it cannot catch up.
+                    if view is None or view.ref.revision < ref.revision:
+                        self._ref, snapshot = ref, self._load_file(ref)
+                        view = snapshot and PostingsView.of_snapshot(ref, snapshot)
+                    self._view = view and self._advance(connection, view, now)
+                if self._view is None:
+                    self.needs_snapshot = self.is_stale(connection)
                 else:
-                    view = self._state.view
-                    self._is_due = view.changes > max_delta(len(view.lists.keys)) // 2
+                    self.needs_snapshot = self._view.changes > max_delta(len(self._view.lists.keys)) // 2
                 self._seen = now, ref
-            return self._state.view if self._state else None
-
-    def needs_snapshot(self) -> bool:
-        """Return whether a new snapshot was soon due at the last view."""
-        return self._is_due
+            return self._view
 
     @staticmethod
     def _is_consistent(arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> bool:
@@ -369,7 +359,7 @@ class PostingsIndex(SnapshotIndex):
         if snapshot is not None and ref is not None:
             last_key = ref.last_key
             changed = [key for key in self._changed_since(connection, ref.revision) if key <= last_key]
-            view = PostingsView.of_snapshot(snapshot).without(changed)
+            view = PostingsView.of_snapshot(ref, snapshot).without(changed)
             base = view.lists.without_rows(view.tombstones) if len(view.tombstones) else view.lists
             if len(base.tombstones) * 4 > len(base.keys):  # so much was deleted that starting over is cheaper
                 base, last_key, changed = EMPTY, 0, []
@@ -387,21 +377,16 @@ class PostingsIndex(SnapshotIndex):
 
         return NewSnapshot(self._highest_key(connection), build)
 
-    def _load(self, ref: SnapshotRef) -> _State | None:
-        self._ref, snapshot = ref, self._load_file(ref)
-        return snapshot and _State(PostingsView.of_snapshot(snapshot), ref, ref.revision, ref.last_key)
-
-    def _advance(self, connection: apsw.Connection, state: _State, now: int) -> _State | None:
-        """Return a state with the changes since, unless there are too many to read during a search."""
-        limit = max_delta(len(state.view.lists.keys))
-        changed = self._changed_since(connection, state.revision)
-        added = self._count_added(connection, state.last_key, limit)
-        if state.view.changes + len(changed) + added > limit:
+    def _advance(self, connection: apsw.Connection, view: PostingsView, now: int) -> PostingsView | None:
+        """Return a view with the changes since, unless there are too many to read during a search."""
+        limit = max_delta(len(view.lists.keys))
+        changed = self._changed_since(connection, view.revision)
+        if view.changes + len(changed) + self._count_added(connection, view.last_key, limit) > limit:
             return None
-        known = [key for key in changed if key <= state.last_key]
-        new = next(self._notes_after(connection, state.last_key, limit=limit + 1), [])
-        view = state.view.without(known).with_notes([*self._notes(connection, known), *new])
-        return _State(view, state.ref, now, self._highest_key(connection))
+        known = [key for key in changed if key <= view.last_key]
+        new = next(self._notes_after(connection, view.last_key, limit=limit + 1), [])
+        advanced = view.without(known).with_notes([*self._notes(connection, known), *new])
+        return advanced._replace(revision=now, last_key=self._highest_key(connection))
 
     def _highest_key(self, connection: apsw.Connection) -> int:
         sql = "SELECT coalesce(max(key), 0) FROM main.notes WHERE namespace = ?"

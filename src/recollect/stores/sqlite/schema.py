@@ -10,8 +10,6 @@ The comments in the statements below are stored in every file: they do not chang
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import apsw
 
@@ -204,36 +202,22 @@ def is_current(connection: apsw.Connection, location: str) -> bool:
     return bool(version == SCHEMA_VERSION)
 
 
-@contextmanager
-def write_transaction(connection: apsw.Connection) -> Iterator[None]:
-    """Start to write; at the end commit, or roll back if an error or an interrupt was raised."""
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
 def migrate(connection: apsw.Connection, location: str) -> None:
-    """Migrate a file in one transaction; another process may be faster."""
+    """Migrate a file in the connection's transaction, unless another process was faster."""
     from recollect.stores.sqlite.transaction import SqliteTransaction  # noqa: PLC0415 (it imports this module)
 
-    with write_transaction(connection):
-        if is_current(connection, location):
-            return
-        before = connection.pragma("user_version")
-        for migration in _MIGRATIONS[before:]:
-            connection.execute(migration)
-        if 0 < before < _GRAPH_VERSION:
-            transaction = SqliteTransaction(connection)
-            for (namespace_id,) in transaction.fetch("SELECT key FROM namespaces"):
-                rebuild_mentions(transaction, namespace_id)
-                rebuild_entities(transaction, namespace_id)
-        connection.pragma("application_id", APPLICATION_ID)
-        connection.pragma("user_version", SCHEMA_VERSION)
+    if is_current(connection, location):
+        return
+    before = connection.pragma("user_version")
+    for migration in _MIGRATIONS[before:]:
+        connection.execute(migration)
+    if 0 < before < _GRAPH_VERSION:
+        transaction = SqliteTransaction(connection)
+        for (namespace_id,) in transaction.fetch("SELECT key FROM namespaces"):
+            rebuild_mentions(transaction, namespace_id)
+            rebuild_entities(transaction, namespace_id)
+    connection.pragma("application_id", APPLICATION_ID)
+    connection.pragma("user_version", SCHEMA_VERSION)
 
 
 def create_word_index(connection: apsw.Connection, namespace: int) -> None:

@@ -218,7 +218,7 @@ class NamespaceSearch(NamedTuple):
             if not index.is_corrupt():
                 raise
             candidates = self._search_vectors(index, active[1], vector, limit, *conditions)
-        if index.needs_snapshot():
+        if index.needs_snapshot:
             self.indexes.worker.start(index)
         return candidates
 
@@ -309,7 +309,7 @@ class NamespaceSearch(NamedTuple):
         index = self.indexes.postings(self.namespace)
         try:
             view = index.view(self.connection)
-            if index.needs_snapshot():
+            if index.needs_snapshot:
                 self.indexes.worker.start(index)
             return None if view is None else search(view)
         except SNAPSHOT_ERRORS:

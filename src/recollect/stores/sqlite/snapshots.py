@@ -90,26 +90,20 @@ class Snapshots:
         row = connection.execute(_SELECT, (namespace, model)).get
         return SnapshotRef(*row) if row and row[0] else None
 
-    def load(self, ref: SnapshotRef) -> SnapshotArrays | None:
-        """Map a snapshot file into memory; ``None`` if it is missing or corrupt.
+    def load(self, token: str, *, verify: bool = False) -> SnapshotArrays | None:
+        """Map a snapshot file into memory; ``None`` if it is missing or corrupt, every byte of it with ``verify``.
 
         A copy of the memory in another folder has none.
         """
-        if ref.token not in self._corrupt:
+        if token not in self._corrupt:
             with suppress(StoreError, OSError):
-                snapshot = load_arrays(self._path(ref.token))
-                return snapshot if snapshot.facts.get("token") == ref.token else None
+                snapshot = load_arrays(self._path(token), verify=verify)
+                return snapshot if snapshot.facts.get("token") == token else None
         return None
-
-    def is_intact(self, token: str) -> bool:
-        """Return whether a file was written under this token, and has not changed since."""
-        with suppress(StoreError, OSError):
-            return bool(load_arrays(self._path(token), verify=True).facts.get("token") == token)
-        return False
 
     def is_corrupt(self, ref: SnapshotRef | None) -> bool:
         """Return whether the snapshot of a failed search is corrupt; if so, it is not loaded again."""
-        if ref is None or (ref.token not in self._corrupt and self.is_intact(ref.token)):
+        if ref is None or self.load(ref.token, verify=True) is not None:
             return False
         self._corrupt.add(ref.token)
         return True
@@ -160,27 +154,23 @@ class Snapshots:
             except OSError:
                 self._undeleted.add(token)
 
-    def delete_all(self, tokens: Set[str]) -> None:
-        """Delete the files with these tokens, and all orphans."""
-        self.delete({*tokens, *map(_token_of, self.files())})
-
-    def files(self) -> list[Path]:
-        """Return the files with the name and the first line of a snapshot, or without content; orphans included."""
-        memory, files = self._connections.file, []
-        pattern = re.compile(re.escape(memory.name) + "-snapshot-[0-9a-f]{16}")
+    def files(self) -> dict[str, Path]:
+        """Return the files with the name and the first line of a snapshot, or without content, by token."""
+        memory, files = self._connections.file, {}
+        pattern = re.compile(re.escape(memory.name) + "-snapshot-([0-9a-f]{16})")
         with suppress(OSError):
             for path in memory.parent.iterdir():
-                if pattern.fullmatch(path.name):
+                if matched := pattern.fullmatch(path.name):
                     with suppress(OSError), path.open("rb") as file:
                         if file.read(len(_MAGIC)) in (_MAGIC, b""):
-                            files.append(path)
+                            files[matched[1]] = path
         return files
 
     def problem(self, connection: apsw.Connection) -> str:
         """Return which files are corrupt or orphaned; "" if none is."""
         tokens = self.tokens(connection)
         paths = {token: self._path(token) for token in sorted(tokens)}
-        corrupt = [path.name for token, path in paths.items() if path.exists() and not self.is_intact(token)]
+        corrupt = [path.name for token, path in paths.items() if path.exists() and not self.load(token, verify=True)]
         orphans = [path.name for path in self._orphans(tokens)]
         problems = [("corrupt", corrupt), ("left behind by another process", orphans)]
         return "; ".join(f"{problem}: {', '.join(names)}" for problem, names in problems if names)
@@ -233,7 +223,8 @@ class Snapshots:
         """Return the files without these tokens that are too old to be in progress."""
         with suppress(OSError):  # another process may delete one
             latest = time.time() - ORPHAN_AGE
-            return [path for path in self.files() if _token_of(path) not in tokens and path.stat().st_mtime < latest]
+            files = self.files().items()
+            return [path for token, path in files if token not in tokens and path.stat().st_mtime < latest]
         return []
 
     def _path(self, token: str) -> Path:
@@ -242,10 +233,6 @@ class Snapshots:
 
 
 _SELECT = "SELECT token, revision, last FROM snapshots WHERE namespace = ? AND model = ?"
-
-
-def _token_of(path: Path) -> str:
-    return path.name.rpartition("-")[2]
 
 
 def _trim_change_log(connection: apsw.Connection, namespace: int) -> None:
@@ -272,6 +259,8 @@ class SnapshotIndex(ABC):
         self._lock = threading.Lock()
         self._ref: SnapshotRef | None = None
         """The snapshot that was loaded last, even if its file was missing."""
+        self.needs_snapshot = False
+        """Whether a new snapshot was due, or soon due, when the index was viewed last."""
 
     def is_corrupt(self) -> bool:
         """Return whether a search failed because the snapshot is corrupt; if so, it is not used again."""
@@ -305,7 +294,7 @@ class SnapshotIndex(ABC):
 
     def _load_file(self, ref: SnapshotRef, *, verify: bool = False) -> SnapshotArrays | None:
         """Map a snapshot file into memory; ``None`` if it is missing, corrupt or of another format."""
-        snapshot = self._snapshots.load(ref) if not verify or self._snapshots.is_intact(ref.token) else None
+        snapshot = self._snapshots.load(ref.token, verify=verify)
         try:
             return snapshot if snapshot and self._is_consistent(*snapshot) else None
         except (TypeError, LookupError):  # an array has too few dimensions or values

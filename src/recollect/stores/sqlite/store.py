@@ -192,13 +192,14 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
 
     def stats(self) -> StoreStats:
         def work(transaction: SqliteTransaction) -> StoreStats:
-            active = active_model(transaction)
+            active, path = active_model(transaction), self._connections.file
+            files = [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm")]
             return StoreStats(
                 location=str(self._connections.path),
                 engine=f"SQLite {apsw.sqlite_lib_version()}",
                 schema=SCHEMA_VERSION,
                 model=active[1] if active else None,
-                bytes=sum(map(_size, self._files())),
+                bytes=sum(map(_size, [*files, *self._indexes.snapshots.files().values()])),
                 **count_rows(transaction),
             )
 
@@ -214,7 +215,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         with self._connections.writing() as connection:
             tokens = self._indexes.snapshots.tokens(connection)
             checking.rebuild(SqliteTransaction(connection), unreadable)
-        self._indexes.snapshots.delete_all(tokens)
+        self._indexes.snapshots.delete({*tokens, *self._indexes.snapshots.files()})
         if unreadable:
             with self._connections.maintaining() as connection:
                 connection.execute("VACUUM")
@@ -234,15 +235,6 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
             self._indexes.worker.stop()
             self._connections.close()
             self._indexes.clear()
-        for cache in self._names.values():
-            cache.clear()
-        self._vocabularies.clear()
-        self._counts.clear()
-
-    def _files(self) -> list[Path]:
-        path = self._connections.file
-        suffixed = [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm")]
-        return [*suffixed, *self._indexes.snapshots.files()]
 
 
 def _start_counts(transaction: SqliteTransaction, namespace_id: int, _: NoteCounts[str] | None) -> NoteCounts[str]:

@@ -104,12 +104,14 @@ def filter_conditions(filters: Filters) -> tuple[str, list[Any]]:
         add(f"NOT EXISTS ({missing})", json.dumps([f"\n{tag}\n" for tag in filters.tags]))
     if filters.session is not None:
         add("n.session IS ?", filters.session or None)
-    for name in ("created", "updated"):
-        after, before = getattr(filters, f"{name}_after"), getattr(filters, f"{name}_before")
-        if after is not None:
-            add(f"n.{name}_at >= ?", to_microseconds(after))
-        if before is not None:
-            add(f"n.{name}_at < ?", to_microseconds(before))
+    for condition, moment in (
+        ("n.created_at >= ?", filters.created_after),
+        ("n.created_at < ?", filters.created_before),
+        ("n.updated_at >= ?", filters.updated_after),
+        ("n.updated_at < ?", filters.updated_before),
+    ):
+        if moment is not None:
+            add(condition, to_microseconds(moment))
     for key, value in filters.metadata.items():
         equals, params = _equals(value)
         add(f"EXISTS (SELECT 1 FROM json_each(n.metadata) AS m WHERE m.key = ? AND {equals})", key, *params)  # noqa: S608 (fixed names)
@@ -146,8 +148,7 @@ class SqliteTransaction(SqlTransaction):
         return self.connection.execute(statement.sql, _DIALECT.bind(statement, params)).fetchall()
 
     def execute(self, sql: str, **params: Any) -> None:
-        statement = _DIALECT.render(sql)
-        self.connection.execute(statement.sql, _DIALECT.bind(statement, params))
+        self.fetch(sql, **params)
 
     def insert(
         self,
@@ -196,15 +197,13 @@ class SqliteTransaction(SqlTransaction):
         return [key for (key,) in fetch(self.connection, sql, (cursor, *values, limit))]
 
     def touch_notes(self, namespace_id: int, accessed: Mapping[str, int]) -> int:
-        changed = 0
-        for note_id, moment in accessed.items():
-            self.connection.execute(
-                "UPDATE notes SET last_accessed_at = ?1 "
-                "WHERE namespace = ?2 AND id = ?3 AND coalesce(last_accessed_at < ?1, true)",
-                (moment, namespace_id, note_id),
-            )
-            changed += self.connection.changes()
-        return changed
+        before = self.connection.total_changes()
+        self.connection.executemany(
+            "UPDATE notes SET last_accessed_at = ?1 "
+            "WHERE namespace = ?2 AND id = ?3 AND coalesce(last_accessed_at < ?1, true)",
+            [(moment, namespace_id, note_id) for note_id, moment in accessed.items()],
+        )
+        return self.connection.total_changes() - before
 
     def new_keys(self, limit: int) -> Iterator[int]:  # noqa: ARG002 (there is no limit)
         return count(1 + self.connection.execute(_HIGHEST_KEY).get)
@@ -314,20 +313,15 @@ class SqliteTransaction(SqlTransaction):
         )
 
     def stored_vectors(self, model_key: int, notes: Sequence[tuple[str, str, bytes]]) -> Mapping[int, bytes]:
-        ids: dict[str, list[str]] = {}
-        for namespace, note_id, _ in notes:
-            ids.setdefault(namespace, []).append(note_id)
-        stored = {
-            (namespace, note_id, digest): vector
-            for namespace, namespace_ids in ids.items()
-            for note_id, digest, vector in self.connection.execute(
-                "SELECT n.id, v.digest, v.vector FROM json_each(?) AS ids CROSS JOIN notes AS n "
-                "ON n.namespace = (SELECT key FROM namespaces WHERE name = ?) AND n.id = ids.value "
-                "JOIN vectors AS v ON v.note = n.key AND v.model = ?",
-                (json.dumps(namespace_ids), namespace, model_key),
-            )
-        }
-        return {position: stored[note] for position, note in enumerate(notes) if note in stored}
+        rows = fetch(
+            self.connection,
+            "SELECT ids.key, v.digest, v.vector FROM json_each(?) AS ids "
+            "CROSS JOIN namespaces AS s ON s.name = ids.value ->> 0 "
+            "CROSS JOIN notes AS n ON n.namespace = s.key AND n.id = ids.value ->> 1 "
+            "CROSS JOIN vectors AS v ON v.note = n.key AND v.model = ?",
+            (json.dumps([note[:2] for note in notes]), model_key),
+        )
+        return {position: vector for position, digest, vector in rows if digest == notes[position][2]}
 
 
 def _phrase(title: Title) -> str:

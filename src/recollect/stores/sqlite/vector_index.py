@@ -233,12 +233,9 @@ class VectorIndex(SnapshotIndex):
         """Read the rows of the table after the last key."""
         for keys, chunks, vectors in self._read(connection, self._rows.last_key):
             self._rows.append(keys, chunks, vectors)
-        return self._rows.view(self._tombstones)
-
-    def needs_snapshot(self) -> bool:
-        """Return whether a new snapshot is due; cheap enough for every search."""
         rows = self._rows
-        return rows.added > max_delta(len(rows.keys)) if rows.ref else rows.added >= self.min_rows
+        self.needs_snapshot = rows.added > max_delta(len(rows.keys)) if rows.ref else rows.added >= self.min_rows
+        return rows.view(self._tombstones)
 
     def mark_deleted(self, keys: Collection[int]) -> None:
         """Add tombstones for keys that a view had and the table has not."""
