@@ -18,7 +18,6 @@ from recollect.stores.sqlite import search
 from recollect.stores.sqlite.search import NamespaceSearch
 from recollect.stores.sqlite.snapshots import load_arrays, save_arrays
 from recollect.stores.sqlite.store import SQLiteStore
-from recollect.stores.sqlite.vector_index import _GrowingArray
 from tests.stores.sqlite.snapshot_helpers import (
     ROWS,
     drafts,
@@ -276,7 +275,7 @@ def test_search_recovers_from_wrong_keys(path: Path, wrong: NDArray[np.int64]) -
         (index,) = store._indexes._vectors.values()
         keys = index._rows.keys.copy()
         keys[:30] = wrong
-        index._rows._keys = _GrowingArray(keys)
+        index._rows._keys = keys
         for n in (3, 33):
             assert nearest_paths(store, n) == [f"{n}"]
         assert len(nearest_paths(store, 3, 99)) == 60

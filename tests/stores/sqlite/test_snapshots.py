@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -522,15 +522,19 @@ def test_interrupted_search_leaves_the_postings_consistent(path: Path, monkeypat
 def test_interrupted_search_leaves_the_vectors_consistent(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(path)
     with closing(SQLiteStore(path)) as store:
-        rows = _index_of(store)._rows
+        _index_of(store)
         store.write(drafts(60, 63))
+        put = vector_index._put
+        for last in range(8):  # six columns of codes, the ends and the keys
+            calls = iter(range(9))
 
-        def interrupted(*_: Any) -> None:
-            raise KeyboardInterrupt
+            def interrupted(*args: Any, calls: Iterator[int] = calls, last: int = last) -> Any:
+                if next(calls) == last:
+                    raise KeyboardInterrupt
+                return put(*args)
 
-        for growing in (rows._added[3], rows._keys, rows._ends):
             with monkeypatch.context() as patched:
-                patched.setattr(growing, "put", interrupted)
+                patched.setattr(vector_index, "_put", interrupted)
                 with pytest.raises(KeyboardInterrupt):
                     nearest_paths(store, 61)
         for n in (5, 60, 61, 62):

@@ -65,79 +65,54 @@ def top_candidates(
 
     ``lengths`` has the length of every row.
     """
-    ordered = sorted(lists, key=lambda term: -term.max_score)
-    remaining = np.cumsum([0.0, *(term.max_score for term in reversed(ordered))])[::-1].tolist()
-    """What the lists from an index on can add together."""
-    if not ordered:
+    if not lists:
         return np.empty(0, dtype=np.int32)
-    sizes = np.cumsum([len(term.rows) for term in ordered])
-    taken = max(1, int(np.searchsorted(sizes, FIRST_POSTINGS, side="right")))
-    candidates = _Accumulator(ordered[:taken], lengths, average_length, tombstones)
-    while taken < len(ordered) and candidates.threshold(limit) <= remaining[taken] * (1 + _TOLERANCE):
-        candidates.merge(ordered[taken])
-        taken += 1
+    ordered = sorted(lists, key=lambda term: -term.max_score)
+    # What the lists from an index on can add together.
+    remaining = np.cumsum([0.0, *(term.max_score for term in reversed(ordered))])[::-1].tolist()
+    sizes = [len(term.rows) for term in ordered]
+    taken = max(1, int(np.searchsorted(np.cumsum(sizes), FIRST_POSTINGS, side="right")))
+    rows = np.concatenate([term.rows for term in ordered[:taken]])
+    weights = np.concatenate([term.weights for term in ordered[:taken]])
+    scores = saturation(weights, lengths[rows], average_length)
+    scores *= np.repeat(np.array([term.idf for term in ordered[:taken]], np.float32), sizes[:taken])
+    if taken > 1:
+        rows, indices = np.unique(rows, return_inverse=True)
+        scores = np.bincount(indices, weights=scores).astype(np.float32)
+    if len(tombstones):
+        alive = ~np.isin(rows, tombstones)
+        rows, scores = rows[alive], scores[alive]
+    grows = True
     for index in range(taken, len(ordered)):
-        candidates.prune(limit, remaining[index])
-        candidates.look_up(ordered[index])
-    candidates.prune(limit, 0.0)
-    return np.sort(candidates.rows)
+        term = ordered[index]
+        grows = grows and _threshold(scores, limit) <= remaining[index] * (1 + _TOLERANCE)
+        if not grows:
+            rows, scores = _prune(rows, scores, limit, remaining[index])
+        indices = np.minimum(np.searchsorted(term.rows, rows), len(term.rows) - 1)
+        members = np.flatnonzero(term.rows[indices] == rows)
+        indices = indices[members]
+        if grows:
+            added = saturation(term.weights, lengths[term.rows], average_length) * np.float32(term.idf)
+            scores[members] += added[indices]
+            new = ~np.isin(term.rows, tombstones) if len(tombstones) else np.ones(len(term.rows), dtype=np.bool_)
+            new[indices] = False
+            rows, scores = np.concatenate((rows, term.rows[new])), np.concatenate((scores, added[new]))
+        else:
+            added = saturation(term.weights[indices], lengths[rows[members]], average_length)
+            scores[members] += added * np.float32(term.idf)
+    rows, _ = _prune(rows, scores, limit, 0.0)
+    return np.sort(rows)
 
 
-class _Accumulator:
-    """The candidates, in any order, with their scores so far."""
+def _threshold(scores: NDArray[np.float32], limit: int) -> float:
+    """Return the last of the best ``limit`` scores; 0 while there are fewer."""
+    count = len(scores)
+    return 0.0 if count < limit else float(np.partition(scores, count - limit)[count - limit])
 
-    def __init__(
-        self,
-        first: Sequence[TermList],
-        lengths: NDArray[np.int32],
-        average_length: float,
-        tombstones: NDArray[np.int32],
-    ) -> None:
-        self._lengths, self._average_length, self._tombstones = lengths, average_length, tombstones
-        rows = np.concatenate([term.rows for term in first])
-        scores = saturation(np.concatenate([term.weights for term in first]), lengths[rows], average_length)
-        scores *= np.repeat(np.array([term.idf for term in first], np.float32), [len(term.rows) for term in first])
-        if len(first) > 1:
-            rows, indices = np.unique(rows, return_inverse=True)
-            scores = np.bincount(indices, weights=scores).astype(np.float32)
-        alive = self._alive(rows)
-        self.rows, self._scores = (rows, scores) if alive is None else (rows[alive], scores[alive])
 
-    def merge(self, term: TermList) -> None:
-        """Add all notes of a list."""
-        scores = self._term_scores(term.rows, term.weights, term.idf)
-        members, indices = self._intersect(term)
-        self._scores[members] += scores[indices]
-        new = self._alive(term.rows)
-        new = np.ones(len(term.rows), dtype=np.bool_) if new is None else new
-        new[indices] = False
-        self.rows = np.concatenate((self.rows, term.rows[new]))
-        self._scores = np.concatenate((self._scores, scores[new]))
-
-    def look_up(self, term: TermList) -> None:
-        """Add the scores of a list to the notes that are in."""
-        members, indices = self._intersect(term)
-        self._scores[members] += self._term_scores(self.rows[members], term.weights[indices], term.idf)
-
-    def threshold(self, limit: int) -> float:
-        """Return the last of the best ``limit`` scores; 0 while there are fewer."""
-        count = len(self._scores)
-        return 0.0 if count < limit else float(np.partition(self._scores, count - limit)[count - limit])
-
-    def prune(self, limit: int, remaining: float) -> None:
-        """Drop the notes that cannot reach the threshold with what the remaining lists can add."""
-        reaching = self._scores >= (self.threshold(limit) * (1 - _TOLERANCE) - remaining) / (1 + _TOLERANCE)
-        self.rows, self._scores = self.rows[reaching], self._scores[reaching]
-
-    def _intersect(self, term: TermList) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return which candidates a list has, and where it has them."""
-        indices = np.minimum(np.searchsorted(term.rows, self.rows), len(term.rows) - 1)
-        members = np.flatnonzero(term.rows[indices] == self.rows)
-        return members, indices[members]
-
-    def _term_scores(self, rows: NDArray[np.int32], weights: NDArray[Any], idf: float) -> NDArray[np.float32]:
-        return saturation(weights, self._lengths[rows], self._average_length) * np.float32(idf)
-
-    def _alive(self, rows: NDArray[np.int32]) -> NDArray[np.bool_] | None:
-        """Return a mask of the rows that are no tombstones; ``None`` if there are none."""
-        return None if not len(self._tombstones) else ~np.isin(rows, self._tombstones)
+def _prune(
+    rows: NDArray[np.int32], scores: NDArray[np.float32], limit: int, remaining: float
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Drop the notes that cannot reach the threshold with what the remaining lists can add."""
+    reaching = scores >= (_threshold(scores, limit) * (1 - _TOLERANCE) - remaining) / (1 + _TOLERANCE)
+    return rows[reaching], scores[reaching]

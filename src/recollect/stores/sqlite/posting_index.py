@@ -123,11 +123,9 @@ class DeltaPostings:
 class _TermPostings(NamedTuple):
     """The postings of a term in the snapshot and in the delta."""
 
-    rows: NDArray[np.int32]
-    weights: NDArray[np.unsignedinteger[Any]]
-    max_saturation: float
+    snapshot: TermList
     delta: DeltaList
-    idf: float
+    document_frequency: int
 
 
 class PostingsView(NamedTuple):
@@ -154,7 +152,7 @@ class PostingsView(NamedTuple):
     @classmethod
     def of_snapshot(cls, ref: SnapshotRef, snapshot: SnapshotArrays) -> PostingsView:
         """Return the lists of a snapshot, with an empty delta."""
-        lists = PostingLists.from_arrays(snapshot.arrays, snapshot.facts["average"])
+        lists = PostingLists._make([*(snapshot.arrays[name] for name in SNAPSHOT_ARRAYS), snapshot.facts["average"]])
         return cls(
             lists=lists,
             key_order=np.argsort(lists.keys, kind="stable"),
@@ -196,23 +194,22 @@ class PostingsView(NamedTuple):
             delta_size=self.delta_size + len(notes), notes=self.notes + len(notes), tokens=self.tokens + tokens
         )
 
+    @property
+    def average_length(self) -> float:
+        """The average number of tokens of a note."""
+        return self.tokens / max(1, self.notes)
+
     def document_frequency(self, term: str) -> int:
         """Return how many notes have a term."""
-        return self._postings(term)[1]
+        return self._postings(term).document_frequency
 
     def search(self, terms: Sequence[str], limit: int) -> Scores:
         """Return the best ``limit`` notes, and all that tie with the last of them."""
         if not self.tokens:
             return _NO_SCORES
-        average_length = self.tokens / self.notes
-        postings = {term: self._postings(term)[0] for term in dict.fromkeys(terms)}
-        term_lists = []
-        for term in terms:
-            entry = postings[term]
-            if len(entry.rows):
-                bound = max_saturation(entry.max_saturation, self.lists.average_length, average_length)
-                term_lists.append(TermList(entry.rows, entry.weights, entry.idf, entry.idf * bound))
-        rows = top_candidates(term_lists, self.lists.lengths, average_length, limit, self.tombstones)
+        postings = {term: self._postings(term) for term in dict.fromkeys(terms)}
+        lists = [postings[term].snapshot for term in terms if len(postings[term].snapshot.rows)]
+        rows = top_candidates(lists, self.lists.lengths, self.average_length, limit, self.tombstones)
         delta_rows = np.unique(np.concatenate([entry.delta.rows for entry in postings.values()]))
         return self._score(terms, postings, rows, delta_rows).best(limit)
 
@@ -226,8 +223,8 @@ class PostingsView(NamedTuple):
         rows, delta_rows = self._rows_of(keys), self._delta_rows_of(keys)
         postings = {}
         for term in dict.fromkeys(terms):
-            entry, _ = self._postings(term)
-            if len(entry.rows) and entry.rows[-1] >= len(self.lists.keys):
+            entry = self._postings(term)
+            if (entry.snapshot.rows[-1:] >= len(self.lists.keys)).any():
                 raise LookupError(f"the posting list of {term!r} ends after the last row")
             if len(entry.delta.rows):
                 entry = entry._replace(delta=entry.delta.select(np.isin(entry.delta.rows, delta_rows)))
@@ -265,16 +262,15 @@ class PostingsView(NamedTuple):
             delta_keys, delta_lengths = self.delta.notes(self.delta_size)
             keys = np.concatenate((keys, delta_keys[delta_rows]))
             lengths = np.concatenate((lengths, delta_lengths[delta_rows]))
-        norms = length_norms(lengths, self.tokens / self.notes)
+        norms = length_norms(lengths, self.average_length)
         scores = np.zeros(len(norms))
         # Term by term in the order of the query: floating-point sums in another order differ in the last bits.
         for term in terms:
             members, weights = _weights(postings[term], rows, delta_rows)
-            scores[members] += postings[term].idf * saturation(weights, norms[members])
+            scores[members] += postings[term].snapshot.idf * saturation(weights, norms[members])
         return Scores(keys, scores)
 
-    def _postings(self, term: str) -> tuple[_TermPostings, int]:
-        """Return the postings of a term, and how many notes have it."""
+    def _postings(self, term: str) -> _TermPostings:
         lists = self.lists
         delta = self.delta.postings(term, self.delta_size)
         if len(self.delta_tombstones):
@@ -284,8 +280,10 @@ class PostingsView(NamedTuple):
         rows = lists.rows[start:end]
         deleted = int(np.isin(self.tombstones, rows).sum()) if len(self.tombstones) else 0
         frequency = len(rows) - deleted + len(delta.rows)
-        maximum = 0.0 if number is None else float(lists.max_saturations[number])
-        return _TermPostings(rows, lists.weights[start:end], maximum, delta, idf(self.notes, frequency)), frequency
+        weight, maximum = idf(self.notes, frequency), 0.0
+        if number is not None:
+            maximum = max_saturation(float(lists.max_saturations[number]), lists.average_length, self.average_length)
+        return _TermPostings(TermList(rows, lists.weights[start:end], weight, weight * maximum), delta, frequency)
 
 
 def _weights(
@@ -293,13 +291,14 @@ def _weights(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return which of these rows (snapshot, then delta) have a term, and its weight in each."""
     members, weights = _NO_ROWS, np.empty(0)
-    if len(postings.rows):
-        indices = np.minimum(np.searchsorted(postings.rows, rows), len(postings.rows) - 1)
-        members = np.flatnonzero(postings.rows[indices] == rows)
-        weights = postings.weights[indices[members]].astype(np.float64)
-    if len(postings.delta.rows):
-        members = np.concatenate((members, len(rows) + np.searchsorted(delta_rows, postings.delta.rows)))
-        weights = np.concatenate((weights, postings.delta.weights))
+    known, delta = postings.snapshot, postings.delta
+    if len(known.rows):
+        indices = np.minimum(np.searchsorted(known.rows, rows), len(known.rows) - 1)
+        members = np.flatnonzero(known.rows[indices] == rows)
+        weights = known.weights[indices[members]].astype(np.float64)
+    if len(delta.rows):
+        members = np.concatenate((members, len(rows) + np.searchsorted(delta_rows, delta.rows)))
+        weights = np.concatenate((weights, delta.weights))
     return members, weights
 
 
@@ -373,7 +372,8 @@ class PostingsIndex(SnapshotIndex):
 
         def build() -> SnapshotArrays:
             lists = builder.build()
-            return SnapshotArrays(lists.to_arrays(), {"average": lists.average_length})
+            arrays: dict[str, Any] = dict(zip(SNAPSHOT_ARRAYS, lists[:-1], strict=True))
+            return SnapshotArrays(arrays, {"average": lists.average_length})
 
         return NewSnapshot(self._highest_key(connection), build)
 

@@ -10,10 +10,11 @@ follow those of an earlier one, so that a merged list is the lists of all parts 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,28 +54,16 @@ class PostingLists(NamedTuple):
     average_length: float
     """The average number of tokens for which ``max_saturations`` was computed."""
 
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], average_length: float) -> Self:
-        """Return the lists of a snapshot file."""
-        return cls._make([*(arrays[name] for name in SNAPSHOT_ARRAYS), average_length])
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays of a snapshot file."""
-        columns: list[Any] = list(self[:-1])
-        return dict(zip(SNAPSHOT_ARRAYS, columns, strict=True))
-
     def find(self, term: str) -> int | None:
         """Return the number of a term, if a note has it."""
-        encoded, ends = term.encode(), self.term_ends
+        encoded = term.encode()
         head = np.uint64(_head(encoded))
-        low, high = self.term_heads.searchsorted(head), self.term_heads.searchsorted(head, "right")
-        while low < high:
-            middle = (low + high) // 2
-            other = self.terms[ends[middle - 1] if middle else 0 : ends[middle]].tobytes()
-            if other == encoded:
-                return int(middle)
-            low, high = (middle + 1, high) if other < encoded else (low, middle)
-        return None
+        low, high = int(self.term_heads.searchsorted(head)), int(self.term_heads.searchsorted(head, "right"))
+        number = bisect_left(range(high), encoded, low, key=self._term)
+        return number if number < high and self._term(number) == encoded else None
+
+    def _term(self, number: int) -> bytes:
+        return self.terms[self.term_ends[number - 1] if number else 0 : self.term_ends[number]].tobytes()
 
     def decode_terms(self) -> list[bytes]:
         """Return all terms in UTF-8."""

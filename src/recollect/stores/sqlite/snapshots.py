@@ -80,15 +80,10 @@ class Snapshots:
     """The snapshot files of one memory."""
 
     def __init__(self, connections: Connections) -> None:
-        self._connections = connections
+        self.connections = connections
         self._undeleted: set[str] = set()
         """Tokens of files that could not be deleted yet, because they are mapped."""
         self._corrupt: set[str] = set()
-
-    def current(self, connection: apsw.Connection, namespace: int, model: int) -> SnapshotRef | None:
-        """Return the snapshot that the connection's transaction sees, if there is one."""
-        row = connection.execute(_SELECT, (namespace, model)).get
-        return SnapshotRef(*row) if row and row[0] else None
 
     def load(self, token: str, *, verify: bool = False) -> SnapshotArrays | None:
         """Map a snapshot file into memory; ``None`` if it is missing or corrupt, every byte of it with ``verify``.
@@ -108,42 +103,13 @@ class Snapshots:
         self._corrupt.add(ref.token)
         return True
 
-    def write(
-        self,
-        namespace: int,
-        model: int,
-        read: Callable[[apsw.Connection, SnapshotRef | None], NewSnapshot | None],
-        timeout: float,
-    ) -> None:
-        """Build a new snapshot and put it in place of the current one.
-
-        ``read`` reads what is needed; the snapshot is built when the connection is free again. If the disk is full,
-        or other processes write or finish first, nothing changes.
-        """
-        with suppress(StoreError, OSError, MemoryError, np.linalg.LinAlgError):
-            with self._connections.reading() as connection:
-                is_logged = connection.execute(_SELECT, (namespace, model)).get
-            if not is_logged:  # this row makes writers record changes from now on
-                with self._connections.writing(timeout) as connection:
-                    connection.execute(
-                        "INSERT OR IGNORE INTO snapshots SELECT key, ?, '', revision, 0 FROM namespaces WHERE key = ?",
-                        (model, namespace),
-                    )
-            with self._connections.reading() as connection:
-                current = self.current(connection, namespace, model)
-                built_from = revision(connection, namespace)
-                new = read(connection, current)
-            if new is not None:
-                self._publish(namespace, model, current, built_from, new, timeout)
-            elif current is None:
-                with self._connections.writing(timeout) as connection:
-                    row = "namespace = ? AND model = ? AND token = ''"
-                    connection.execute(f"DELETE FROM snapshots WHERE {row}", (namespace, model))  # noqa: S608 (fixed)
-                    _trim_change_log(connection, namespace)
-
-    def tokens(self, connection: apsw.Connection) -> set[str]:
-        """Return the tokens of all files that the table names."""
-        return {token for (token,) in fetch(connection, "SELECT token FROM snapshots WHERE token <> ''")}
+    def save(self, token: str, snapshot: SnapshotArrays) -> None:
+        """Write a file with the owner and the permissions of the memory, as SQLite does with its own."""
+        path, memory = self._path(token), self.connections.file.stat()
+        save_arrays(path, snapshot.arrays, {**snapshot.facts, "token": token})
+        with suppress(OSError, AttributeError):  # only an administrator may change the owner, and not on every system
+            os.chown(path, memory.st_uid, memory.st_gid)
+        path.chmod(memory.st_mode & 0o777)
 
     def delete(self, tokens: Iterable[str] = ()) -> None:
         """Delete files, and those that could not be deleted before: some systems do not delete a mapped file."""
@@ -154,9 +120,13 @@ class Snapshots:
             except OSError:
                 self._undeleted.add(token)
 
+    def tokens(self, connection: apsw.Connection) -> set[str]:
+        """Return the tokens of all files that the table names."""
+        return {token for (token,) in fetch(connection, "SELECT token FROM snapshots WHERE token <> ''")}
+
     def files(self) -> dict[str, Path]:
         """Return the files with the name and the first line of a snapshot, or without content, by token."""
-        memory, files = self._connections.file, {}
+        memory, files = self.connections.file, {}
         pattern = re.compile(re.escape(memory.name) + "-snapshot-([0-9a-f]{16})")
         with suppress(OSError):
             for path in memory.parent.iterdir():
@@ -166,82 +136,25 @@ class Snapshots:
                             files[matched[1]] = path
         return files
 
+    def orphans(self, tokens: Set[str]) -> list[str]:
+        """Return the tokens of other files that are too old to be in progress."""
+        with suppress(OSError):  # another process may delete one
+            latest, files = time.time() - ORPHAN_AGE, self.files().items()
+            return [token for token, path in files if token not in tokens and path.stat().st_mtime < latest]
+        return []
+
     def problem(self, connection: apsw.Connection) -> str:
         """Return which files are corrupt or orphaned; "" if none is."""
         tokens = self.tokens(connection)
-        paths = {token: self._path(token) for token in sorted(tokens)}
-        corrupt = [path.name for token, path in paths.items() if path.exists() and not self.load(token, verify=True)]
-        orphans = [path.name for path in self._orphans(tokens)]
-        problems = [("corrupt", corrupt), ("left behind by another process", orphans)]
-        return "; ".join(f"{problem}: {', '.join(names)}" for problem, names in problems if names)
-
-    def _publish(
-        self,
-        namespace: int,
-        model: int,
-        current: SnapshotRef | None,
-        built_from: int,
-        new: NewSnapshot,
-        timeout: float,
-    ) -> None:
-        """Write the file, and name it in the table unless another process replaced the current snapshot."""
-        token = token_hex(8)
-        path = self._path(token)
-        try:
-            arrays, facts = new.build()
-            save_arrays(path, arrays, {**facts, "token": token})
-            self._copy_permissions(path)
-            with self._connections.writing(timeout) as connection:
-                # Only in place of the one that was read: a later one has trimmed changes that this one lacks.
-                connection.execute(
-                    "UPDATE snapshots SET token = ?1, revision = ?2, last = ?3 "
-                    "WHERE namespace = ?4 AND model = ?5 AND token = ?6 AND revision <= ?2",
-                    (token, built_from, new.last_key, namespace, model, current.token if current else ""),
-                )
-                if not connection.changes():
-                    path.unlink()
-                    return
-                _trim_change_log(connection, namespace)
-                tokens = self.tokens(connection)
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
-        if current:
-            self.delete([current.token])
-        for orphan in self._orphans(tokens):
-            with suppress(OSError):  # another process may be faster
-                orphan.unlink()
-
-    def _copy_permissions(self, path: Path) -> None:
-        """Give a file the owner and the permissions of the memory, as SQLite does with its own."""
-        memory = self._connections.file.stat()
-        with suppress(OSError, AttributeError):  # only an administrator may change the owner, and not on every system
-            os.chown(path, memory.st_uid, memory.st_gid)
-        path.chmod(memory.st_mode & 0o777)
-
-    def _orphans(self, tokens: Set[str]) -> list[Path]:
-        """Return the files without these tokens that are too old to be in progress."""
-        with suppress(OSError):  # another process may delete one
-            latest = time.time() - ORPHAN_AGE
-            files = self.files().items()
-            return [path for token, path in files if token not in tokens and path.stat().st_mtime < latest]
-        return []
+        existing = [token for token in sorted(tokens) if self._path(token).exists()]
+        corrupt = [token for token in existing if not self.load(token, verify=True)]
+        problems = [("corrupt", corrupt), ("left behind by another process", self.orphans(tokens))]
+        named = [(problem, ", ".join(self._path(token).name for token in some)) for problem, some in problems if some]
+        return "; ".join(f"{problem}: {names}" for problem, names in named)
 
     def _path(self, token: str) -> Path:
-        path = self._connections.file
-        return path.with_name(f"{path.name}-snapshot-{token}")
-
-
-_SELECT = "SELECT token, revision, last FROM snapshots WHERE namespace = ? AND model = ?"
-
-
-def _trim_change_log(connection: apsw.Connection, namespace: int) -> None:
-    """Delete the changes that every snapshot of a namespace includes."""
-    connection.execute(
-        "DELETE FROM word_changes WHERE namespace = ?1 "
-        "AND revision <= coalesce((SELECT min(revision) FROM snapshots WHERE namespace = ?1), revision)",
-        (namespace,),
-    )
+        memory = self.connections.file
+        return memory.with_name(f"{memory.name}-snapshot-{token}")
 
 
 class SnapshotIndex(ABC):
@@ -282,15 +195,62 @@ class SnapshotIndex(ABC):
         return self._count_added(connection, ref.last_key, limit) > limit
 
     def write_snapshot(self, stopped: Callable[[], bool], timeout: float = WRITE_TIMEOUT) -> None:
-        """Write a new snapshot, unless ``stopped`` becomes true."""
+        """Write a new snapshot in place of the current one, unless ``stopped`` becomes true.
 
-        def read(connection: apsw.Connection, ref: SnapshotRef | None) -> NewSnapshot | None:
-            return self._read_snapshot(connection, ref, stopped)
+        If the disk is full, or other processes write or finish first, nothing changes.
+        """
+        connections = self._snapshots.connections
+        with suppress(StoreError, OSError, MemoryError, np.linalg.LinAlgError):
+            with connections.writing(timeout) as connection:  # with this row, writers record changes
+                connection.execute(
+                    "INSERT OR IGNORE INTO snapshots SELECT key, ?, '', revision, 0 FROM namespaces WHERE key = ?",
+                    (self._model, self._namespace),
+                )
+            with connections.reading() as connection:
+                current, built_from = self._current(connection), revision(connection, self._namespace)
+                new = self._read_snapshot(connection, current, stopped)
+            if new is not None:
+                self._publish(current, built_from, new, timeout)
+            elif current is None:
+                with connections.writing(timeout) as connection:
+                    sql = "DELETE FROM snapshots WHERE namespace = ? AND model = ? AND token = ''"
+                    connection.execute(sql, (self._namespace, self._model))
+                    self._trim_change_log(connection)
 
-        self._snapshots.write(self._namespace, self._model, read, timeout)
+    def _publish(self, current: SnapshotRef | None, built_from: int, new: NewSnapshot, timeout: float) -> None:
+        """Write the file, and name it in the table unless another process replaced the current snapshot."""
+        token, snapshots = token_hex(8), self._snapshots
+        try:
+            snapshots.save(token, new.build())
+            with snapshots.connections.writing(timeout) as connection:
+                # Only in place of the one that was read: a later one has trimmed changes that this one lacks.
+                connection.execute(
+                    "UPDATE snapshots SET token = ?1, revision = ?2, last = ?3 "
+                    "WHERE namespace = ?4 AND model = ?5 AND token = ?6 AND revision <= ?2",
+                    (token, built_from, new.last_key, self._namespace, self._model, current.token if current else ""),
+                )
+                if not connection.changes():
+                    raise StoreError("another process has written a snapshot meanwhile")
+                self._trim_change_log(connection)
+                tokens = snapshots.tokens(connection)
+        except BaseException:
+            snapshots.delete([token])
+            raise
+        snapshots.delete([*([current.token] if current else []), *snapshots.orphans(tokens)])
+
+    def _trim_change_log(self, connection: apsw.Connection) -> None:
+        """Delete the changes that every snapshot of the namespace includes."""
+        connection.execute(
+            "DELETE FROM word_changes WHERE namespace = ?1 "
+            "AND revision <= coalesce((SELECT min(revision) FROM snapshots WHERE namespace = ?1), revision)",
+            (self._namespace,),
+        )
 
     def _current(self, connection: apsw.Connection) -> SnapshotRef | None:
-        return self._snapshots.current(connection, self._namespace, self._model)
+        """Return the snapshot that the connection's transaction sees, if there is one."""
+        sql = "SELECT token, revision, last FROM snapshots WHERE namespace = ? AND model = ? AND token <> ''"
+        row = connection.execute(sql, (self._namespace, self._model)).get
+        return SnapshotRef(*row) if row else None
 
     def _load_file(self, ref: SnapshotRef, *, verify: bool = False) -> SnapshotArrays | None:
         """Map a snapshot file into memory; ``None`` if it is missing, corrupt or of another format."""

@@ -117,23 +117,14 @@ class VectorView(NamedTuple):
         return hidden
 
 
-class _GrowingArray:
-    """An array with spare capacity at its end; a slice that was taken before stays valid while it grows."""
-
-    def __init__(self, values: NDArray[Any]) -> None:
-        self._buffer = values
-
-    def first(self, count: int) -> NDArray[Any]:
-        return self._buffer[:count]
-
-    def put(self, count: int, values: NDArray[Any]) -> None:
-        """Write values after the first ``count``."""
-        if count + len(values) > len(self._buffer):
-            length = max(1024, 2 * count, count + len(values))
-            buffer = np.empty((length, *self._buffer.shape[1:]), dtype=self._buffer.dtype)
-            buffer[:count] = self._buffer[:count]
-            self._buffer = buffer
-        self._buffer[count : count + len(values)] = values
+def _put(buffer: NDArray[Any], count: int, values: NDArray[Any]) -> NDArray[Any]:
+    """Write values after the first ``count`` of a buffer; return it, or a larger copy. Slices stay valid."""
+    if count + len(values) > len(buffer):
+        larger = np.empty((max(1024, 2 * count, count + len(values)), *buffer.shape[1:]), dtype=buffer.dtype)
+        larger[:count] = buffer[:count]
+        buffer = larger
+    buffer[count : count + len(values)] = values
+    return buffer
 
 
 class _Rows:
@@ -143,19 +134,19 @@ class _Rows:
         self.ref = ref
         none = np.empty(0, np.int64)
         keys, ends = (snapshot.arrays["keys"], snapshot.arrays["ends"]) if snapshot else (none, none)
-        self._keys, self._ends = _GrowingArray(keys), _GrowingArray(ends)
-        self._snapshot = [PrunedCodes.from_arrays(snapshot.arrays)] if snapshot else []
-        self._added = [_GrowingArray(column) for column in quantize(np.empty((0, dimension), np.float32))]
+        self._keys, self._ends = keys, ends
+        self._snapshot = [PrunedCodes._make(snapshot.arrays[name] for name in SNAPSHOT_ARRAYS)] if snapshot else []
+        self._added: list[NDArray[Any]] = list(quantize(np.empty((0, dimension), np.float32)))
         self._sizes = len(keys), 0
         """The number of notes, and of rows that are in no snapshot."""
 
     @property
     def keys(self) -> NDArray[np.int64]:
-        return self._keys.first(self._sizes[0])
+        return self._keys[: self._sizes[0]]
 
     @property
     def ends(self) -> NDArray[np.int64]:
-        return self._ends.first(self._sizes[0])
+        return self._ends[: self._sizes[0]]
 
     @property
     def last_key(self) -> int:
@@ -169,7 +160,7 @@ class _Rows:
     def view(self, tombstones: frozenset[int]) -> VectorView:
         parts = list(self._snapshot)
         if self.added:
-            columns: list[Any] = [column.first(self.added) for column in self._added]
+            columns: list[Any] = [column[: self.added] for column in self._added]
             parts.append(PrunedCodes.split(NO_ROTATION, Codes(*columns)))
         return VectorView(parts, self.keys, self.ends, tombstones)
 
@@ -177,10 +168,9 @@ class _Rows:
         """Add rows; views that were taken do not change, and an interrupt leaves the rows as they were."""
         notes, rows = self._sizes
         codes: Any = quantize(vectors)
-        for column, values in zip(self._added, codes, strict=True):
-            column.put(rows, values)
-        self._keys.put(notes, keys)
-        self._ends.put(notes, sum(self.ends[-1:].tolist()) + np.cumsum(chunks))
+        self._added = [_put(column, rows, values) for column, values in zip(self._added, codes, strict=True)]
+        self._ends = _put(self._ends, notes, sum(self.ends[-1:].tolist()) + np.cumsum(chunks))
+        self._keys = _put(self._keys, notes, keys)
         self._sizes = notes + len(keys), rows + len(vectors)
 
 
@@ -290,10 +280,9 @@ class VectorIndex(SnapshotIndex):
         def build() -> SnapshotArrays:
             all_keys, all_chunks = np.concatenate(keys), np.concatenate(chunks)
             alive = np.isin(all_keys, stored)
-            codes = PrunedCodes.concatenate(parts) if len(parts) > 1 else parts[0]
-            if not alive.all():
-                codes = codes.select(np.repeat(alive, all_chunks))
-            arrays = {**codes.to_arrays(), "keys": all_keys[alive], "ends": np.cumsum(all_chunks[alive])}
+            codes = PrunedCodes.concatenate(parts, slice(None) if alive.all() else np.repeat(alive, all_chunks))
+            arrays: dict[str, Any] = dict(zip(SNAPSHOT_ARRAYS, codes, strict=True))
+            arrays |= {"keys": all_keys[alive], "ends": np.cumsum(all_chunks[alive])}
             return SnapshotArrays(arrays, {"sampled": sampled})
 
         return NewSnapshot(max(rows.last_key, *stored[-1:].tolist(), 0), build)

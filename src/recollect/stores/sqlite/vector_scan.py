@@ -24,8 +24,7 @@ The caller computes the exact scores of the rows that are returned.
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import lru_cache
@@ -198,26 +197,11 @@ class PrunedCodes(NamedTuple):
         return cls(rotation.axes, heads, tails, *rows[1:], _norms(tails) * rows.scales, max_error)
 
     @classmethod
-    def concatenate(cls, parts: Sequence[PrunedCodes]) -> Self:
-        """Return the rows of all parts, which must share a rotation."""
+    def concatenate(cls, parts: Sequence[PrunedCodes], rows: NDArray[np.bool_] | slice) -> Self:
+        """Return some rows of all parts, which must share a rotation."""
         columns: list[Any] = list(zip(*parts, strict=True))
         axes, *arrays, max_errors = columns
-        return cls._make([axes[0], *map(np.concatenate, arrays), np.max(max_errors, axis=0)])
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Return the rows of a snapshot file."""
-        return cls._make(arrays[name] for name in SNAPSHOT_ARRAYS)
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays of a snapshot file."""
-        return dict(zip(SNAPSHOT_ARRAYS, self, strict=True))
-
-    def select(self, rows: NDArray[np.bool_]) -> PrunedCodes:
-        """Return some of the rows."""
-        columns: list[Any] = list(self)
-        axes, *arrays, max_error = columns
-        return PrunedCodes._make([axes, *(array[rows] for array in arrays), max_error])
+        return cls._make([axes[0], *(np.concatenate(array)[rows] for array in arrays), np.max(max_errors, axis=0)])
 
     @property
     def rotation(self) -> PcaRotation:
@@ -342,14 +326,10 @@ def _run_batches(compare: Callable[[slice], None], count: int) -> None:
     helpers = MAX_HELPERS if count >= PARALLEL_ROWS else 0
     groups = max(1, -(-count // GROUP))
     size = min(BATCH_ROWS, -(-groups // (helpers + 1)) * GROUP)
-    starts = deque(range(0, count, size))
+    starts = iter(range(0, count, size))
 
     def work() -> None:
-        while True:
-            try:
-                start = starts.popleft()
-            except IndexError:  # another thread took the last batch
-                return
+        for start in starts:  # all threads share the iterator
             compare(slice(start, min(count, start + size)))
 
     run_parallel(work, helpers)
