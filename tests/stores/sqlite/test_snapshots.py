@@ -188,7 +188,7 @@ def test_store_uses_the_snapshot_of_another_process(path: Path) -> None:
         assert len(nearest_paths(store, 5, 99)) == 89
         with store._connections.reading() as connection:
             tokens = {token for (token,) in connection.execute("SELECT token FROM snapshots")}
-        assert {index._view.ref.token for index in store._indexes._postings.values() if index._view} < tokens
+        assert {index._ref.token for index in store._indexes._postings.values() if index._ref} < tokens
         assert {index._rows.ref.token for index in store._indexes._vectors.values() if index._rows.ref} < tokens
 
 

@@ -45,6 +45,7 @@ MAX_TERM_LENGTH = 8_000
 
 _NO_SCORES = Scores(np.empty(0, np.int64), np.empty(0))
 _NO_ROWS = np.empty(0, np.int64)
+_HIGHEST_KEY = "SELECT coalesce(max(key), 0) FROM main.notes WHERE namespace = ?"
 _SELECT_NOTES = "SELECT key, path, title, summary, tags, content FROM main.notes WHERE namespace = ?"
 
 
@@ -52,11 +53,6 @@ def term_query(node: Expression) -> list[str] | None:
     """Return the stems of a disjunction of single terms; ``None`` if the expression is anything else.
 
     An operand without letters or digits has the stem "".
-
-    >>> term_query(AnyOf((Match("term", "Teas"), Match("term", "milk"), Match("term", "?!"))))
-    ['tea', 'milk', '']
-    >>> term_query(AnyOf((Match("term", "tea"), Match("prefix", "mil")))) is None
-    True
     """
     terms = []
     for leaf in node.parts if isinstance(node, AnyOf) else (node,):
@@ -95,17 +91,17 @@ class DeltaPostings:
     def append(self, notes: Sequence[NoteFields]) -> int:
         """Add notes, and return their number of tokens."""
         numbers = term_numbers()
-        postings = tokenize_notes(notes, numbers)
+        *postings, lengths = tokenize_notes(notes, numbers)
         terms = list(numbers)
         with self._lock:
             first = len(self._keys)
-            for term, row, weight in zip(*map(np.ndarray.tolist, postings[:3]), strict=True):
+            for term, row, weight in zip(*map(np.ndarray.tolist, postings), strict=True):
                 rows, weights = self._lists.setdefault(terms[term], (array("q"), array("q")))
                 rows.append(first + row)
                 weights.append(weight)
-            self._lengths.extend(postings.lengths.tolist())
+            self._lengths.extend(lengths.tolist())
             self._keys.extend(key for key, *_ in notes)
-        return int(postings.lengths.sum())
+        return int(lengths.sum())
 
     def notes(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the keys of the first ``count`` notes, and their numbers of tokens."""
@@ -134,20 +130,19 @@ class PostingsView(NamedTuple):
     lists: PostingLists
     key_order: NDArray[np.intp]
     """The rows of ``lists`` by key. Mostly they are: a note that changed has a new row at the end."""
-    tombstones: NDArray[np.int32]
-    """Ascending rows of ``lists`` that were changed or deleted since the snapshot."""
     delta: DeltaPostings
-    delta_size: int
-    """How many notes of the delta belong to the view."""
-    delta_tombstones: NDArray[np.int64]
-    """Ascending rows of the delta that were changed or deleted again."""
     notes: int
     tokens: int
-    ref: SnapshotRef
     revision: int
     """The revision of the namespace up to which the view follows its notes."""
     last_key: int
     """The highest key at the revision: a note with a higher one is new."""
+    tombstones: NDArray[np.int32] = np.empty(0, np.int32)
+    """Ascending rows of ``lists`` that were changed or deleted since the snapshot."""
+    delta_size: int = 0
+    """How many notes of the delta belong to the view."""
+    delta_tombstones: NDArray[np.int64] = _NO_ROWS
+    """Ascending rows of the delta that were changed or deleted again."""
 
     @classmethod
     def of_snapshot(cls, ref: SnapshotRef, snapshot: SnapshotArrays) -> PostingsView:
@@ -156,13 +151,9 @@ class PostingsView(NamedTuple):
         return cls(
             lists=lists,
             key_order=np.argsort(lists.keys, kind="stable"),
-            tombstones=np.empty(0, np.int32),
             delta=DeltaPostings(),
-            delta_size=0,
-            delta_tombstones=_NO_ROWS,
             notes=len(lists.keys) - len(lists.tombstones),
             tokens=int(lists.lengths.sum()),
-            ref=ref,
             revision=ref.revision,
             last_key=ref.last_key,
         )
@@ -326,8 +317,8 @@ class PostingsIndex(SnapshotIndex):
                 view = self._view
                 self._clear()  # an interrupt leaves a delta that is not used again
                 if ref is not None:
-                    # Changes that a snapshot includes are trimmed from the log: a view older than it cannot catch up.
-                    if view is None or view.ref.revision < ref.revision:
+                    # Changes that a snapshot includes are trimmed from the log: a view of another cannot catch up.
+                    if view is None or ref != self._ref:
                         self._ref, snapshot = ref, self._load_file(ref)
                         view = snapshot and PostingsView.of_snapshot(ref, snapshot)
                     self._view = view and self._advance(connection, view, now)
@@ -375,7 +366,7 @@ class PostingsIndex(SnapshotIndex):
             arrays: dict[str, Any] = dict(zip(SNAPSHOT_ARRAYS, lists[:-1], strict=True))
             return SnapshotArrays(arrays, {"average": lists.average_length})
 
-        return NewSnapshot(self._highest_key(connection), build)
+        return connection.execute(_HIGHEST_KEY, (self._namespace,)).get, build
 
     def _advance(self, connection: apsw.Connection, view: PostingsView, now: int) -> PostingsView | None:
         """Return a view with the changes since, unless there are too many to read during a search."""
@@ -386,12 +377,7 @@ class PostingsIndex(SnapshotIndex):
         known = [key for key in changed if key <= view.last_key]
         new = next(self._notes_after(connection, view.last_key, limit=limit + 1), [])
         advanced = view.without(known).with_notes([*self._notes(connection, known), *new])
-        return advanced._replace(revision=now, last_key=self._highest_key(connection))
-
-    def _highest_key(self, connection: apsw.Connection) -> int:
-        sql = "SELECT coalesce(max(key), 0) FROM main.notes WHERE namespace = ?"
-        key: int = connection.execute(sql, (self._namespace,)).get
-        return key
+        return advanced._replace(revision=now, last_key=connection.execute(_HIGHEST_KEY, (self._namespace,)).get)
 
     def _notes_after(self, connection: apsw.Connection, last_key: int, limit: int = READ_NOTES) -> Iterator[list[Any]]:
         """Yield batches of the notes after a key; expired ones too, because FTS5 has them."""

@@ -131,22 +131,15 @@ def term_numbers() -> dict[str, int]:
     return defaultdict(count().__next__)
 
 
-class TokenizedNotes(NamedTuple):
-    """The postings of some notes, by term number and row, and the length of each note."""
-
-    terms: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    weights: NDArray[np.int64]
-    lengths: NDArray[np.int64]
+_Integers = NDArray[np.int64]
 
 
-def tokenize_notes(notes: Sequence[NoteFields], numbers: dict[str, int]) -> TokenizedNotes:
-    """Tokenize notes; new terms are added to ``numbers``.
+def tokenize_notes(
+    notes: Sequence[NoteFields], numbers: dict[str, int]
+) -> tuple[_Integers, _Integers, _Integers, _Integers]:
+    """Return the postings of notes (term numbers, rows and weights), and the length of each note.
 
-    >>> numbers = term_numbers()
-    >>> postings = tokenize_notes([(7, None, "Tea", "", "", "tea and milk"), (8, "milk.md", "", "", "", "")], numbers)
-    >>> [(list(numbers)[term], int(row), int(weight)) for term, row, weight in zip(*postings[:3], strict=True)]
-    [('tea', 0, 11), ('and', 0, 1), ('milk', 0, 1), ('milk', 1, 3), ('md', 1, 3)]
+    New terms are added to ``numbers``.
     """
     fields = len(_WEIGHTS)
     tokens = stem_stream([text or "" for _, *texts in notes for text in texts])
@@ -158,7 +151,7 @@ def tokenize_notes(notes: Sequence[NoteFields], numbers: dict[str, int]) -> Toke
     lengths = np.bincount(rows, minlength=len(notes))
     pairs, indices = np.unique(terms * len(notes) + rows, return_inverse=True)
     weights = np.bincount(indices, weights=_WEIGHTS[texts % fields], minlength=len(pairs)).astype(np.int64)
-    return TokenizedNotes(pairs // len(notes), pairs % len(notes), weights, lengths)
+    return pairs // len(notes), pairs % len(notes), weights, lengths
 
 
 class PostingsBuilder:
@@ -170,8 +163,8 @@ class PostingsBuilder:
 
     def add(self, notes: Sequence[NoteFields]) -> None:
         """Add notes."""
-        postings = tokenize_notes(notes, self._numbers)
-        self._postings.append(postings._replace(rows=postings.rows + len(self._keys)))
+        terms, rows, weights, lengths = tokenize_notes(notes, self._numbers)
+        self._postings.append((terms, rows + len(self._keys), weights, lengths))
         self._keys += (key for key, *_ in notes)
         if len(self._keys) >= PART_NOTES:
             self._finish_part()
@@ -185,7 +178,7 @@ class PostingsBuilder:
     def _start_part(self) -> None:
         self._numbers = term_numbers()
         self._keys: list[int] = []
-        self._postings: list[TokenizedNotes] = []
+        self._postings: list[tuple[_Integers, ...]] = []
 
     def _finish_part(self) -> None:
         """Sort the postings by term; they are sorted by row."""

@@ -181,9 +181,6 @@ SCHEMA_VERSION = len(_MIGRATIONS)
 
 TABLES = re.findall(r"CREATE TABLE (\w+)", "".join(_MIGRATIONS))
 
-_GRAPH_VERSION = 3
-"""The first version with titles, mentions and entities."""
-
 
 def is_current(connection: apsw.Connection, location: str) -> bool:
     """Return whether a file needs no migration; raise an error if it is no store, or one of a newer version."""
@@ -211,7 +208,7 @@ def migrate(connection: apsw.Connection, location: str) -> None:
     before = connection.pragma("user_version")
     for migration in _MIGRATIONS[before:]:
         connection.execute(migration)
-    if 0 < before < _GRAPH_VERSION:
+    if before in (1, 2):  # without titles, mentions and entities
         transaction = SqliteTransaction(connection)
         for (namespace_id,) in transaction.fetch("SELECT key FROM namespaces"):
             rebuild_mentions(transaction, namespace_id)

@@ -46,6 +46,7 @@ CLOSE_ATTEMPTS = 3
 CLOSE_TIMEOUT = 3.0
 """Seconds to wait for other writers when a memory is closed, so that deleted texts leave the snapshots."""
 
+_NOTES_BY_ID = "FROM json_each(?) AS ids CROSS JOIN notes AS n ON n.namespace = ? AND n.id = ids.value"
 _COLUMNS = ", ".join(f"n.{column}" for column in CANDIDATE_COLUMNS.split(", "))
 _WEIGHTS = ", ".join(map(str, FIELD_WEIGHTS.values()))
 _CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -124,22 +125,19 @@ class SearchIndexes:
         if not namespaces:
             return
         self.worker.wait()
+        known = "SELECT key FROM namespaces WHERE name IN (SELECT value FROM json_each(?))"
         with suppress(StoreError):
             for _ in range(CLOSE_ATTEMPTS):
                 with self._connections.reading() as connection:
-                    stale = [index for index in self._existing(connection, namespaces) if index.is_stale(connection)]
+                    active = active_model(SqliteTransaction(connection))
+                    indexes: list[PostingsIndex | VectorIndex] = []
+                    for (namespace,) in fetch(connection, known, (json.dumps(list(namespaces)),)):
+                        indexes += [self.postings(namespace), *([self.vectors(namespace, *active)] if active else [])]
+                    stale = [index for index in indexes if index.is_stale(connection)]
                 for index in stale:
                     index.write_snapshot(lambda: False, CLOSE_TIMEOUT)
                 if not stale:
                     break
-
-    def _existing(self, connection: apsw.Connection, namespaces: Collection[str]) -> list[PostingsIndex | VectorIndex]:
-        active = active_model(SqliteTransaction(connection))
-        indexes: list[PostingsIndex | VectorIndex] = []
-        sql = "SELECT key FROM namespaces WHERE name IN (SELECT value FROM json_each(?))"
-        for (namespace,) in fetch(connection, sql, (json.dumps(list(namespaces)),)):
-            indexes += [self.postings(namespace), *([self.vectors(namespace, *active)] if active else [])]
-        return indexes
 
 
 def _get(indexes: dict[K, T], key: K, create: Callable[[], T]) -> T:
@@ -185,10 +183,7 @@ class NamespaceSearch(NamedTuple):
         return {keys[key]: score for key, score in self.fts5_scores(_render(node), keys).items()}
 
     def document_frequencies(self, queries: Sequence[Query]) -> tuple[int, list[int]] | None:
-        """Return how many notes there are, and how many match each query; ``None`` if posting lists cannot tell.
-
-        They can if there are any, and each query is a single term.
-        """
+        """Return how many notes there are, and how many match each query, if each is a single term in posting lists."""
         terms = []
         for node in map(expression, queries):
             single = [""] if node is None else term_query(node)
@@ -246,21 +241,13 @@ class NamespaceSearch(NamedTuple):
     def select_candidates(self, ids: Sequence[str], filters: Filters, without: Query | None) -> list[Candidate]:
         """Return the notes with these ids, in their order, without those that have a term that ``without`` excludes."""
         conditions, values = self._conditions(filters, without)
-        rows = self.connection.execute(
-            f"SELECT {_COLUMNS} FROM json_each(?) AS ids CROSS JOIN notes AS n "  # noqa: S608 (fixed names)
-            f"ON n.namespace = ? AND n.id = ids.value WHERE 1 {conditions} ORDER BY ids.key",
-            (json.dumps(list(dict.fromkeys(ids))), self.namespace, *values),
-        )
-        return [candidate_of(row) for row in rows]
+        sql = f"SELECT {_COLUMNS} {_NOTES_BY_ID} WHERE 1 {conditions} ORDER BY ids.key"
+        return [candidate_of(row) for row in self.connection.execute(sql, (*self._bind(ids), *values))]
 
     def similarities(self, active: tuple[int, Model], vector: Vector, ids: Sequence[str]) -> dict[str, float]:
         """Return the similarities of the notes with these ids to a vector, as ``search_vectors`` computes them."""
-        rows = fetch(
-            self.connection,
-            "SELECT n.id, v.vector FROM json_each(?) AS ids CROSS JOIN notes AS n "
-            "ON n.namespace = ? AND n.id = ids.value JOIN vectors AS v ON v.note = n.key AND v.model = ?",
-            (json.dumps(list(dict.fromkeys(ids))), self.namespace, active[0]),
-        )
+        sql = f"SELECT n.id, v.vector {_NOTES_BY_ID} JOIN vectors AS v ON v.note = n.key AND v.model = ?"
+        rows = fetch(self.connection, sql, (*self._bind(ids), active[0]))
         scores = cosine_similarities([blob for _, blob in rows], active[1], vector.astype(np.float64))
         return dict(zip((note for note, _ in rows), scores.tolist(), strict=True))
 
@@ -408,11 +395,11 @@ class NamespaceSearch(NamedTuple):
 
     def _keys_of(self, ids: Sequence[str]) -> dict[int, str]:
         """Return the ids of notes by their keys."""
-        rows = self.connection.execute(
-            "SELECT n.key, n.id FROM json_each(?) AS ids CROSS JOIN notes AS n ON n.namespace = ? AND n.id = ids.value",
-            (json.dumps(list(dict.fromkeys(ids))), self.namespace),
-        )
-        return dict(rows)
+        return dict(self.connection.execute(f"SELECT n.key, n.id {_NOTES_BY_ID}", self._bind(ids)))
+
+    def _bind(self, ids: Iterable[str]) -> tuple[str, int]:
+        """Return the values of ``_NOTES_BY_ID``."""
+        return json.dumps(list(dict.fromkeys(ids))), self.namespace
 
 
 def _postings_scores(view: PostingsView, terms: Sequence[str], keys: Mapping[int, str]) -> dict[str, float]:

@@ -69,11 +69,8 @@ class SnapshotRef(NamedTuple):
     last_key: int
 
 
-class NewSnapshot(NamedTuple):
-    """A snapshot whose rows were read: the highest key in it, and what builds it."""
-
-    last_key: int
-    build: Callable[[], SnapshotArrays]
+NewSnapshot = tuple[int, Callable[[], SnapshotArrays]]
+"""The highest key in a snapshot whose rows were read, and what builds it."""
 
 
 class Snapshots:
@@ -219,15 +216,15 @@ class SnapshotIndex(ABC):
 
     def _publish(self, current: SnapshotRef | None, built_from: int, new: NewSnapshot, timeout: float) -> None:
         """Write the file, and name it in the table unless another process replaced the current snapshot."""
-        token, snapshots = token_hex(8), self._snapshots
+        token, snapshots, (last_key, build) = token_hex(8), self._snapshots, new
         try:
-            snapshots.save(token, new.build())
+            snapshots.save(token, build())
             with snapshots.connections.writing(timeout) as connection:
                 # Only in place of the one that was read: a later one has trimmed changes that this one lacks.
                 connection.execute(
                     "UPDATE snapshots SET token = ?1, revision = ?2, last = ?3 "
                     "WHERE namespace = ?4 AND model = ?5 AND token = ?6 AND revision <= ?2",
-                    (token, built_from, new.last_key, self._namespace, self._model, current.token if current else ""),
+                    (token, built_from, last_key, self._namespace, self._model, current.token if current else ""),
                 )
                 if not connection.changes():
                     raise StoreError("another process has written a snapshot meanwhile")
@@ -309,8 +306,7 @@ class SnapshotWorker:
 
     def wait(self) -> None:
         """Wait until no snapshot is being written."""
-        with self._lock:
-            thread = self._thread
+        thread = self._thread
         if thread is not None:
             thread.join()
 

@@ -38,20 +38,12 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
     """Notes, their terms, vectors and links in one SQLite file.
 
     Threads and processes may share it: one writes at a time, the others go on reading.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     store = SQLiteStore(Path(folder, "memory.db"))
-    ...     (note,), _ = store.write([{"content": "Prefers green tea.", "path": "tea.md"}])
-    ...     (stored,) = store.get(["tea.md"], namespace="default")
-    ...     store.close()
-    >>> stored == note
-    True
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         """Open the file; without ``read_only`` it is created where it is missing."""
         super().__init__(max_filters=1)
+        self.read_only = read_only
         self._connections = Connections(path, read_only=read_only)
         self._indexes = SearchIndexes(self._connections)
         self._written: set[str] = set()
@@ -61,11 +53,6 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         }
         self._vocabularies: RevisionCache[SqliteTransaction, Vocabulary] = RevisionCache(spelling.read_vocabulary)
         self._counts: RevisionCache[SqliteTransaction, NoteCounts[str]] = RevisionCache(_start_counts)
-
-    @property
-    def read_only(self) -> bool:
-        """Whether the file was opened read-only."""
-        return self._connections.read_only
 
     def _read(self, work: Callable[[SqliteTransaction], R], namespace: str | None) -> R:  # noqa: ARG002 (a file has no policies)
         with self._connections.reading() as connection:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -85,11 +84,7 @@ def change_temporary_schema(connection: apsw.Connection, sql: str) -> None:
 
 
 def filter_conditions(filters: Filters) -> tuple[str, list[Any]]:
-    """Return a condition for each filter, starting with AND, and the values of its placeholders.
-
-    >>> filter_conditions(Filters(session="chat-1"))
-    (' AND n.session IS ?', ['chat-1'])
-    """
+    """Return conditions on ``notes AS n``, each starting with AND, and the values of their placeholders."""
     parts: list[str] = []
     values: list[Any] = []
 
@@ -113,28 +108,21 @@ def filter_conditions(filters: Filters) -> tuple[str, list[Any]]:
         if moment is not None:
             add(condition, to_microseconds(moment))
     for key, value in filters.metadata.items():
-        equals, params = _equals(value)
-        add(f"EXISTS (SELECT 1 FROM json_each(n.metadata) AS m WHERE m.key = ? AND {equals})", key, *params)  # noqa: S608 (fixed names)
+        equals, param = _equals(value)
+        add(f"EXISTS (SELECT 1 FROM json_each(n.metadata) AS m WHERE m.key = ? AND {equals})", key, param)  # noqa: S608 (fixed names)
     return "".join(parts), values
 
 
-def _equals(value: Any) -> tuple[str, list[Any]]:
-    """Return the condition that a JSON value equals ``value``; true is not 1, and 1 equals 1.0."""
-    if value is None or isinstance(value, bool):
-        return "m.type = ?", [{None: "null", True: "true", False: "false"}[value]]
-    if isinstance(value, (int, float)):
-        return "m.type IN ('integer', 'real') AND m.value = ?", [_sqlite_number(value)]
+def _equals(value: Any) -> tuple[str, str]:
+    """Return the condition that a JSON value m equals ``value``, and its parameter; true is not 1, and 1 equals 1.0."""
     if isinstance(value, str):
-        return "m.type = 'text' AND m.value = ?", [value]
-    return "m.type IN ('array', 'object') AND same_json(m.value, ?)", [json.dumps(value, ensure_ascii=False)]
-
-
-def _sqlite_number(number: float) -> float:
-    """Return an integer that SQLite can store, or the nearest float."""
-    try:
-        return number if -(2**63) <= number < 2**63 else float(number)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
+        return "m.type = 'text' AND m.value = ?", value
+    text = json.dumps(value, ensure_ascii=False)
+    if value is None or isinstance(value, bool):
+        return "m.type = json_type(?)", text
+    if isinstance(value, (int, float)):
+        return "m.type IN ('integer', 'real') AND m.value = ? ->> '$'", text
+    return "m.type IN ('array', 'object') AND same_json(m.value, ?)", text
 
 
 class SqliteTransaction(SqlTransaction):
@@ -178,11 +166,9 @@ class SqliteTransaction(SqlTransaction):
         return key
 
     def revision(self, namespace_id: int) -> int:
-        """Return the revision of a namespace."""
         return revision(self.connection, namespace_id)
 
     def restart(self) -> None:
-        """Restart the transaction, so that it sees what others wrote."""
         self.connection.execute("ROLLBACK; BEGIN")
 
     def hides_notes(self) -> bool:
@@ -232,7 +218,6 @@ class SqliteTransaction(SqlTransaction):
         self.connection.executemany(sql, [(note,) for note in notes])
 
     def index_texts(self, namespace_id: int, changes: Sequence[Change]) -> None:
-        """Add the terms of new and changed notes to FTS5."""
         reworded = [change for change in changes if change.reindexed]
         self._revise(namespace_id, [change.new.key for change in reworded if change.old])
         self.connection.executemany(

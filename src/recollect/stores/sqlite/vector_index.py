@@ -285,7 +285,7 @@ class VectorIndex(SnapshotIndex):
             arrays |= {"keys": all_keys[alive], "ends": np.cumsum(all_chunks[alive])}
             return SnapshotArrays(arrays, {"sampled": sampled})
 
-        return NewSnapshot(max(rows.last_key, *stored[-1:].tolist(), 0), build)
+        return max(rows.last_key, *stored[-1:].tolist(), 0), build
 
     def _fit_rotation(self, connection: apsw.Connection, keys: NDArray[np.int64]) -> PcaRotation:
         sample = json.dumps(keys[:: max(1, len(keys) // SAMPLE_SIZE)].tolist())

@@ -77,12 +77,7 @@ class Codes(NamedTuple):
 
 
 def quantize(vectors: NDArray[np.float32]) -> Codes:
-    """Quantise rows to int8, and their residuals too.
-
-    >>> rows = quantize(np.array([[0.6, 0.8], [0, 0]], dtype=np.float32))
-    >>> rows.codes.tolist(), rows.residuals.tolist()
-    ([[95, 127], [0, 0]], [[127, 0], [0, 0]])
-    """
+    """Quantise rows to int8, and their residuals too."""
     codes, scales, rest = _to_int8(vectors)
     residuals, residual_scales, residual_rest = _to_int8(rest)
     return Codes(codes, scales, _norms(rest), residuals, residual_scales, _norms(residual_rest))
