@@ -163,7 +163,7 @@ def test_vector_index_is_rebuilt_after_many_deletions(path: Path) -> None:
     store.delete(best[:700], namespace="default")
     assert nearest(800) == best[700:]
     (index,) = store._indexes._vectors.values()
-    assert len(index._rows.keys) - len(index._tombstones) == 800
+    assert len(index._rows.keys) - len(index._rows.tombstones) == 800
     assert nearest(5) == best[700:705]
     assert len(index._rows.keys) == 800
     store.close()
@@ -184,7 +184,7 @@ def test_view_is_consistent_with_its_transaction(path: Path) -> None:
         assert len(index._rows.keys) == 1000
         assert len(view.search(np.array([1, 0], np.float32), 2000)) == 2000
         index.mark_deleted([1, 2, 3])
-    assert index._tombstones == frozenset()
+    assert index._rows.tombstones == frozenset()
     store.close()
 
 

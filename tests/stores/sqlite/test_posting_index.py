@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from recollect.model import Filters
 from recollect.query import Query, parse
-from recollect.stores.sqlite import maxscore, posting_index, posting_lists
+from recollect.stores.sqlite import posting_index, posting_lists
 from recollect.stores.sqlite.search import NamespaceSearch, render_fts5
 from recollect.stores.sqlite.store import SQLiteStore
 from recollect.stores.sqlite.transaction import SqliteTransaction
@@ -30,7 +30,7 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(posting_index.PostingsIndex, "min_rows", 1)
     monkeypatch.setattr(posting_lists, "PART_NOTES", 30)
     monkeypatch.setattr(posting_lists, "COPY_POSTINGS", 50)
-    monkeypatch.setattr(maxscore, "FIRST_POSTINGS", 20)
+    monkeypatch.setattr(posting_lists, "FIRST_POSTINGS", 20)
 
 
 def text(chance: random.Random, most: int = 25) -> str:
@@ -112,9 +112,8 @@ def _check_scores(store: SQLiteStore, query: Query) -> None:
     """Check the scores of all notes, also of ids that are not stored."""
     ids = [f"n{number}" for number in range(130)]
     with store._connections.reading() as connection:
-        keys = dict(connection.execute("SELECT key, id FROM notes"))
-        by_key = NamespaceSearch(connection, store._indexes, 1).fts5_scores(render_fts5(query), keys)
-    expected = {keys[key]: score for key, score in by_key.items()}
+        ids_by_key = dict(connection.execute("SELECT key, id FROM notes"))
+        expected = NamespaceSearch(connection, store._indexes, 1).fts5_scores(render_fts5(query), ids_by_key)
     assert store.text_scores(query, ids, namespace="default") == expected
     assert expected == {
         candidate.id: candidate.lexical_score

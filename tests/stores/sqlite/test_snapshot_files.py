@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from recollect.query import parse
-from recollect.stores.sqlite import search
+from recollect.stores.sqlite.posting_index import PostingsView
 from recollect.stores.sqlite.search import NamespaceSearch
 from recollect.stores.sqlite.snapshots import load_arrays, save_arrays
 from recollect.stores.sqlite.store import SQLiteStore
@@ -259,7 +259,7 @@ def test_other_errors_are_raised(path: Path, monkeypatch: pytest.MonkeyPatch) ->
         for owner, name, run in (
             (NamespaceSearch, "_search_postings", search_paths),
             (NamespaceSearch, "_search_vectors", lambda store: nearest_paths(store, 1)),
-            (search, "_postings_scores", lambda store: store.text_scores(parse("tea"), ["1"], namespace="default")),
+            (PostingsView, "scores", lambda store: store.text_scores(parse("tea"), ["1"], namespace="default")),
         ):
             run(store)
             monkeypatch.setattr(owner, name, fails)

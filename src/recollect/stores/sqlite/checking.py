@@ -7,15 +7,8 @@ from collections.abc import Iterator
 import apsw
 
 from recollect.stores.base import Finding
-from recollect.stores.sql.checking import (
-    entity_problems,
-    list_problems,
-    mention_problems,
-    namespaces,
-    rebuild_entities,
-    rebuild_mentions,
-    vector_problems,
-)
+from recollect.stores.sql import checking as shared
+from recollect.stores.sql.checking import list_problems, namespaces
 from recollect.stores.sqlite.schema import TABLES, create_word_index, drop_word_index, forget_word_index
 from recollect.stores.sqlite.snapshots import Snapshots
 from recollect.stores.sqlite.transaction import SqliteTransaction, fetch
@@ -37,9 +30,11 @@ def check(transaction: SqliteTransaction, snapshots: Snapshots) -> list[Finding]
         for table, row, parent, _ in fetch(connection, "PRAGMA foreign_key_check")
     )
     mentions = (
-        f"{problem} (namespace {name!r})" for key, name in stored for problem in mention_problems(transaction, key)
+        f"{problem} (namespace {name!r})"
+        for key, name in stored
+        for problem in shared.mention_problems(transaction, key)
     )
-    entities = (problem for key, _ in stored for problem in entity_problems(transaction, key))
+    entities = (problem for key, _ in stored for problem in shared.entity_problems(transaction, key))
     return [
         structure,
         Finding("references", list_problems(references)),
@@ -57,10 +52,7 @@ def unreadable_indexes(transaction: SqliteTransaction) -> set[int]:
 
 
 def rebuild(transaction: SqliteTransaction, unreadable: set[int]) -> None:
-    """Rebuild what is derived from the notes: indexes, terms, mentions, entities.
-
-    Vectors and links that belong to nothing are deleted.
-    """
+    """Rebuild what is derived from the notes; delete vectors and links that belong to nothing."""
     connection = transaction.connection
     for key, _ in namespaces(transaction):
         (forget_word_index if key in unreadable else drop_word_index)(connection, key)
@@ -74,8 +66,8 @@ def rebuild(transaction: SqliteTransaction, unreadable: set[int]) -> None:
     for key, _ in namespaces(transaction):
         create_word_index(connection, key)
         connection.execute(f"INSERT INTO words_{key} (words_{key}) VALUES ('rebuild')")  # noqa: S608 (a number)
-        rebuild_mentions(transaction, key)
-        rebuild_entities(transaction, key)
+        shared.rebuild_mentions(transaction, key)
+        shared.rebuild_entities(transaction, key)
 
 
 def _notes_can_be_read(connection: apsw.Connection) -> bool:
@@ -114,4 +106,4 @@ def _wrong_vectors(connection: apsw.Connection) -> Iterator[tuple[int, str]]:
         "n.namespace, n.id, n.title, n.summary, n.content "
         "FROM vectors AS v LEFT JOIN models AS m ON m.key = v.model LEFT JOIN notes AS n ON n.key = v.note"
     )
-    return vector_problems(fetch(connection, sql))
+    return shared.vector_problems(fetch(connection, sql))

@@ -27,12 +27,6 @@ from recollect.stores.tokens import indexed
 
 WRITE_TIMEOUT = 60.0
 """Seconds to wait for other writers before giving up."""
-
-PAGE_BYTES = 8192  # five vectors of 384 numbers fit into a page; of SQLite's default 4096 a quarter would stay empty
-WAL_PAGES = 4000  # 32 MB, so that a large batch is not checkpointed every few hundred notes
-PROGRESS_STEPS = 100_000  # of SQLite's virtual machine: some milliseconds
-CACHE_KIBIBYTES = 16 * 1024
-
 _NOT_WRITABLE = "cannot be written to; make it and its folder writable, or use read_only=True"
 _LOCKED = "is locked by other writers; nothing was written"
 _DAMAGED = "is damaged; 'recollect doctor --repair' rebuilds what can be rebuilt; else restore a backup"
@@ -205,7 +199,8 @@ class Connections:
                 raise StoreReadOnlyError(f"{self.path} {_NOT_WRITABLE}")
             current = schema.is_current(connection, str(self.path))
             if connection.pragma("journal_mode") != "wal":  # a new file, or a backup
-                connection.pragma("page_size", PAGE_BYTES)
+                # Five vectors of 384 numbers fit into a page; of SQLite's default 4096 a quarter would stay empty.
+                connection.pragma("page_size", 8192)
                 _enable_wal(connection)
             if not current:
                 if connection.pragma("user_version"):  # a new file has nothing to copy
@@ -252,12 +247,14 @@ class Connections:
             "indexed", lambda *texts: indexed(texts[0]), 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
         )
         connection.create_scalar_function("same_json", _same_json, 2, deterministic=True)
-        # Calls into Python, so that an interrupt takes effect during a long search.
-        connection.set_progress_handler(lambda: False, PROGRESS_STEPS)
-        connection.pragma("cache_size", -CACHE_KIBIBYTES)
+        # Every some milliseconds, SQLite calls into Python, so that an interrupt takes effect during a long search.
+        connection.set_progress_handler(lambda: False, 100_000)
+        connection.pragma("cache_size", -16 * 1024)  # KiB
         connection.pragma("foreign_keys", value=True)
         connection.pragma("synchronous", "full")
-        connection.pragma("wal_autocheckpoint", WAL_PAGES)
+        connection.pragma(
+            "wal_autocheckpoint", 4000
+        )  # pages: a large batch is not checkpointed every few hundred notes
         connection.pragma("secure_delete", value=True)  # overwrite deleted content
         return connection
 

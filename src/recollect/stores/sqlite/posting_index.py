@@ -17,15 +17,18 @@ from numpy.typing import NDArray
 
 from recollect.query.expressions import AnyOf, Expression, Match
 from recollect.stores.bm25 import Scores, idf, length_norms, saturation
-from recollect.stores.sqlite.maxscore import TermList, max_saturation, top_candidates
 from recollect.stores.sqlite.posting_lists import (
     EMPTY,
     SNAPSHOT_ARRAYS,
+    TOLERANCE,
     NoteFields,
     PostingLists,
     PostingsBuilder,
+    Rows,
+    TermList,
     term_numbers,
     tokenize_notes,
+    top_candidates,
 )
 from recollect.stores.sqlite.snapshots import (
     LEXICAL,
@@ -43,17 +46,13 @@ READ_NOTES = 2_000
 MAX_TERM_LENGTH = 8_000
 """Longer terms are left to FTS5, which truncates them."""
 
-_NO_SCORES = Scores(np.empty(0, np.int64), np.empty(0))
 _NO_ROWS = np.empty(0, np.int64)
 _HIGHEST_KEY = "SELECT coalesce(max(key), 0) FROM main.notes WHERE namespace = ?"
 _SELECT_NOTES = "SELECT key, path, title, summary, tags, content FROM main.notes WHERE namespace = ?"
 
 
 def term_query(node: Expression) -> list[str] | None:
-    """Return the stems of a disjunction of single terms; ``None`` if the expression is anything else.
-
-    An operand without letters or digits has the stem "".
-    """
+    """Return the stems of a disjunction of single terms, "" for one without letters or digits; else ``None``."""
     terms = []
     for leaf in node.parts if isinstance(node, AnyOf) else (node,):
         if not isinstance(leaf, Match) or leaf.kind == "prefix":
@@ -137,7 +136,7 @@ class PostingsView(NamedTuple):
     """The revision of the namespace up to which the view follows its notes."""
     last_key: int
     """The highest key at the revision: a note with a higher one is new."""
-    tombstones: NDArray[np.int32] = np.empty(0, np.int32)
+    tombstones: Rows = np.empty(0, np.int32)
     """Ascending rows of ``lists`` that were changed or deleted since the snapshot."""
     delta_size: int = 0
     """How many notes of the delta belong to the view."""
@@ -196,21 +195,20 @@ class PostingsView(NamedTuple):
 
     def search(self, terms: Sequence[str], limit: int) -> Scores:
         """Return the best ``limit`` notes, and all that tie with the last of them."""
-        if not self.tokens:
-            return _NO_SCORES
         postings = {term: self._postings(term) for term in dict.fromkeys(terms)}
         lists = [postings[term].snapshot for term in terms if len(postings[term].snapshot.rows)]
         rows = top_candidates(lists, self.lists.lengths, self.average_length, limit, self.tombstones)
         delta_rows = np.unique(np.concatenate([entry.delta.rows for entry in postings.values()]))
         return self._score(terms, postings, rows, delta_rows).best(limit)
 
-    def scores(self, terms: Sequence[str], keys: NDArray[np.int64]) -> Scores:
-        """Return the notes with these keys that match, with the scores that ``search`` gives them.
+    def scores(self, terms: Sequence[str], ids: Mapping[int, str]) -> dict[str, float]:
+        """Return the scores that ``search`` gives notes, by id, if they match; ``ids`` has the ids by key.
 
         The time is linear in the number of keys and terms, and logarithmic in the number of notes.
         """
         if not self.tokens:
-            return _NO_SCORES
+            return {}
+        keys = np.fromiter(ids, dtype=np.int64, count=len(ids))
         rows, delta_rows = self._rows_of(keys), self._delta_rows_of(keys)
         postings = {}
         for term in dict.fromkeys(terms):
@@ -220,15 +218,12 @@ class PostingsView(NamedTuple):
             if len(entry.delta.rows):
                 entry = entry._replace(delta=entry.delta.select(np.isin(entry.delta.rows, delta_rows)))
             postings[term] = entry
-        scores = self._score(terms, postings, rows, delta_rows)
-        matching = scores.scores > 0  # every matching term adds a positive score
-        return Scores(scores.notes[matching], scores.scores[matching])
+        notes, scores = self._score(terms, postings, rows, delta_rows)
+        scored = zip(notes.tolist(), scores.tolist(), strict=True)
+        return {ids[note]: score for note, score in scored if score > 0}  # every matching term adds a positive score
 
     def _rows_of(self, keys: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the ascending rows of the notes with these keys that the snapshot has and that did not change since.
-
-        Of several rows with one key, the last counts.
-        """
+        """Return the ascending rows of the notes that did not change since the snapshot; a key's last row counts."""
         indices = np.searchsorted(self.lists.keys, keys, side="right", sorter=self.key_order) - 1
         keys, rows = keys[indices >= 0], self.key_order[indices[indices >= 0]]
         rows = np.sort(rows[self.lists.keys[rows] == keys]).astype(np.int32)
@@ -241,11 +236,7 @@ class PostingsView(NamedTuple):
         return rows[~np.isin(rows, self.delta_tombstones)]
 
     def _score(
-        self,
-        terms: Sequence[str],
-        postings: Mapping[str, _TermPostings],
-        rows: NDArray[np.int32],
-        delta_rows: NDArray[np.int64],
+        self, terms: Sequence[str], postings: Mapping[str, _TermPostings], rows: Rows, delta_rows: NDArray[np.int64]
     ) -> Scores:
         """Return the exact scores of rows of the snapshot, followed by those of the delta."""
         keys, lengths = self.lists.keys[rows], self.lists.lengths[rows].astype(np.float64)
@@ -271,14 +262,16 @@ class PostingsView(NamedTuple):
         rows = lists.rows[start:end]
         deleted = int(np.isin(self.tombstones, rows).sum()) if len(self.tombstones) else 0
         frequency = len(rows) - deleted + len(delta.rows)
-        weight, maximum = idf(self.notes, frequency), 0.0
-        if number is not None:
-            maximum = max_saturation(float(lists.max_saturations[number]), lists.average_length, self.average_length)
-        return _TermPostings(TermList(rows, lists.weights[start:end], weight, weight * maximum), delta, frequency)
+        # A higher average length lowers the norm of a long note: by the quotient of the two averages at most.
+        growth = max(1.0, self.average_length / lists.average_length) * (1 + TOLERANCE)
+        max_saturation = 0.0 if number is None else float(lists.max_saturations[number]) * growth
+        weight = idf(self.notes, frequency)
+        term_list = TermList(rows, lists.weights[start:end], weight, weight * max_saturation)
+        return _TermPostings(term_list, delta, frequency)
 
 
 def _weights(
-    postings: _TermPostings, rows: NDArray[np.int32], delta_rows: NDArray[np.int64]
+    postings: _TermPostings, rows: Rows, delta_rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return which of these rows (snapshot, then delta) have a term, and its weight in each."""
     members, weights = _NO_ROWS, np.empty(0)
@@ -301,7 +294,6 @@ class PostingsIndex(SnapshotIndex):
 
     def __init__(self, snapshots: Snapshots, namespace: int) -> None:
         super().__init__(snapshots, namespace, LEXICAL)
-        self._clear()
 
     def _clear(self) -> None:
         self._view: PostingsView | None = None

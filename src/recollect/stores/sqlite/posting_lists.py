@@ -6,6 +6,13 @@ rows of the notes that have it, and its weight in each, the sum of its field wei
 
 Lists are built in parts of some thousand notes, each sorted by term. Merging sorts nothing: the rows of a later part
 follow those of an earlier one, so that a merged list is the lists of all parts one after the other.
+
+MaxScore (Turtle and Flood, "Query Evaluation: Strategies and Optimizations", 1995), term at a time, returns the notes
+that can be among the k best for a disjunction, without scoring every match: lists are taken in descending order of the
+most that they can add to a score. Once the remaining lists together cannot lift a new note above the k-th best, no more
+notes enter; the remaining lists are only looked up for the notes that are in, and notes that can no longer reach the
+k-th best are dropped. Its scores are approximate (float32, and not in the order of the query): the caller scores the
+result exactly.
 """
 
 from __future__ import annotations
@@ -20,15 +27,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.stores.base import FIELD_WEIGHTS
-from recollect.stores.sqlite.maxscore import saturation
 from recollect.stores.tokens import BREAK, stem_stream
 
+Rows = NDArray[np.int32]
+_Integers = NDArray[np.int64]
 NoteFields = Sequence[Any]
 """The key of a note, and its indexed fields in the order of ``FIELD_WEIGHTS``."""
 PART_NOTES = 20_000
 """Notes in a part: few enough that a part needs little memory beside the whole."""
 COPY_POSTINGS = 1 << 22
 """Postings that are copied at once."""
+_K1, _B = np.float32(1.2), np.float32(0.75)
+FIRST_POSTINGS = 4_096
+"""How many postings of the first lists are merged at once, without checking whether fewer are enough."""
+TOLERANCE = 1e-4
+"""A relative error that float32 sums of hundreds of parts stay below."""
 _WEIGHTS = np.array(list(FIELD_WEIGHTS.values()), dtype=np.int64)
 
 
@@ -75,9 +88,7 @@ class PostingLists(NamedTuple):
         alive = np.ones(len(self.keys), dtype=np.bool_)
         alive[rows] = False
         remaining = alive[self.rows]
-        counts = np.zeros(len(self.term_ends), np.int64)
-        if len(remaining):
-            np.add.reduceat(remaining, self.offsets[:-1], dtype=np.int64, out=counts)
+        counts = np.add.reduceat(remaining, self.offsets[:-1], dtype=np.int64)
         used = counts > 0
         sizes = np.diff(self.term_ends, prepend=0)
         lengths = self.lengths.copy()
@@ -131,16 +142,10 @@ def term_numbers() -> dict[str, int]:
     return defaultdict(count().__next__)
 
 
-_Integers = NDArray[np.int64]
-
-
 def tokenize_notes(
     notes: Sequence[NoteFields], numbers: dict[str, int]
 ) -> tuple[_Integers, _Integers, _Integers, _Integers]:
-    """Return the postings of notes (term numbers, rows and weights), and the length of each note.
-
-    New terms are added to ``numbers``.
-    """
+    """Return the postings of notes (terms, rows, weights), and their lengths; new terms are added to ``numbers``."""
     fields = len(_WEIGHTS)
     tokens = stem_stream([text or "" for _, *texts in notes for text in texts])
     terms = np.fromiter(map(numbers.__getitem__, tokens), dtype=np.int64, count=len(tokens))
@@ -255,3 +260,81 @@ def _batches(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         last = min(max(last, first + 1), len(offsets) - 1)
         yield first, last
         first = last
+
+
+class TermList(NamedTuple):
+    """The posting list of a term."""
+
+    rows: NDArray[np.int32]
+    weights: NDArray[np.unsignedinteger[Any]]
+    idf: float
+    max_score: float
+    """The most that the term can add to the score of a note."""
+
+
+def saturation(
+    weights: NDArray[np.unsignedinteger[Any]], lengths: NDArray[np.int32], average_length: float
+) -> NDArray[np.float32]:
+    """Return the BM25 term scores of notes without the idf: w·(k1 + 1) / (w + k1·(1 - b + b·length / average))."""
+    scores = weights.astype(np.float32)
+    norm = lengths * np.float32(float(_K1 * _B) / average_length)
+    norm += _K1 * (1 - _B)
+    norm += scores
+    scores *= _K1 + 1
+    scores /= norm
+    return scores
+
+
+def top_candidates(
+    lists: Sequence[TermList], lengths: NDArray[np.int32], average_length: float, limit: int, tombstones: Rows
+) -> Rows:
+    """Return the ascending rows of all notes that can be among the best ``limit`` or tie with the last."""
+    if not lists:
+        return np.empty(0, dtype=np.int32)
+    ordered = sorted(lists, key=lambda term: -term.max_score)
+    # What the lists from an index on can add together.
+    remaining = np.cumsum([0.0, *(term.max_score for term in reversed(ordered))])[::-1].tolist()
+    sizes = [len(term.rows) for term in ordered]
+    taken = max(1, int(np.searchsorted(np.cumsum(sizes), FIRST_POSTINGS, side="right")))
+    rows = np.concatenate([term.rows for term in ordered[:taken]])
+    weights = np.concatenate([term.weights for term in ordered[:taken]])
+    scores = saturation(weights, lengths[rows], average_length)
+    scores *= np.repeat(np.array([term.idf for term in ordered[:taken]], np.float32), sizes[:taken])
+    if taken > 1:
+        rows, indices = np.unique(rows, return_inverse=True)
+        scores = np.bincount(indices, weights=scores).astype(np.float32)
+    if len(tombstones):
+        alive = ~np.isin(rows, tombstones)
+        rows, scores = rows[alive], scores[alive]
+    grows = True
+    for index in range(taken, len(ordered)):
+        term = ordered[index]
+        grows = grows and _threshold(scores, limit) <= remaining[index] * (1 + TOLERANCE)
+        if not grows:
+            rows, scores = _prune(rows, scores, limit, remaining[index])
+        indices = np.minimum(np.searchsorted(term.rows, rows), len(term.rows) - 1)
+        members = np.flatnonzero(term.rows[indices] == rows)
+        indices = indices[members]
+        if grows:
+            added = saturation(term.weights, lengths[term.rows], average_length) * np.float32(term.idf)
+            scores[members] += added[indices]
+            new = ~np.isin(term.rows, tombstones) if len(tombstones) else np.ones(len(term.rows), dtype=np.bool_)
+            new[indices] = False
+            rows, scores = np.concatenate((rows, term.rows[new])), np.concatenate((scores, added[new]))
+        else:
+            added = saturation(term.weights[indices], lengths[rows[members]], average_length)
+            scores[members] += added * np.float32(term.idf)
+    rows, _ = _prune(rows, scores, limit, 0.0)
+    return np.sort(rows)
+
+
+def _threshold(scores: NDArray[np.float32], limit: int) -> float:
+    """Return the last of the best ``limit`` scores; 0 while there are fewer."""
+    count = len(scores)
+    return 0.0 if count < limit else float(np.partition(scores, count - limit)[count - limit])
+
+
+def _prune(rows: Rows, scores: NDArray[np.float32], limit: int, remaining: float) -> tuple[Rows, NDArray[np.float32]]:
+    """Drop the notes that cannot reach the threshold with what the remaining lists can add."""
+    reaching = scores >= (_threshold(scores, limit) * (1 - TOLERANCE) - remaining) / (1 + TOLERANCE)
+    return rows[reaching], scores[reaching]

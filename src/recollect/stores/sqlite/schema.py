@@ -239,10 +239,7 @@ def drop_word_index(connection: apsw.Connection, namespace: int) -> None:
 
 
 def forget_word_index(connection: apsw.Connection, namespace: int) -> None:
-    """Remove a corrupt FTS5 index from the schema; its pages are freed by the next VACUUM.
-
-    SQLite does not drop a table whose pages it cannot read.
-    """
+    """Remove a corrupt FTS5 index, which SQLite does not drop, from the schema; the next VACUUM frees its pages."""
     connection.pragma("writable_schema", value=True)
     connection.execute(
         "DELETE FROM sqlite_schema WHERE tbl_name = ?1 OR tbl_name IN (SELECT ?1 || value FROM json_each(?2))",

@@ -58,11 +58,9 @@ T = TypeVar("T")
 def render_fts5(query: Query, semantics: Semantics = "strict") -> str:
     """Return the FTS5 expression of ``query``: valid for any text, empty if nothing can match.
 
-    >>> from recollect.query import expand_aliases, parse
-    >>> render_fts5(expand_aliases(parse("foo NOT bar"), {"bar": ["x one", "y"]}), "literal")
-    '"foo" NOT ("x one" OR "y")'
-    >>> render_fts5(parse("notes of 2026-04-04"))
-    '"notes" OR "2026 04 04"'
+    >>> from recollect.query import parse
+    >>> render_fts5(parse("notes 2026-04-04 NOT draft"))
+    '("notes" OR "2026 04 04") NOT "draft"'
     """
     return _render(expression(query, semantics))
 
@@ -92,7 +90,6 @@ class SearchIndexes:
     """The posting lists and vectors of the namespaces that were searched last."""
 
     def __init__(self, connections: Connections) -> None:
-        self._connections = connections
         self.snapshots = Snapshots(connections)
         self.worker = SnapshotWorker(connections)
         self._lock = threading.Lock()
@@ -118,17 +115,14 @@ class SearchIndexes:
         self.snapshots.delete()  # files that were mapped until now can be deleted on every system
 
     def write_snapshots(self, namespaces: Collection[str]) -> None:
-        """Write the snapshots of namespaces that were written to, so that they have no deleted text.
-
-        Another process may finish first with an older revision: then try again.
-        """
+        """Write the snapshots of namespaces that were written to, so that they have no deleted text."""
         if not namespaces:
             return
         self.worker.wait()
         known = "SELECT key FROM namespaces WHERE name IN (SELECT value FROM json_each(?))"
         with suppress(StoreError):
-            for _ in range(CLOSE_ATTEMPTS):
-                with self._connections.reading() as connection:
+            for _ in range(CLOSE_ATTEMPTS):  # another process may finish first with an older revision
+                with self.snapshots.connections.reading() as connection:
                     active = active_model(SqliteTransaction(connection))
                     indexes: list[PostingsIndex | VectorIndex] = []
                     for (namespace,) in fetch(connection, known, (json.dumps(list(namespaces)),)):
@@ -176,11 +170,10 @@ class NamespaceSearch(NamedTuple):
         terms = term_query(node)
         if terms is not None:
             # The view restarts the transaction, so keys are read after it.
-            scores = self._with_postings(lambda view: _postings_scores(view, terms, self._keys_of(ids)))
+            scores = self._with_postings(lambda view: view.scores(terms, self._ids_by_key(ids)))
             if scores is not None:
                 return scores
-        keys = self._keys_of(ids)
-        return {keys[key]: score for key, score in self.fts5_scores(_render(node), keys).items()}
+        return self.fts5_scores(_render(node), self._ids_by_key(ids))
 
     def document_frequencies(self, queries: Sequence[Query]) -> tuple[int, list[int]] | None:
         """Return how many notes there are, and how many match each query, if each is a single term in posting lists."""
@@ -196,10 +189,10 @@ class NamespaceSearch(NamedTuple):
         """Return how many notes there are, and how many match each query by FTS5."""
         sql = f"SELECT count(*) FROM {self._table} WHERE {self._table} MATCH ?"  # noqa: S608 (it ends in a number)
 
-        def count(expressions: Iterable[str]) -> dict[str, int]:
-            return {match: self.connection.execute(sql, (match,)).get for match in expressions}
-
-        return counts.total, counts.get([render_fts5(query) or None for query in queries], count)
+        return counts.total, counts.get(
+            [render_fts5(query) or None for query in queries],
+            lambda expressions: {match: self.connection.execute(sql, (match,)).get for match in expressions},
+        )
 
     def search_vectors(
         self, active: tuple[int, Model], vector: Vector, limit: int, filters: Filters, without: Query | None = None
@@ -252,10 +245,7 @@ class NamespaceSearch(NamedTuple):
         return dict(zip((note for note, _ in rows), scores.tolist(), strict=True))
 
     def search_fts5(self, match: str, limit: int, filters: Filters) -> list[Candidate]:
-        """Return the best notes by BM25 for an FTS5 expression; ties by path, then id.
-
-        The rows of notes are only read for those that score no worse than the last that counts.
-        """
+        """Return the best notes by BM25 for an FTS5 expression; ties by path, then id."""
         conditions, values = filter_conditions(filters)
         restricted = conditions or hides_notes(self.connection)
         table = self._table
@@ -281,15 +271,15 @@ class NamespaceSearch(NamedTuple):
             candidates.append(candidate)
         return candidates
 
-    def fts5_scores(self, match: str, keys: Collection[int]) -> dict[int, float]:
-        """Return the scores that ``search_fts5`` gives the notes with these keys; those that do not match have none."""
+    def fts5_scores(self, match: str, ids: Mapping[int, str]) -> dict[str, float]:
+        """Return the scores that ``search_fts5`` gives notes, by id, if they match; ``ids`` has the ids by key."""
         # Without the plus sign FTS5 would run the whole query again for each row.
         rows = self.connection.execute(
             f"SELECT rowid, bm25({self._table}, {_WEIGHTS}) FROM {self._table} "  # noqa: S608 (as above)
             f"WHERE {self._table} MATCH ? AND +rowid IN (SELECT value FROM json_each(?))",
-            (match, json.dumps(list(keys))),
+            (match, json.dumps(list(ids))),
         )
-        return {key: -score for key, score in rows}
+        return {ids[key]: -score for key, score in rows}
 
     def _with_postings(self, search: Callable[[PostingsView], T | None]) -> T | None:
         """Search the posting lists; ``None`` if there are none, or the snapshot turns out to be corrupt."""
@@ -393,18 +383,12 @@ class NamespaceSearch(NamedTuple):
         )
         return {key: candidate_of(row) for key, *row in rows}
 
-    def _keys_of(self, ids: Sequence[str]) -> dict[int, str]:
-        """Return the ids of notes by their keys."""
+    def _ids_by_key(self, ids: Sequence[str]) -> dict[int, str]:
         return dict(self.connection.execute(f"SELECT n.key, n.id {_NOTES_BY_ID}", self._bind(ids)))
 
     def _bind(self, ids: Iterable[str]) -> tuple[str, int]:
         """Return the values of ``_NOTES_BY_ID``."""
         return json.dumps(list(dict.fromkeys(ids))), self.namespace
-
-
-def _postings_scores(view: PostingsView, terms: Sequence[str], keys: Mapping[int, str]) -> dict[str, float]:
-    notes, scores = view.scores(terms, np.fromiter(keys, dtype=np.int64, count=len(keys)))
-    return {keys[note]: score for note, score in zip(notes.tolist(), scores.tolist(), strict=True)}
 
 
 def _rank(candidate: Candidate) -> tuple[float, str, str]:

@@ -83,10 +83,7 @@ class Snapshots:
         self._corrupt: set[str] = set()
 
     def load(self, token: str, *, verify: bool = False) -> SnapshotArrays | None:
-        """Map a snapshot file into memory; ``None`` if it is missing or corrupt, every byte of it with ``verify``.
-
-        A copy of the memory in another folder has none.
-        """
+        """Map a snapshot file into memory; ``None`` if it is missing or corrupt. ``verify`` checks every byte."""
         if token not in self._corrupt:
             with suppress(StoreError, OSError):
                 snapshot = load_arrays(self._path(token), verify=verify)
@@ -171,12 +168,12 @@ class SnapshotIndex(ABC):
         """The snapshot that was loaded last, even if its file was missing."""
         self.needs_snapshot = False
         """Whether a new snapshot was due, or soon due, when the index was viewed last."""
+        self._clear()
 
     def is_corrupt(self) -> bool:
         """Return whether a search failed because the snapshot is corrupt; if so, it is not used again."""
         with self._lock:
-            corrupt = self._snapshots.is_corrupt(self._ref)
-            if corrupt:
+            if corrupt := self._snapshots.is_corrupt(self._ref):
                 self._clear()
             return corrupt
 
@@ -265,8 +262,7 @@ class SnapshotIndex(ABC):
     def _count_added(self, connection: apsw.Connection, last_key: int, limit: int) -> int:
         """Return how many rows have a higher key, up to ``limit`` + 1."""
         sql = f"SELECT count(*) FROM (SELECT 1 FROM {self.added_rows} LIMIT ?4)"  # noqa: S608 (fixed names)
-        count: int = connection.execute(sql, (self._namespace, self._model, last_key, limit + 1)).get
-        return count
+        return int(connection.execute(sql, (self._namespace, self._model, last_key, limit + 1)).get)
 
     @staticmethod
     @abstractmethod

@@ -29,10 +29,7 @@ def index_names(
 
 
 def open_vocabulary(connection: apsw.Connection, namespace_id: int) -> None:
-    """Make the vocabulary of a namespace's index readable on this connection, whose transaction restarts.
-
-    The tables are views of the index. They exist in the connection alone, also where the file is read-only.
-    """
+    """Open the vocabulary of a namespace's index on this connection, whose transaction restarts."""
     change_temporary_schema(
         connection,
         f"""

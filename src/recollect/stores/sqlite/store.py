@@ -35,10 +35,7 @@ R = TypeVar("R")
 
 
 class SQLiteStore(SqlStore[SqliteTransaction]):
-    """Notes, their terms, vectors and links in one SQLite file.
-
-    Threads and processes may share it: one writes at a time, the others go on reading.
-    """
+    """Notes in one SQLite file. Threads and processes may share it: one writes at a time, the others go on reading."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         """Open the file; without ``read_only`` it is created where it is missing."""

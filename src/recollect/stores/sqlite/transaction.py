@@ -39,8 +39,7 @@ def fetch(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> 
 
 def revision(connection: apsw.Connection, namespace_id: int) -> int:
     """Return the revision of a namespace that the connection's transaction sees."""
-    number: int = connection.execute("SELECT revision FROM namespaces WHERE key = ?", (namespace_id,)).get
-    return number
+    return int(connection.execute("SELECT revision FROM namespaces WHERE key = ?", (namespace_id,)).get)
 
 
 _AFTER_ALL = "\U0010ffff" * 4
@@ -288,14 +287,11 @@ class SqliteTransaction(SqlTransaction):
 
     def insert_vectors(self, model_key: int, model: Model, vectors: Sequence[VectorRows]) -> None:
         """Insert vectors: those of a note's chunks are one value."""
-        self.insert(
-            "vectors",
-            ("note", "model", "namespace", "digest", "vector"),
-            [
-                (vector.note, model_key, vector.namespace, vector.digest, vector.rows.astype(model.precision).tobytes())
-                for vector in vectors
-            ],
-        )
+        rows = [
+            (vector.note, model_key, vector.namespace, vector.digest, vector.rows.astype(model.precision).tobytes())
+            for vector in vectors
+        ]
+        self.insert("vectors", ("note", "model", "namespace", "digest", "vector"), rows)
 
     def stored_vectors(self, model_key: int, notes: Sequence[tuple[str, str, bytes]]) -> Mapping[int, bytes]:
         rows = fetch(

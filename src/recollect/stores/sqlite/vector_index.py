@@ -68,10 +68,7 @@ class VectorView(NamedTuple):
     tombstones: frozenset[int]
 
     def search(self, query: Vector, limit: int, allowed: NDArray[np.int64] | None = None) -> list[int]:
-        """Return the keys of all notes that can be among the nearest ``limit`` or tie with the last of them.
-
-        With ``allowed``, only these keys count.
-        """
+        """Return the keys of all notes (or those allowed) that can be among the nearest ``limit`` or tie with these."""
         if not len(self.keys):
             return []
         rows, lower, upper = self._scan(query, limit, self._hidden(allowed))
@@ -137,6 +134,7 @@ class _Rows:
         self._keys, self._ends = keys, ends
         self._snapshot = [PrunedCodes._make(snapshot.arrays[name] for name in SNAPSHOT_ARRAYS)] if snapshot else []
         self._added: list[NDArray[Any]] = list(quantize(np.empty((0, dimension), np.float32)))
+        self.tombstones: frozenset[int] = frozenset()
         self._sizes = len(keys), 0
         """The number of notes, and of rows that are in no snapshot."""
 
@@ -157,12 +155,12 @@ class _Rows:
         """How many rows are in no snapshot."""
         return self._sizes[1]
 
-    def view(self, tombstones: frozenset[int]) -> VectorView:
+    def view(self) -> VectorView:
         parts = list(self._snapshot)
         if self.added:
             columns: list[Any] = [column[: self.added] for column in self._added]
             parts.append(PrunedCodes.split(NO_ROTATION, Codes(*columns)))
-        return VectorView(parts, self.keys, self.ends, tombstones)
+        return VectorView(parts, self.keys, self.ends, self.tombstones)
 
     def append(self, keys: NDArray[np.int64], chunks: NDArray[np.int64], vectors: NDArray[np.float32]) -> None:
         """Add rows; views that were taken do not change, and an interrupt leaves the rows as they were."""
@@ -181,8 +179,8 @@ class VectorIndex(SnapshotIndex):
     added_rows = "vectors WHERE namespace = ?1 AND model = ?2 AND key > ?3"
 
     def __init__(self, snapshots: Snapshots, namespace: int, key: int, model: Model) -> None:
-        super().__init__(snapshots, namespace, key)
         self._dimension = model.dimension
+        super().__init__(snapshots, namespace, key)
         try:
             self._precision = np.dtype(model.precision)
         except TypeError as error:
@@ -190,8 +188,6 @@ class VectorIndex(SnapshotIndex):
             raise StoreDamagedError(problem) from error
         self._width = self._dimension * self._precision.itemsize
         """The bytes of a vector."""
-        self._rows = _Rows(self._dimension)
-        self._tombstones: frozenset[int] = frozenset()
         self._counted = READ_ROWS
         """How many rows the table had when they were counted last."""
 
@@ -204,7 +200,7 @@ class VectorIndex(SnapshotIndex):
                 self._ref = ref
                 snapshot = self._load_file(ref)
                 if snapshot is not None:
-                    self._rows, self._tombstones = _Rows(self._dimension, ref, snapshot), frozenset()
+                    self._rows = _Rows(self._dimension, ref, snapshot)
                     self._counted = max(self._counted, len(self._rows.keys))
             if self._is_mostly_deleted(connection):
                 self._clear()
@@ -217,7 +213,7 @@ class VectorIndex(SnapshotIndex):
             return self._catch_up(connection)
 
     def _clear(self) -> None:
-        self._rows, self._tombstones = _Rows(self._dimension), frozenset()
+        self._rows = _Rows(self._dimension)
 
     def _catch_up(self, connection: apsw.Connection) -> VectorView:
         """Read the rows of the table after the last key."""
@@ -225,19 +221,19 @@ class VectorIndex(SnapshotIndex):
             self._rows.append(keys, chunks, vectors)
         rows = self._rows
         self.needs_snapshot = rows.added > max_delta(len(rows.keys)) if rows.ref else rows.added >= self.min_rows
-        return rows.view(self._tombstones)
+        return rows.view()
 
     def mark_deleted(self, keys: Collection[int]) -> None:
         """Add tombstones for keys that a view had and the table has not."""
         with self._lock:
             # Since the view was taken, the index may have been cleared.
-            present = np.isin(np.fromiter(keys, dtype=np.int64), self._rows.keys)
-            self._tombstones = self._tombstones.union(key for key, there in zip(keys, present, strict=True) if there)
+            deleted = np.fromiter(keys, dtype=np.int64)
+            self._rows.tombstones |= frozenset(deleted[np.isin(deleted, self._rows.keys)].tolist())
 
     def _is_mostly_deleted(self, connection: apsw.Connection) -> bool:
         """Return whether to start over; rows are only counted if many are tombstones or new."""
         known = len(self._rows.keys)
-        if known < READ_ROWS or (len(self._tombstones) * 4 <= known and known < 2 * self._counted):
+        if known < READ_ROWS or (len(self._rows.tombstones) * 4 <= known and known < 2 * self._counted):
             return False
         sql = "SELECT count(*) FROM vectors WHERE namespace = ? AND model = ?"
         self._counted = connection.execute(sql, (self._namespace, self._model)).get
@@ -265,7 +261,7 @@ class VectorIndex(SnapshotIndex):
             snapshot = None  # so many were added that another rotation may fit better
         rows = _Rows(self._dimension, ref, snapshot) if snapshot else _Rows(self._dimension)
         sampled = snapshot.facts["sampled"] if snapshot else len(stored)
-        parts = rows.view(frozenset()).parts
+        parts = rows.view().parts
         rotation = parts[0].rotation if parts else self._fit_rotation(connection, stored)
         keys, chunks = [rows.keys], [np.diff(rows.ends, prepend=0)]
         for new_keys, new_chunks, vectors in self._read(connection, rows.last_key):

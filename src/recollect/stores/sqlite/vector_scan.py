@@ -41,6 +41,8 @@ try:
 except ImportError:  # pragma: no cover (there is no wheel for every platform)
     simsimd = None  # type: ignore[assignment]
 
+_Floats = NDArray[np.float32]
+
 NUMPY_ROWS = 4_096
 """Rows that are converted to float32 at once if simsimd is missing."""
 FLOAT32_ERROR = np.float32(1e-5)
@@ -67,31 +69,31 @@ class Codes(NamedTuple):
     """Quantised rows."""
 
     codes: NDArray[np.int8]
-    scales: NDArray[np.float32]
-    errors: NDArray[np.float32]
+    scales: _Floats
+    errors: _Floats
     """The norm of each residual."""
     residuals: NDArray[np.int8]
-    residual_scales: NDArray[np.float32]
-    residual_errors: NDArray[np.float32]
+    residual_scales: _Floats
+    residual_errors: _Floats
     """The norm of what the quantised residual leaves out."""
 
 
-def quantize(vectors: NDArray[np.float32]) -> Codes:
+def quantize(vectors: _Floats) -> Codes:
     """Quantise rows to int8, and their residuals too."""
     codes, scales, rest = _to_int8(vectors)
     residuals, residual_scales, residual_rest = _to_int8(rest)
     return Codes(codes, scales, _norms(rest), residuals, residual_scales, _norms(residual_rest))
 
 
-def _to_int8(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32], NDArray[np.float32]]:
+def _to_int8(vectors: _Floats) -> tuple[NDArray[np.int8], _Floats, _Floats]:
     """Return codes, scales and residuals of rows."""
     scales = np.abs(vectors).max(axis=1, initial=0) / np.float32(127)
     codes = np.rint(vectors / np.where(scales > 0, scales, 1)[:, np.newaxis])
     return codes.astype(np.int8), scales, vectors - codes * scales[:, np.newaxis]
 
 
-def _norms(vectors: NDArray[Any]) -> NDArray[np.float32]:
-    norms: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float32))
+def _norms(vectors: NDArray[Any]) -> _Floats:
+    norms: _Floats = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float32))
     return norms
 
 
@@ -100,7 +102,7 @@ def error_bound(errors: Any, query: Codes) -> Any:
     return errors * (1 + query.errors[0]) + (query.errors[0] + FLOAT32_ERROR)
 
 
-def dot_products(codes: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.float32]:
+def dot_products(codes: NDArray[np.int8], query: NDArray[np.int8]) -> _Floats:
     """Return the dot products of rows of codes with the one row of a query."""
     if USE_SIMSIMD:
         return _simsimd_products(codes, query)
@@ -109,16 +111,13 @@ def dot_products(codes: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np
     return np.concatenate([codes[start : start + NUMPY_ROWS].astype(np.float32) @ row for start in starts])
 
 
-def _simsimd_products(codes: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.float32]:
+def _simsimd_products(codes: NDArray[np.int8], query: NDArray[np.int8]) -> _Floats:
     products: Any = simsimd.dot(query, codes, out_dtype="float32")
     return np.asarray(products, dtype=np.float32).reshape(len(codes))  # simsimd returns a scalar for a single row
 
 
 def _simsimd_works() -> bool:
-    """Return whether simsimd is installed and computes int8 products correctly.
-
-    If usearch is imported first, some functions of simsimd resolve to those of the same name that usearch bundles.
-    """
+    """Return whether simsimd is installed and right; after usearch, some of its functions resolve to usearch's."""
     codes = np.arange(-64, 64, dtype=np.int8).reshape(4, 32)
     try:
         products = _simsimd_products(codes, codes[1:2])
@@ -134,11 +133,11 @@ USE_SIMSIMD = _simsimd_works()
 class PcaRotation(NamedTuple):
     """A rotation to principal axes, and how many of the rotated dimensions form the head."""
 
-    axes: NDArray[np.float32]
+    axes: _Floats
     """Columns are axes; empty for no rotation."""
     head_size: int | None
 
-    def quantize(self, vectors: NDArray[np.float32]) -> Codes:
+    def quantize(self, vectors: _Floats) -> Codes:
         """Rotate and quantise rows."""
         return quantize(vectors @ self.axes if len(self.axes) else vectors)
 
@@ -147,7 +146,7 @@ NO_ROTATION = PcaRotation(np.empty((0, 0), dtype=np.float32), None)
 """Vectors stay as they are, and have no tails."""
 
 
-def fit_rotation(sample: NDArray[np.float32], result_share: float) -> PcaRotation:
+def fit_rotation(sample: _Floats, result_share: float) -> PcaRotation:
     """Return the rotation and head size with the lowest estimated cost of a scan.
 
     ``result_share`` is the share of all rows that a typical search returns.
@@ -172,16 +171,16 @@ def fit_rotation(sample: NDArray[np.float32], result_share: float) -> PcaRotatio
 class PrunedCodes(NamedTuple):
     """Rotated and quantised rows, split into heads and tails."""
 
-    axes: NDArray[np.float32]
+    axes: _Floats
     heads: NDArray[np.int8]
     tails: NDArray[np.int8]
-    scales: NDArray[np.float32]
-    errors: NDArray[np.float32]
+    scales: _Floats
+    errors: _Floats
     residuals: NDArray[np.int8]
-    residual_scales: NDArray[np.float32]
-    residual_errors: NDArray[np.float32]
-    tail_norms: NDArray[np.float32]
-    max_error: NDArray[np.float32]
+    residual_scales: _Floats
+    residual_errors: _Floats
+    tail_norms: _Floats
+    max_error: _Floats
     """The largest of ``errors``, as an array of one."""
 
     @classmethod
@@ -214,8 +213,8 @@ class ScoreBounds(NamedTuple):
     """Ascending rows, with a lower and an upper bound of the dot product of each with the query."""
 
     rows: NDArray[np.intp]
-    lower: NDArray[np.float32]
-    upper: NDArray[np.float32]
+    lower: _Floats
+    upper: _Floats
 
 
 class VectorScan:
@@ -258,13 +257,8 @@ class VectorScan:
         rows = rows[upper[rows] + error_bound(self._rows.errors[rows], self._query) >= threshold]
         return self._compare_tails(rows, scores)
 
-    def _compare_heads(
-        self, hidden: NDArray[np.bool_] | None
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-        """Return the scores of all heads, upper bounds of the full scores, and the best head score of each group.
-
-        Quantisation errors are left out. Hidden rows score -inf.
-        """
+    def _compare_heads(self, hidden: NDArray[np.bool_] | None) -> tuple[_Floats, _Floats, _Floats]:
+        """Return the scores of all heads, upper bounds of full scores without errors, and the best of each group."""
         count = len(self._rows.heads)
         scores, upper, maxima = (np.empty(size, np.float32) for size in (count, count, -(-count // GROUP)))
         tail_norm = np.linalg.norm(self._tail.astype(np.float32)) * self._query.scales[0]
@@ -280,7 +274,7 @@ class VectorScan:
         _run_batches(compare, count)
         return scores, upper, maxima
 
-    def _compare_tails(self, rows: NDArray[np.intp], head_scores: NDArray[np.float32]) -> ScoreBounds:
+    def _compare_tails(self, rows: NDArray[np.intp], head_scores: _Floats) -> ScoreBounds:
         """Return the bounds of some rows by heads and tails."""
         scores = head_scores[rows]
         if len(rows) and self._tail.size:
@@ -288,17 +282,15 @@ class VectorScan:
             scores += dot_products(self._rows.tails[rows], self._tail) * scales
         return self._bounds(rows, scores)
 
-    def _bounds(self, rows: NDArray[np.intp], scores: NDArray[np.float32]) -> ScoreBounds:
+    def _bounds(self, rows: NDArray[np.intp], scores: _Floats) -> ScoreBounds:
         error = error_bound(self._rows.errors[rows], self._query)
         return ScoreBounds(rows, scores - error, scores + error)
 
-    def _products(
-        self, codes: NDArray[np.int8], query: NDArray[np.int8], batch: slice, out: NDArray[np.float32]
-    ) -> None:
+    def _products(self, codes: NDArray[np.int8], query: NDArray[np.int8], batch: slice, out: _Floats) -> None:
         scales = self._rows.scales[batch] * self._query.scales[0]
         np.multiply(dot_products(codes[batch], query), scales, out=out[batch])
 
-    def _refine(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def _refine(self, rows: NDArray[np.intp]) -> tuple[_Floats, _Floats]:
         """Return lower and upper bounds of some rows by their codes and residuals.
 
         Only the product of the two residuals is left out, and what quantising the residuals loses.
@@ -350,14 +342,12 @@ def _thread_pool(_process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max(1, MAX_HELPERS), thread_name_prefix="recollect-helper")
 
 
-def _group_maxima(scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    maxima: NDArray[np.float32] = np.maximum.reduceat(scores, np.arange(0, len(scores), GROUP))
+def _group_maxima(scores: _Floats) -> _Floats:
+    maxima: _Floats = np.maximum.reduceat(scores, np.arange(0, len(scores), GROUP))
     return maxima
 
 
-def _top_indices(
-    scores: NDArray[np.float32], limit: int, group_maxima: NDArray[np.float32] | None = None
-) -> NDArray[np.intp]:
+def _top_indices(scores: _Floats, limit: int, group_maxima: _Floats | None = None) -> NDArray[np.intp]:
     """Return the ascending indices of the ``limit`` best scores, and of those that tie with the last."""
     if limit * GROUP < len(scores):
         # At least ``limit`` groups have a score as good as the limit-th best maximum, and few other scores do.
@@ -370,7 +360,6 @@ def _top_indices(
     return top
 
 
-def kth_best(scores: NDArray[np.float32], limit: int) -> np.float32:
+def kth_best(scores: _Floats, limit: int) -> np.float32:
     """Return the last of the ``limit`` best scores."""
-    worst: np.float32 = scores[_top_indices(scores, limit)].min()
-    return worst
+    return np.float32(scores[_top_indices(scores, limit)].min())
