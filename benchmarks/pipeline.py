@@ -17,7 +17,7 @@ from benchmarks.timing import Comparison, compare
 from recollect.query import parse
 from recollect.retrieval import Retrieval
 from recollect.stores import open_store
-from recollect.stores.sqlite.fts5 import render_fts5
+from recollect.stores.sqlite.search import render_fts5
 
 NOTES = int(os.environ.get("BENCH_SEARCHED", "10000"))
 WORDS = 60

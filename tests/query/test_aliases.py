@@ -4,7 +4,7 @@ import pytest
 
 from recollect import ArgumentTypeError
 from recollect.query import AliasTable, Query, compile_fts5, expand_aliases, parse
-from recollect.stores.sqlite.fts5 import render_fts5
+from recollect.stores.sqlite.search import render_fts5
 
 
 def compiled(text: str, aliases: dict[str, list[str]]) -> str:

@@ -22,7 +22,7 @@ from recollect.retrieval.terms import (
     match_terms,
     positive_terms,
 )
-from recollect.stores.sqlite.fts5 import render_fts5
+from recollect.stores.sqlite.search import render_fts5
 from tests.strategies import any_text, query_text
 
 

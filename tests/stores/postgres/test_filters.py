@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from recollect.model import Filters
 from recollect.stores.postgres.filters import filter_conditions, metadata_facts
-from recollect.stores.sqlite import filters as sqlite
+from recollect.stores.sqlite import transaction as sqlite
 from tests.strategies import nested
 
 _number = st.one_of(

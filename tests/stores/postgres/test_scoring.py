@@ -18,7 +18,7 @@ from recollect.stores.base import FIELD_WEIGHTS
 from recollect.stores.postgres.connections import Connections
 from recollect.stores.postgres.scoring import Scores, score_notes
 from recollect.stores.postgres.text import query_terms
-from recollect.stores.sqlite.fts5 import _Fts5
+from recollect.stores.sqlite.search import _Fts5
 from recollect.stores.tokens import stems_of
 from tests.stores.postgres.fts5_reference import NOTES, expressions, fts5, path_and_rest, queries, store_words
 from tests.stores.postgres.server import Server

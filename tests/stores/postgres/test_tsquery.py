@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from recollect.query import Query, expression, parse, render
 from recollect.query.expressions import AnyOf, Expression, Match, Semantics
 from recollect.stores.postgres.text import read_terms, render_tsquery
-from recollect.stores.sqlite.fts5 import _Fts5, render_fts5
+from recollect.stores.sqlite.search import _Fts5, render_fts5
 from tests.stores.postgres.fts5_reference import NAMESPACE, NOTES, expressions, fts5, path_and_rest, queries
 from tests.stores.postgres.server import Server
 from tests.strategies import ENGINE_EXAMPLES

@@ -11,7 +11,7 @@ import pytest
 
 from recollect.model import Filters
 from recollect.query import parse
-from recollect.stores.sqlite import posting_index, search_indexes, snapshots, vector_index
+from recollect.stores.sqlite import posting_index, snapshots, vector_index
 from recollect.stores.sqlite.store import SQLiteStore
 
 EVERYTHING = Filters()
@@ -20,9 +20,9 @@ ROWS = np.random.default_rng(7).standard_normal((4000, 16)).astype(np.float32)
 
 def lower_snapshot_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Write snapshots from twenty notes on, without a pause between them."""
-    monkeypatch.setattr(posting_index, "MIN_NOTES", 20)
-    monkeypatch.setattr(vector_index, "MIN_SNAPSHOT_VECTORS", 19)
-    monkeypatch.setattr(search_indexes, "PAUSE_FACTOR", 0)
+    monkeypatch.setattr(posting_index.PostingsIndex, "min_rows", 20)
+    monkeypatch.setattr(vector_index.VectorIndex, "min_rows", 20)
+    monkeypatch.setattr(snapshots, "PAUSE_FACTOR", 0)
     for module in (posting_index, vector_index, snapshots):
         monkeypatch.setattr(module, "max_delta", lambda notes: max(20, notes // 50))
 
@@ -55,6 +55,6 @@ def nearest_paths(store: SQLiteStore, n: int, limit: int = 1) -> list[str]:
 
 def uses_snapshots(store: SQLiteStore) -> tuple[bool, bool]:
     """Return whether the lexical and the vector search used a snapshot."""
-    postings = [index._state is not None for index in store._indexes._postings.values()]
+    postings = [index._view is not None for index in store._indexes._postings.values()]
     vectors = [index._rows.ref is not None for index in store._indexes._vectors.values()]
     return any(postings), any(vectors)

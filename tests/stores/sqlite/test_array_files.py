@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from recollect.errors import StoreDamagedError
-from recollect.stores.sqlite.snapshots import _is_intact, load_arrays, save_arrays
+from recollect.stores.sqlite.snapshots import load_arrays, save_arrays
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_arrays_round_trip(path: Path) -> None:
     assert snapshot.arrays["wide"].tolist() == [[1] * 5] * 2
     assert snapshot.arrays["none"].shape == (0, 7)
     assert not snapshot.arrays["small"].flags.writeable
-    assert _is_intact(path)
+    load_arrays(path, verify=True)
 
 
 def test_save_does_not_overwrite(path: Path) -> None:
@@ -46,7 +46,6 @@ def test_load_rejects_another_file(path: Path, damage: str) -> None:
     path.write_bytes({"cut": content[:-80], "other": b"tea\n" + content, "empty": b"", "no lines": b"tea"}[damage])
     with pytest.raises(StoreDamagedError, match="is not a snapshot file"):
         load_arrays(path)
-    assert not _is_intact(path)
 
 
 @pytest.mark.parametrize(
@@ -69,5 +68,5 @@ def test_checksum_detects_a_changed_byte(path: Path) -> None:
     content[content.rindex(b"\x00\x01\x02") + 1] = 9
     path.write_bytes(content)
     assert load_arrays(path).arrays["small"].tolist() == [0, 9, 2]
-    assert not _is_intact(path)
-    assert not _is_intact(path.with_name("missing"))
+    with pytest.raises(StoreDamagedError, match="its checksum is wrong"):
+        load_arrays(path, verify=True)

@@ -19,7 +19,7 @@ from recollect.query import (
     with_dates,
 )
 from recollect.query.expressions import Semantics
-from recollect.stores.sqlite.fts5 import render_fts5
+from recollect.stores.sqlite.search import render_fts5
 from tests.stores.sqlite.fts5_table import Fts5Table
 from tests.strategies import ENGINE_EXAMPLES, query_text
 

@@ -13,7 +13,8 @@ import pytest
 
 from recollect.model import Filters
 from recollect.stores.name_index import NameIndex
-from recollect.stores.sqlite import names
+from recollect.stores.sqlite import search, spelling
+from recollect.stores.sqlite.search import NamespaceSearch
 from recollect.stores.sqlite.store import SQLiteStore
 from recollect.stores.sqlite.transaction import SqliteTransaction, fetch
 from tests.stores.sqlite.older import as_first_version
@@ -53,7 +54,7 @@ def builds(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         counted.append(1)
         return fetch(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(names, "fetch", counting)
+    monkeypatch.setattr(spelling, "fetch", counting)
     return counted
 
 
@@ -81,14 +82,15 @@ def test_another_process_changes_names(store: SQLiteStore, path: Path) -> None:
 
 
 def test_who_reads_an_older_state_than_the_one_at_hand_reads_anew(store: SQLiteStore) -> None:
-    index = store._names[False]
     with store._connections.reading() as connection:
         old = connection.execute("SELECT count(*) FROM notes").get
         store.write([{"path": "kubernetic.md", "content": "x"}])
         assert named(store, "kubernets") == ["kubernetes.md", "kubernetic.md"]
-        everything = names.NameFilter(connection, 1, EVERYTHING, "")
-        found = names.search_names(everything, index.get(SqliteTransaction(connection), 1), ["kubernets"], 10)
-        assert [candidate.path for candidate in found] == ["kubernetes.md", "kubernetic.md"]
+        index = store._names[False].get(SqliteTransaction(connection), 1)
+        results = NamespaceSearch(connection, store._indexes, 1).search_names(
+            index, ["kubernets"], 10, EVERYTHING, None
+        )
+        assert [candidate.path for candidate in results] == ["kubernetes.md", "kubernetic.md"]
         assert connection.execute("SELECT count(*) FROM notes").get == old + 1
 
 
@@ -139,7 +141,7 @@ def test_threads_that_write_and_search(store: SQLiteStore) -> None:
 
 def test_blocks_fill_up_and_names_that_are_gone_are_let_go_of(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.stores.name_index.BLOCK_NAMES", 4)
-    monkeypatch.setattr(names, "FILTERED_NOTES", 3)
+    monkeypatch.setattr(search, "FILTERED_NOTES", 3)
     store = SQLiteStore(path)
     for turn in range(6):
         store.write(
@@ -201,9 +203,3 @@ def test_a_store_of_the_first_version_is_brought_up_to_date(store: SQLiteStore, 
     assert named(old, "kubernets") == ["kubernetes.md", "kubernetic.md"]
     assert not any(finding.problem for finding in old.check())
     old.close()
-
-
-def test_a_closed_store_keeps_no_names(store: SQLiteStore) -> None:
-    named(store, "tea")
-    store.close()
-    assert store._names[False]._entries == {}

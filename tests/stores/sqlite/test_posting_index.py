@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,10 @@ from hypothesis import strategies as st
 
 from recollect.model import Filters
 from recollect.query import Query, parse
-from recollect.stores.sqlite import maxscore, posting_index, posting_lists
-from recollect.stores.sqlite.fts5 import fts5_scores, render_fts5, search_fts5
+from recollect.stores.sqlite import posting_index, posting_lists
+from recollect.stores.sqlite.search import NamespaceSearch, render_fts5
 from recollect.stores.sqlite.store import SQLiteStore
 from recollect.stores.sqlite.transaction import SqliteTransaction
-from recollect.stores.sqlite.vocabulary import count_matches
 
 WORDS = [f"{first}{second}o" for first in "bdfgk" for second in ("a", "e", "i", "u", "al", "el")]
 FREQUENCIES = [1 / (rank + 1) for rank in range(len(WORDS))]
@@ -29,10 +27,10 @@ EVERYTHING = Filters()
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Build posting lists from the first note on, in small parts."""
-    monkeypatch.setattr(posting_index, "MIN_NOTES", 1)
+    monkeypatch.setattr(posting_index.PostingsIndex, "min_rows", 1)
     monkeypatch.setattr(posting_lists, "PART_NOTES", 30)
     monkeypatch.setattr(posting_lists, "COPY_POSTINGS", 50)
-    monkeypatch.setattr(maxscore, "FIRST_POSTINGS", 20)
+    monkeypatch.setattr(posting_lists, "FIRST_POSTINGS", 20)
 
 
 def text(chance: random.Random, most: int = 25) -> str:
@@ -51,7 +49,7 @@ def both(store: SQLiteStore, query: Query, limit: int, filters: Filters = EVERYT
     """Return the results of the store and those of FTS5."""
     ours = store.search_text(query, limit, namespace="default", filters=filters)
     with store._connections.reading() as connection:
-        expected = search_fts5(connection, 1, render_fts5(query), limit, filters)
+        expected = NamespaceSearch(connection, store._indexes, 1).search_fts5(render_fts5(query), limit, filters)
     return [
         [(candidate.id, candidate.score, candidate.lexical_rank) for candidate in results]
         for results in (ours, expected)
@@ -99,7 +97,7 @@ def test_any_history_gives_the_scores_of_fts5(tmp_path_factory: pytest.TempPathF
             _check_scores(store, parse(" ".join(chance.choices(WORDS, k=chance.randint(1, 6)))))
             counts = store.note_counts([parse(word) for word in WORDS[:3]], namespace="default")
             assert counts == _fts5_counts(store, WORDS[:3])
-            assert store._indexes.postings(1)._state is not None
+            assert store._indexes.postings(1)._view is not None
             store.delete([f"n{chance.randint(0, 120)}" for _ in range(chance.randint(0, 9))], namespace="default")
             if chance.random() < 0.5:  # the last of all: its key is used again
                 last = list(store.notes())[-1:]
@@ -114,9 +112,8 @@ def _check_scores(store: SQLiteStore, query: Query) -> None:
     """Check the scores of all notes, also of ids that are not stored."""
     ids = [f"n{number}" for number in range(130)]
     with store._connections.reading() as connection:
-        keys = dict(connection.execute("SELECT key, id FROM notes"))
-        by_key = fts5_scores(connection, 1, render_fts5(query), keys)
-    expected = {keys[key]: score for key, score in by_key.items()}
+        ids_by_key = dict(connection.execute("SELECT key, id FROM notes"))
+        expected = NamespaceSearch(connection, store._indexes, 1).fts5_scores(render_fts5(query), ids_by_key)
     assert store.text_scores(query, ids, namespace="default") == expected
     assert expected == {
         candidate.id: candidate.lexical_score
@@ -126,7 +123,5 @@ def _check_scores(store: SQLiteStore, query: Query) -> None:
 
 def _fts5_counts(store: SQLiteStore, words: list[str]) -> tuple[int, list[int]]:
     with store._connections.reading() as connection:
-        transaction = SqliteTransaction(connection)
-        counts = store._counts.get(transaction, 1)
-        expressions = [render_fts5(parse(word)) for word in words]
-        return counts.total, counts.get(expressions, partial(count_matches, transaction, 1))
+        counts = store._counts.get(SqliteTransaction(connection), 1)
+        return NamespaceSearch(connection, store._indexes, 1).count_matches([parse(word) for word in words], counts)

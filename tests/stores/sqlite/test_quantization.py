@@ -14,18 +14,19 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from recollect.stores.rows import unit_rows
-from recollect.stores.sqlite import quantization, vector_scan
-from recollect.stores.sqlite.quantization import (
+from recollect.stores.sqlite import vector_scan
+from recollect.stores.sqlite.vector_index import VectorView
+from recollect.stores.sqlite.vector_scan import (
     NO_ROTATION,
     PcaRotation,
     PrunedCodes,
+    VectorScan,
     dot_products,
     error_bound,
     fit_rotation,
+    kth_best,
     quantize,
 )
-from recollect.stores.sqlite.vector_index import VectorView
-from recollect.stores.sqlite.vector_scan import VectorScan, kth_best
 
 
 def rows(seed: int, count: int, dimension: int, kind: str) -> NDArray[np.float32]:
@@ -46,17 +47,17 @@ def rows(seed: int, count: int, dimension: int, kind: str) -> NDArray[np.float32
 KINDS = st.sampled_from(["uniform", "clustered", "sparse", "flat", "duplicates"])
 
 
-def rotation_of(held: NDArray[np.float32], head: int) -> PcaRotation:
+def rotation_of(vectors: NDArray[np.float32], head: int) -> PcaRotation:
     """Return a rotation with a head of any size."""
-    axes = np.linalg.eigh((held.T @ held).astype(np.float64))[1][:, ::-1].astype(np.float32)
+    axes = np.linalg.eigh((vectors.T @ vectors).astype(np.float64))[1][:, ::-1].astype(np.float32)
     return PcaRotation(axes, head) if head else NO_ROTATION
 
 
 @given(st.integers(0, 10**6), st.integers(1, 40), st.sampled_from([1, 2, 3, 17, 384, 1536]), KINDS)
 def test_error_bound_holds(seed: int, count: int, dimension: int, kind: str) -> None:
-    held, (query,) = rows(seed, count, dimension, kind), rows(seed + 1, 1, dimension, kind)
-    exact = (held.astype(np.float64) * query).sum(axis=1)
-    row_codes, query_codes = quantize(held), quantize(query[np.newaxis])
+    vectors, (query,) = rows(seed, count, dimension, kind), rows(seed + 1, 1, dimension, kind)
+    exact = (vectors.astype(np.float64) * query).sum(axis=1)
+    row_codes, query_codes = quantize(vectors), quantize(query[np.newaxis])
     products = dot_products(row_codes.codes, query_codes.codes) * row_codes.scales * query_codes.scales[0]
     bound = error_bound(row_codes.errors, query_codes)
     assert (np.abs(products - exact) <= bound).all()
@@ -95,12 +96,12 @@ def test_search_misses_no_candidate(
 ) -> None:
     generator = np.random.default_rng(seed)
     chunks = generator.choice([1, 1, 1, 2, 4], count) if seed % 2 else np.ones(count, np.int64)
-    held, (query,) = rows(seed, int(chunks.sum()), dimension, kind), rows(seed + 1, 1, dimension, kind)
+    vectors, (query,) = rows(seed, int(chunks.sum()), dimension, kind), rows(seed + 1, 1, dimension, kind)
     keys = 10 * np.arange(1, count + 1)
     tombstones = frozenset(generator.choice(keys, count // 10, replace=False).tolist())
     allowed = np.sort(np.append(generator.choice(keys, count // 2, replace=False), [5, 10 * count + 15]))
-    exact = np.maximum.reduceat((held.astype(np.float64) * query).sum(axis=1), np.cumsum([0, *chunks[:-1]]))
-    view = view_of(held, chunks, rotation_of(held, dimension * quarters // 4), tombstones)
+    exact = np.maximum.reduceat((vectors.astype(np.float64) * query).sum(axis=1), np.cumsum([0, *chunks[:-1]]))
+    view = view_of(vectors, chunks, rotation_of(vectors, dimension * quarters // 4), tombstones)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(vector_scan, "REFINE_ROWS", few)
         for only in (None, allowed):
@@ -116,34 +117,35 @@ def test_search_returns_few_candidates(kind: str, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(vector_scan, "PARALLEL_ROWS", 1_000)
     monkeypatch.setattr(vector_scan, "MAX_HELPERS", 2)
     monkeypatch.setattr(vector_scan, "BATCH_ROWS", 8 * vector_scan.GROUP)
-    held = rows(1, 20_000, 384, kind)
-    rotation = fit_rotation(held[::5], 60 / 20_000)
+    vectors = rows(1, 20_000, 384, kind)
+    rotation = fit_rotation(vectors[::5], 60 / 20_000)
     assert (rotation is NO_ROTATION) == (kind == "uniform")  # without principal axes a rotation does not pay
     query = rows(2, 1, 384, kind)[0]
-    results = view_of(held, np.ones(20_000, dtype=np.int64), rotation).search(query, 60)
+    results = view_of(vectors, np.ones(20_000, dtype=np.int64), rotation).search(query, 60)
     assert 60 <= len(results) < 400
-    exact = np.argsort(-(held.astype(np.float64) @ query))[:60]
-    assert {10 * (place + 1) for place in exact.tolist()} <= set(results)
+    exact = np.argsort(-(vectors.astype(np.float64) @ query))[:60]
+    assert {10 * (row + 1) for row in exact.tolist()} <= set(results)
 
 
 def test_scan_raises_errors_of_helper_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_scan, "REFINE_ROWS", 10)
-    held = rows(4, 300, 32, "uniform")
+    vectors = rows(4, 300, 32, "uniform")
     with pytest.raises(IndexError, match="boolean index did not match"):
-        VectorScan(PrunedCodes.split(NO_ROTATION, quantize(held)), held[0]).candidates(5, np.zeros(200, dtype=np.bool_))
+        VectorScan(PrunedCodes.split(NO_ROTATION, quantize(vectors)), vectors[0]).candidates(
+            5, np.zeros(200, dtype=np.bool_)
+        )
 
 
 def test_concatenate_and_select_rows() -> None:
-    held = rows(3, 300, 32, "flat")
-    rotation = rotation_of(held, 8)
-    whole = PrunedCodes.split(rotation, rotation.quantize(held))
-    joined = PrunedCodes.concatenate(
-        [PrunedCodes.split(rotation, rotation.quantize(part)) for part in (held[:100], held[100:])]
-    )
+    vectors = rows(3, 300, 32, "flat")
+    rotation = rotation_of(vectors, 8)
+    whole = PrunedCodes.split(rotation, rotation.quantize(vectors))
+    parts = [PrunedCodes.split(rotation, rotation.quantize(part)) for part in (vectors[:100], vectors[100:])]
+    joined = PrunedCodes.concatenate(parts, slice(None))
     assert all(np.array_equal(getattr(whole, name), getattr(joined, name)) for name in PrunedCodes._fields)
-    kept = np.arange(300) % 3 == 0
-    fewer = joined.select(kept)
-    assert (fewer.tails == PrunedCodes.split(rotation, rotation.quantize(held[kept])).tails).all()
+    selected = np.arange(300) % 3 == 0
+    fewer = PrunedCodes.concatenate(parts, selected)
+    assert (fewer.tails == PrunedCodes.split(rotation, rotation.quantize(vectors[selected])).tails).all()
     assert fewer.rotation == whole.rotation
 
 
@@ -155,10 +157,10 @@ def test_kth_best(count: int, limit: int) -> None:
 
 def test_dot_products_without_simsimd(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = np.random.default_rng(3)
-    held = generator.integers(-127, 128, (2 * quantization.NUMPY_ROWS + 5, 33), dtype=np.int8)
-    expected = dot_products(held, held[7:8])
-    monkeypatch.setattr(quantization, "USE_SIMSIMD", False)
-    assert dot_products(held, held[7:8]).tolist() == expected.tolist()
+    vectors = generator.integers(-127, 128, (2 * vector_scan.NUMPY_ROWS + 5, 33), dtype=np.int8)
+    expected = dot_products(vectors, vectors[7:8])
+    monkeypatch.setattr(vector_scan, "USE_SIMSIMD", False)
+    assert dot_products(vectors, vectors[7:8]).tolist() == expected.tolist()
 
 
 def _refuses(*_: Any, **__: Any) -> Any:
@@ -169,16 +171,16 @@ def _refuses(*_: Any, **__: Any) -> Any:
     "module", [None, SimpleNamespace(dot=_refuses), SimpleNamespace(dot=lambda _, rows, **__: np.zeros(len(rows)))]
 )
 def test_broken_simsimd_is_not_used(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert quantization._simsimd_works()
-    monkeypatch.setattr(quantization, "simsimd", module)
-    assert not quantization._simsimd_works()
+    assert vector_scan._simsimd_works()
+    monkeypatch.setattr(vector_scan, "simsimd", module)
+    assert not vector_scan._simsimd_works()
 
 
 USEARCH_SCRIPT = """
 import {}
 import {}
 import numpy as np
-from recollect.stores.sqlite.quantization import dot_products
+from recollect.stores.sqlite.vector_scan import dot_products
 import usearch
 rows = np.arange(-64, 64, dtype=np.int8).reshape(4, 32)
 assert dot_products(rows, rows[:1]).tolist() == (rows.astype(int) @ rows[0].astype(int)).tolist()

@@ -14,11 +14,10 @@ import pytest
 from numpy.typing import NDArray
 
 from recollect.query import parse
-from recollect.stores.sqlite import search
+from recollect.stores.sqlite.posting_index import PostingsView
 from recollect.stores.sqlite.search import NamespaceSearch
 from recollect.stores.sqlite.snapshots import load_arrays, save_arrays
 from recollect.stores.sqlite.store import SQLiteStore
-from recollect.stores.sqlite.vector_index import _GrowingArray
 from tests.stores.sqlite.snapshot_helpers import (
     ROWS,
     drafts,
@@ -80,9 +79,7 @@ def test_check_ignores_a_file_that_disappears(path: Path, monkeypatch: pytest.Mo
     fill(path)
     gone = path.with_name(f"memory.db-snapshot-{'0' * 16}")
     with closing(SQLiteStore(path)) as store:
-        monkeypatch.setattr(store._indexes.snapshots, "files", lambda: [gone])
-        assert not [finding for finding in store.check() if finding.problem]
-        monkeypatch.setattr(store._indexes.snapshots, "_snapshot_files", lambda: [gone])
+        monkeypatch.setattr(store._indexes.snapshots, "files", lambda: {"0" * 16: gone})
         assert not [finding for finding in store.check() if finding.problem]
 
 
@@ -90,7 +87,9 @@ def test_stats_ignore_a_replaced_file(path: Path, monkeypatch: pytest.MonkeyPatc
     fill(path, 1)
     with closing(SQLiteStore(path)) as store:
         before = store.stats().bytes
-        monkeypatch.setattr(store._indexes.snapshots, "files", lambda: [path.with_name("memory.db-snapshot-gone")])
+        monkeypatch.setattr(
+            store._indexes.snapshots, "files", lambda: {"gone": path.with_name("memory.db-snapshot-gone")}
+        )
         assert store.stats().bytes == before
 
 
@@ -102,7 +101,7 @@ def test_unreadable_folder_has_no_snapshots(path: Path, monkeypatch: pytest.Monk
 
     with closing(SQLiteStore(path)) as store:
         monkeypatch.setattr(Path, "iterdir", refused)
-        assert store._indexes.snapshots.files() == []
+        assert store._indexes.snapshots.files() == {}
         monkeypatch.undo()
 
 
@@ -260,7 +259,7 @@ def test_other_errors_are_raised(path: Path, monkeypatch: pytest.MonkeyPatch) ->
         for owner, name, run in (
             (NamespaceSearch, "_search_postings", search_paths),
             (NamespaceSearch, "_search_vectors", lambda store: nearest_paths(store, 1)),
-            (search, "_postings_scores", lambda store: store.text_scores(parse("tea"), ["1"], namespace="default")),
+            (PostingsView, "scores", lambda store: store.text_scores(parse("tea"), ["1"], namespace="default")),
         ):
             run(store)
             monkeypatch.setattr(owner, name, fails)
@@ -276,7 +275,7 @@ def test_search_recovers_from_wrong_keys(path: Path, wrong: NDArray[np.int64]) -
         (index,) = store._indexes._vectors.values()
         keys = index._rows.keys.copy()
         keys[:30] = wrong
-        index._rows._keys = _GrowingArray(keys)
+        index._rows._keys = keys
         for n in (3, 33):
             assert nearest_paths(store, n) == [f"{n}"]
         assert len(nearest_paths(store, 3, 99)) == 60

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -16,8 +16,8 @@ from recollect.errors import StoreError
 from recollect.model import Filters
 from recollect.query import parse
 from recollect.stores.base import Model
-from recollect.stores.sqlite import posting_index, search_indexes, snapshots, vector_index
-from recollect.stores.sqlite.fts5 import render_fts5, search_fts5
+from recollect.stores.sqlite import posting_index, snapshots, vector_index
+from recollect.stores.sqlite.search import NamespaceSearch, render_fts5
 from recollect.stores.sqlite.store import SQLiteStore
 from tests.frozen_clock import FrozenClock
 from tests.stores.sqlite.snapshot_helpers import (
@@ -115,8 +115,8 @@ def test_snapshot_is_rebuilt_after_most_notes_were_deleted(path: Path) -> None:
     with closing(SQLiteStore(path)) as store:
         assert len(search_paths(store, "tea", 999)) == 50
         (lists,) = store._indexes._postings.values()
-        assert lists._state is not None
-        assert len(lists._state.view.lists.keys) == 50
+        assert lists._view is not None
+        assert len(lists._view.lists.keys) == 50
 
 
 def test_search_after_deleting_everything(path: Path) -> None:
@@ -188,7 +188,7 @@ def test_store_uses_the_snapshot_of_another_process(path: Path) -> None:
         assert len(nearest_paths(store, 5, 99)) == 89
         with store._connections.reading() as connection:
             tokens = {token for (token,) in connection.execute("SELECT token FROM snapshots")}
-        assert {index._state.ref.token for index in store._indexes._postings.values() if index._state} < tokens
+        assert {index._ref.token for index in store._indexes._postings.values() if index._ref} < tokens
         assert {index._rows.ref.token for index in store._indexes._vectors.values() if index._rows.ref} < tokens
 
 
@@ -245,7 +245,7 @@ def test_slower_process_discards_its_snapshot(path: Path, monkeypatch: pytest.Mo
 
 
 def test_changes_during_the_first_snapshot_are_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(posting_index, "MIN_NOTES", 1000)
+    monkeypatch.setattr(posting_index.PostingsIndex, "min_rows", 1000)
     fill(path)
     with closing(SQLiteStore(path)) as store:
         write_snapshot_while_another_process_deletes(store, path, monkeypatch)
@@ -313,7 +313,7 @@ def test_snapshot_of_notes_with_several_chunks(path: Path) -> None:
 
 
 def test_rotation_is_refitted_when_vectors_double(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.stores.sqlite.quantization.MIN_SAMPLE", 10)
+    monkeypatch.setattr("recollect.stores.sqlite.vector_scan.MIN_SAMPLE", 10)
     fill(path)
     sampled = []
     for first, last in ((60, 100), (100, 200)):
@@ -322,7 +322,7 @@ def test_rotation_is_refitted_when_vectors_double(path: Path, monkeypatch: pytes
         with closing(SQLiteStore(path)) as store:
             assert nearest_paths(store, last - 1) == [f"{last - 1}"]
             (ref,) = [index._rows.ref for index in store._indexes._vectors.values()]
-            snapshot = store._indexes.snapshots.load(ref, vector_index.SCHEMA) if ref else None
+            snapshot = store._indexes.snapshots.load(ref.token) if ref else None
             sampled.append(snapshot.facts["sampled"] if snapshot else None)
     assert sampled == [60, 200]
 
@@ -364,7 +364,8 @@ def test_filtered_search_returns_the_results_of_fts5(path: Path, limit: int, pre
         search_paths(store)
         results = store.search_text(parse("tea milk"), limit, namespace="default", filters=filters)
         with store._connections.reading() as connection:
-            expected = search_fts5(connection, 1, render_fts5(parse("tea milk")), limit, filters)
+            search = NamespaceSearch(connection, store._indexes, 1)
+            expected = search.search_fts5(render_fts5(parse("tea milk")), limit, filters)
         assert [(snapshot.path, snapshot.score) for snapshot in results] == [
             (snapshot.path, snapshot.score) for snapshot in expected
         ]
@@ -396,16 +397,18 @@ def test_no_snapshot_without_vectors(path: Path) -> None:
 
 
 def test_worker_pauses_after_a_snapshot(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_indexes, "PAUSE_FACTOR", 10**6)
+    monkeypatch.setattr(snapshots, "PAUSE_FACTOR", 10**6)
     written = []
 
-    def make(_: Callable[[], bool]) -> None:
+    def write(_: Callable[[], bool]) -> None:
         time.sleep(0.001)
         written.append(True)
 
     with closing(SQLiteStore(path)) as store:
+        index = store._indexes.postings(1)
+        monkeypatch.setattr(index, "write_snapshot", write)
         for _ in range(3):
-            store._indexes.worker.start(make)
+            store._indexes.worker.start(index)
             store._indexes.worker.wait()
     assert len(written) == 1
 
@@ -492,7 +495,7 @@ def test_failed_catch_up_is_not_repeated(path: Path, monkeypatch: pytest.MonkeyP
         store.write(drafts(60, 100))
         search_paths(store)
         (lists,) = store._indexes._postings.values()
-        monkeypatch.setattr(lists, "_catch_up", None)
+        monkeypatch.setattr(lists, "_advance", None)
         assert search_paths(store, "word99") == ["99"]
 
 
@@ -501,8 +504,8 @@ def test_interrupted_search_leaves_the_postings_consistent(path: Path, monkeypat
     with closing(SQLiteStore(path)) as store:
         search_paths(store)
         (lists,) = store._indexes._postings.values()
-        assert lists._state is not None
-        added = lists._state.view.delta
+        assert lists._view is not None
+        added = lists._view.delta
         store.write(drafts(60, 62))
 
         class Interrupted(dict[str, Any]):
@@ -519,15 +522,19 @@ def test_interrupted_search_leaves_the_postings_consistent(path: Path, monkeypat
 def test_interrupted_search_leaves_the_vectors_consistent(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(path)
     with closing(SQLiteStore(path)) as store:
-        rows = _index_of(store)._rows
+        _index_of(store)
         store.write(drafts(60, 63))
+        put = vector_index._put
+        for last in range(8):  # six columns of codes, the ends and the keys
+            calls = iter(range(9))
 
-        def interrupted(*_: Any) -> None:
-            raise KeyboardInterrupt
+            def interrupted(*args: Any, calls: Iterator[int] = calls, last: int = last) -> Any:
+                if next(calls) == last:
+                    raise KeyboardInterrupt
+                return put(*args)
 
-        for growing in (rows._added[3], rows._keys, rows._ends):
             with monkeypatch.context() as patched:
-                patched.setattr(growing, "put", interrupted)
+                patched.setattr(vector_index, "_put", interrupted)
                 with pytest.raises(KeyboardInterrupt):
                     nearest_paths(store, 61)
         for n in (5, 60, 61, 62):
@@ -572,7 +579,7 @@ def test_abandoned_snapshot_leaves_no_rows(path: Path) -> None:
 
 
 def test_least_recently_used_index_is_dropped(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.stores.sqlite.search_indexes.MAX_NAMESPACES", 2)
+    monkeypatch.setattr("recollect.stores.sqlite.search.MAX_NAMESPACES", 2)
     with closing(SQLiteStore(path)) as store:
         for name in "abc":
             store.write(drafts(0, 30, namespace=name))
@@ -607,7 +614,7 @@ def test_search_without_threads(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.undo()
 
 
-def test_worker_writes_one_snapshot_at_a_time(path: Path) -> None:
+def test_worker_writes_one_snapshot_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started, release = threading.Event(), threading.Event()
     written = []
 
@@ -617,14 +624,17 @@ def test_worker_writes_one_snapshot_at_a_time(path: Path) -> None:
         written.append(stopped())
 
     with closing(SQLiteStore(path)) as store:
-        worker = search_indexes.SnapshotWorker(store._connections)
+        worker = snapshots.SnapshotWorker(store._connections)
+        first_index, second_index = store._indexes.postings(1), store._indexes.postings(2)
+        monkeypatch.setattr(first_index, "write_snapshot", first)
+        monkeypatch.setattr(second_index, "write_snapshot", lambda _: written.append(True))
         worker.wait()
-        worker.start(first)
+        worker.start(first_index)
         started.wait(5)
-        worker.start(lambda _: written.append(True))
+        worker.start(second_index)
         release.set()
         worker.wait()
         assert written == [False]
         worker.stop()
-        worker.start(lambda _: written.append(True))
+        worker.start(second_index)
         assert written == [False]

@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect.stores.sqlite import vocabulary
+from recollect.stores.sqlite import spelling
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.store import SQLiteStore
 from recollect.stores.sqlite.transaction import SqliteTransaction
@@ -40,17 +40,15 @@ def similar(store: SQLiteStore, word: str, namespace: str = "default") -> tuple[
     return store.similar_words([word], namespace=namespace).get(word, ())
 
 
-def test_words_are_read_when_one_is_unknown_and_kept(store: SQLiteStore) -> None:
+def test_vocabulary_is_read_for_the_first_unknown_word(store: SQLiteStore) -> None:
     store.similar_words(["kubernetes", "it", "2024"], namespace="default")
     assert store._vocabularies._entries == {}
     assert similar(store, "kuberntes") == ("kubernetes",)
-    kept = store._vocabularies._entries[1].cached
+    cached = store._vocabularies._entries[1].cached
     assert similar(store, "kubernetas") == ("kubernetes",)
     store.write([{"path": "a", "importance": 1.0}])
     assert similar(store, "kubernetas") == ("kubernetes",)
-    assert store._vocabularies._entries[1].cached is kept
-    store.close()
-    assert store._vocabularies._entries == {}
+    assert store._vocabularies._entries[1].cached is cached
 
 
 def test_another_process_changes_words(store: SQLiteStore, path: Path) -> None:
@@ -120,7 +118,7 @@ def test_endless_words_are_not_looked_at(store: SQLiteStore, monkeypatch: pytest
     assert similar(store, "kubernetesclusterz") == ()
     assert similar(store, "planests") == ("planets",)
     with store._connections.reading() as connection:
-        vocabulary.open_vocabulary(connection, 1)
+        spelling.open_vocabulary(connection, 1)
         assert max(store._vocabularies.get(SqliteTransaction(connection), 1)) == 8
 
 

@@ -7,15 +7,8 @@ from collections.abc import Iterator
 import apsw
 
 from recollect.stores.base import Finding
-from recollect.stores.sql.checking import (
-    entity_problems,
-    list_problems,
-    mention_problems,
-    namespaces,
-    rebuild_entities,
-    rebuild_mentions,
-    vector_problems,
-)
+from recollect.stores.sql import checking as shared
+from recollect.stores.sql.checking import list_problems, namespaces
 from recollect.stores.sqlite.schema import TABLES, create_word_index, drop_word_index, forget_word_index
 from recollect.stores.sqlite.snapshots import Snapshots
 from recollect.stores.sqlite.transaction import SqliteTransaction, fetch
@@ -32,15 +25,23 @@ def check(transaction: SqliteTransaction, snapshots: Snapshots) -> list[Finding]
     if structure.problem:
         return [structure._replace(repairable=_notes_can_be_read(connection))]
     stored = namespaces(transaction)
+    references = (
+        f"row {row or '?'} of {table} refers to a row of {parent} that is not there"
+        for table, row, parent, _ in fetch(connection, "PRAGMA foreign_key_check")
+    )
+    mentions = (
+        f"{problem} (namespace {name!r})"
+        for key, name in stored
+        for problem in shared.mention_problems(transaction, key)
+    )
+    entities = (problem for key, _ in stored for problem in shared.entity_problems(transaction, key))
     return [
         structure,
-        Finding("references", _reference_problem(connection)),
+        Finding("references", list_problems(references)),
         *(Finding(f"words of {name!r}", _index_problem(connection, key)) for key, name in stored),
         Finding("vectors", list_problems(problem for _, problem in _wrong_vectors(connection))),
-        Finding("mentions", list_problems(_prefixed(transaction, stored))),
-        Finding(
-            "entities", list_problems(problem for key, _ in stored for problem in entity_problems(transaction, key))
-        ),
+        Finding("mentions", list_problems(mentions)),
+        Finding("entities", list_problems(entities)),
         Finding("snapshots", snapshots.problem(connection)),
     ]
 
@@ -51,10 +52,7 @@ def unreadable_indexes(transaction: SqliteTransaction) -> set[int]:
 
 
 def rebuild(transaction: SqliteTransaction, unreadable: set[int]) -> None:
-    """Rebuild what is derived from the notes: indexes, terms, mentions, entities.
-
-    Vectors and links that belong to nothing are deleted.
-    """
+    """Rebuild what is derived from the notes; delete vectors and links that belong to nothing."""
     connection = transaction.connection
     for key, _ in namespaces(transaction):
         (forget_word_index if key in unreadable else drop_word_index)(connection, key)
@@ -68,14 +66,8 @@ def rebuild(transaction: SqliteTransaction, unreadable: set[int]) -> None:
     for key, _ in namespaces(transaction):
         create_word_index(connection, key)
         connection.execute(f"INSERT INTO words_{key} (words_{key}) VALUES ('rebuild')")  # noqa: S608 (a number)
-        rebuild_mentions(transaction, key)
-        rebuild_entities(transaction, key)
-
-
-def _prefixed(transaction: SqliteTransaction, stored: list[tuple[int, str]]) -> Iterator[str]:
-    for key, name in stored:
-        for problem in mention_problems(transaction, key):
-            yield f"{problem} (namespace {name!r})"
+        shared.rebuild_mentions(transaction, key)
+        shared.rebuild_entities(transaction, key)
 
 
 def _notes_can_be_read(connection: apsw.Connection) -> bool:
@@ -96,13 +88,6 @@ def _file_problem(connection: apsw.Connection) -> str:
     return list_problems(line for line in lines if line != "ok" and "words_" not in line)
 
 
-def _reference_problem(connection: apsw.Connection) -> str:
-    rows = connection.execute("PRAGMA foreign_key_check").fetchall()
-    return list_problems(
-        f"row {row or '?'} of {table} refers to a row of {parent} that is not there" for table, row, parent, _ in rows
-    )
-
-
 def _index_problem(connection: apsw.Connection, namespace_id: int) -> str:
     words = f"words_{namespace_id}"
     try:
@@ -116,11 +101,9 @@ def _index_problem(connection: apsw.Connection, namespace_id: int) -> str:
 
 
 def _wrong_vectors(connection: apsw.Connection) -> Iterator[tuple[int, str]]:
-    return vector_problems(
-        fetch(
-            connection,
-            "SELECT v.key, v.namespace, v.digest, length(v.vector), m.dimension, m.precision, "
-            "n.namespace, n.id, n.title, n.summary, n.content "
-            "FROM vectors AS v LEFT JOIN models AS m ON m.key = v.model LEFT JOIN notes AS n ON n.key = v.note",
-        )
+    sql = (
+        "SELECT v.key, v.namespace, v.digest, length(v.vector), m.dimension, m.precision, "
+        "n.namespace, n.id, n.title, n.summary, n.content "
+        "FROM vectors AS v LEFT JOIN models AS m ON m.key = v.model LEFT JOIN notes AS n ON n.key = v.note"
     )
+    return shared.vector_problems(fetch(connection, sql))

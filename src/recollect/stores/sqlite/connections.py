@@ -1,7 +1,7 @@
 """Connections to one SQLite file: one writer and many readers, for threads and for processes.
 
-In WAL mode readers do not wait for a writer. Writers wait for each other up to :data:`WRITE_TIMEOUT`: within this
-process for a lock, between processes for SQLite's own. A commit is on the disk when it returns.
+In WAL mode readers do not wait for a writer. Writers wait for each other: within this process for a lock, between
+processes for SQLite's own. A commit is on the disk when it returns.
 """
 
 from __future__ import annotations
@@ -21,30 +21,17 @@ from weakref import WeakSet
 import apsw
 
 from recollect.arguments import with_deep_stack
-from recollect.errors import (
-    StoreBusyError,
-    StoreDamagedError,
-    StoreError,
-    StoreFullError,
-    StoreReadOnlyError,
-)
+from recollect.errors import StoreBusyError, StoreDamagedError, StoreError, StoreFullError, StoreReadOnlyError
 from recollect.stores.sqlite import schema
-from recollect.stores.sqlite.transaction import reveal_expired
 from recollect.stores.tokens import indexed
 
 WRITE_TIMEOUT = 60.0
 """Seconds to wait for other writers before giving up."""
-
-PAGE_BYTES = 8192  # five vectors of 384 numbers fit into a page; of SQLite's default 4096 a quarter would stay empty
-WAL_PAGES = 4000  # 32 MB, so that a large batch is not checkpointed every few hundred notes
-PROGRESS_STEPS = 100_000  # of SQLite's virtual machine: some milliseconds
-CACHE_KIBIBYTES = 16 * 1024
-
 _NOT_WRITABLE = "cannot be written to; make it and its folder writable, or use read_only=True"
 _LOCKED = "is locked by other writers; nothing was written"
 _DAMAGED = "is damaged; 'recollect doctor --repair' rebuilds what can be rebuilt; else restore a backup"
 _ERRORS: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
-    (apsw.BusyError, StoreBusyError, f"{_LOCKED} after {WRITE_TIMEOUT:.0f} seconds"),
+    (apsw.BusyError, StoreBusyError, _LOCKED),
     (apsw.LockedError, StoreBusyError, _LOCKED),
     (apsw.FullError, StoreFullError, "has no space left on its disk; nothing was written"),
     (apsw.ReadOnlyError, StoreReadOnlyError, _NOT_WRITABLE),
@@ -71,10 +58,10 @@ class Connections:
         self._writer: apsw.Connection | None = None
         self._idle: list[apsw.Connection] = []
         self._immutable: set[apsw.Connection] = set()
-        self._in_use = 0
-        self._forking = False
-        self._closed = False
         self._in_use = 1
+        self.forking = False
+        """Whether a fork waits for connections that are in use."""
+        self._closed = False
         self._return(self._open_first())
         _OPEN.add(self)
 
@@ -93,24 +80,23 @@ class Connections:
     def writing(self, timeout: float | None = None) -> Iterator[apsw.Connection]:
         """Yield the writing connection in a transaction; it is committed unless an error is raised.
 
-        ``timeout`` is how many seconds to wait for other writers, if not :data:`WRITE_TIMEOUT`.
+        ``timeout`` is how many seconds to wait for other writers. Without it, writers of this process wait as long as
+        necessary, and for other processes :data:`WRITE_TIMEOUT`.
         """
         if self.read_only:
             raise StoreReadOnlyError(f"{self.path} was opened with read_only=True; open it without to change it")
-        with self._translated(), self._write_lock(timeout):
-            self._check_open()
-            if self._writer is None:
-                self._writer = self._connect(apsw.SQLITE_OPEN_READWRITE)
-            connection = self._writer
-            try:
-                # An interrupt while it waits must not leave the transaction open.
-                self._begin_writing(connection, timeout)
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+        if not self._writing.acquire(timeout=-1 if timeout is None else timeout):
+            raise StoreBusyError(f"{self.path} {_LOCKED}")
+        try:
+            with self._translated():
+                self._check_open()
+                if self._writer is None:
+                    self._writer = self._connect(apsw.SQLITE_OPEN_READWRITE)
+                self._writer.set_busy_timeout(int(1000 * (WRITE_TIMEOUT if timeout is None else timeout)))
+                with _write_transaction(self._writer):
+                    yield self._writer
+        finally:
+            self._writing.release()
 
     @contextmanager
     def maintaining(self, path: Path | None = None) -> Iterator[apsw.Connection]:
@@ -119,16 +105,11 @@ class Connections:
             connection = self._take()
             try:
                 connection.pragma("query_only", value=False)
-                reveal_expired(connection)
+                connection.execute("DROP VIEW IF EXISTS temp.notes")  # that of hide_expired
                 yield connection
             finally:
                 connection.pragma("query_only", value=True)
                 self._return(connection)
-
-    def vacuum(self) -> None:
-        """Free unused pages."""
-        with self.maintaining() as connection:
-            connection.execute("VACUUM")
 
     def backup(self, target: Path) -> None:
         """Write a compact, consistent copy to ``target``, which must not exist."""
@@ -149,45 +130,16 @@ class Connections:
         """
         self._writing.acquire()
         self._changed.acquire()
-        self._forking = True  # new readers wait, so that the present ones can finish
+        self.forking = True  # new readers wait, so that the present ones can finish
         self._changed.wait_for(lambda: not self._in_use, timeout=WRITE_TIMEOUT)
         self._close_idle()
 
     def after_fork(self) -> None:
         """Continue, in the parent and in the child."""
-        self._forking = False
+        self.forking = False
         self._changed.notify_all()
         self._changed.release()
         self._writing.release()
-
-    @property
-    def forking(self) -> bool:
-        """Whether a fork waits for connections that are in use."""
-        return self._forking
-
-    @contextmanager
-    def _write_lock(self, timeout: float | None) -> Iterator[None]:
-        """Wait for other writers of this process."""
-        if not self._writing.acquire(timeout=-1 if timeout is None else timeout):
-            raise StoreBusyError(f"{self.path} {_LOCKED} after {timeout:g} seconds")
-        try:
-            yield
-        finally:
-            self._writing.release()
-
-    def _begin_writing(self, connection: apsw.Connection, timeout: float | None) -> None:
-        """Begin a transaction when no other process writes."""
-        if timeout is None:
-            connection.execute("BEGIN IMMEDIATE")
-            return
-        connection.set_busy_timeout(int(timeout * 1000))
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-        except apsw.BusyError as error:
-            problem = f"{self.path} {_LOCKED} after {timeout:g} seconds ({error})"
-            raise StoreBusyError(problem) from error
-        finally:
-            connection.set_busy_timeout(int(WRITE_TIMEOUT * 1000))
 
     def _close_idle(self) -> None:
         with self._changed:
@@ -199,7 +151,7 @@ class Connections:
 
     def _take(self) -> apsw.Connection:
         with self._changed:
-            self._changed.wait_for(lambda: not self._forking, timeout=WRITE_TIMEOUT)
+            self._changed.wait_for(lambda: not self.forking, timeout=WRITE_TIMEOUT)
             self._check_open()
             self._in_use += 1
             if self._idle:
@@ -239,31 +191,28 @@ class Connections:
                     raise StoreError(f"{self.path} does not exist; open it without read_only=True to create it")
                 connection = self._connect_for_reading()
                 if not schema.is_current(connection, str(self.path)):
-                    raise StoreError(
-                        f"{self.path} is empty or has an older schema; open it once without read_only=True"
-                    )
+                    problem = "is empty or has an older schema; open it once without read_only=True"
+                    raise StoreError(f"{self.path} {problem}")
                 return connection
             connection = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
             if connection.readonly("main"):
                 raise StoreReadOnlyError(f"{self.path} {_NOT_WRITABLE}")
             current = schema.is_current(connection, str(self.path))
             if connection.pragma("journal_mode") != "wal":  # a new file, or a backup
-                connection.pragma("page_size", PAGE_BYTES)
+                # Five vectors of 384 numbers fit into a page; of SQLite's default 4096 a quarter would stay empty.
+                connection.pragma("page_size", 8192)
                 _enable_wal(connection)
             if not current:
-                self._back_up(connection)
-                schema.migrate(connection, str(self.path))
+                if connection.pragma("user_version"):  # a new file has nothing to copy
+                    self._back_up(connection)
+                with _write_transaction(connection):
+                    schema.migrate(connection, str(self.path))
             self._writer = connection
             return self._connect_for_reading()
 
     def _back_up(self, connection: apsw.Connection) -> None:
-        """Copy a file of an older schema to ``<name>.schema-<number>.bak`` beside it, before it is migrated.
-
-        A new file has nothing to copy, and one that another process has migrated meanwhile needs no copy.
-        """
+        """Copy a file of an older schema to ``<name>.schema-<number>.bak``, unless another process has migrated it."""
         version = connection.pragma("user_version")
-        if not version:
-            return
         target = self.file.with_name(f"{self.file.name}.schema-{version}.bak")
         unfinished = target.with_name(f"{target.name}.{token_hex(4)}.partial")
         try:
@@ -283,16 +232,13 @@ class Connections:
             connection = self._connect(apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE)
             connection.execute("SELECT 1 FROM sqlite_schema").get  # noqa: B018 (opens the file, which SQLite puts off)
         except (apsw.CantOpenError, apsw.ReadOnlyError):
-            if not self.read_only or not self.file.exists() or self._wal().exists():
+            if not self.read_only or not self.file.exists() or self.file.with_name(self.file.name + "-wal").exists():
                 raise
             # In a read-only folder the index of the WAL cannot be created; without a WAL none is needed.
             connection = self._connect(apsw.SQLITE_OPEN_READONLY, "immutable=1")
             self._immutable.add(connection)
         connection.pragma("query_only", value=True)
         return connection
-
-    def _wal(self) -> Path:
-        return self.file.with_name(self.file.name + "-wal")
 
     def _connect(self, flags: int, options: str = "") -> apsw.Connection:
         connection = apsw.Connection(_uri(self.file, options), flags=flags | apsw.SQLITE_OPEN_URI)
@@ -301,12 +247,14 @@ class Connections:
             "indexed", lambda *texts: indexed(texts[0]), 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
         )
         connection.create_scalar_function("same_json", _same_json, 2, deterministic=True)
-        # Calls into Python, so that an interrupt takes effect during a long search.
-        connection.set_progress_handler(lambda: False, PROGRESS_STEPS)
-        connection.pragma("cache_size", -CACHE_KIBIBYTES)
+        # Every some milliseconds, SQLite calls into Python, so that an interrupt takes effect during a long search.
+        connection.set_progress_handler(lambda: False, 100_000)
+        connection.pragma("cache_size", -16 * 1024)  # KiB
         connection.pragma("foreign_keys", value=True)
         connection.pragma("synchronous", "full")
-        connection.pragma("wal_autocheckpoint", WAL_PAGES)
+        connection.pragma(
+            "wal_autocheckpoint", 4000
+        )  # pages: a large batch is not checkpointed every few hundred notes
         connection.pragma("secure_delete", value=True)  # overwrite deleted content
         return connection
 
@@ -327,6 +275,19 @@ class Connections:
             raise StoreError(f"{str(path)!a} cannot be used as a file: {error}") from error
 
 
+@contextmanager
+def _write_transaction(connection: apsw.Connection) -> Iterator[None]:
+    """Start to write; at the end commit, or roll back if an error or an interrupt was raised."""
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
 def _same_json(*values: Any) -> bool:
     return with_deep_stack(lambda: bool(json.loads(values[0]) == json.loads(values[1])))
 
@@ -342,12 +303,11 @@ def _enable_wal(connection: apsw.Connection) -> None:
     while True:
         try:
             connection.pragma("journal_mode", "wal")
+            return
         except apsw.BusyError:
             if time.monotonic() > end:
                 raise
             time.sleep(0.01)
-        else:
-            return
 
 
 _OPEN: WeakSet[Connections] = WeakSet()

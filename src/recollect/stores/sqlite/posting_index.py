@@ -1,226 +1,383 @@
-"""The posting lists of one namespace: a snapshot, and a delta that follows its notes.
+"""The posting lists of one namespace: a snapshot, its tombstones, and a delta of the notes added since.
 
-FTS5 is the source of truth. The lists only serve to rank disjunctions faster than FTS5, which scores every match.
+FTS5 is the source of truth. The lists only serve to rank disjunctions of single terms faster than FTS5, which scores
+every match. The BM25 scores are the same, bit for bit.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.stores.sqlite.posting_lists import EMPTY, SCHEMA, PostingLists, PostingsBuilder
-from recollect.stores.sqlite.posting_view import DeltaPostings, KeyIndex, PostingsView
+from recollect.query.expressions import AnyOf, Expression, Match
+from recollect.stores.bm25 import Scores, idf, length_norms, saturation
+from recollect.stores.sqlite.posting_lists import (
+    EMPTY,
+    SNAPSHOT_ARRAYS,
+    TOLERANCE,
+    NoteFields,
+    PostingLists,
+    PostingsBuilder,
+    Rows,
+    TermList,
+    term_numbers,
+    tokenize_notes,
+    top_candidates,
+)
 from recollect.stores.sqlite.snapshots import (
     LEXICAL,
-    WRITE_TIMEOUT,
-    SnapshotData,
+    NewSnapshot,
+    SnapshotArrays,
+    SnapshotIndex,
     SnapshotRef,
     Snapshots,
-    changed_since,
     max_delta,
 )
 from recollect.stores.sqlite.transaction import fetch, revision
+from recollect.stores.tokens import BREAK, stems_of
 
-MIN_NOTES = 2_000
-"""Notes from which on posting lists pay: with fewer, FTS5 takes a millisecond or two."""
 READ_NOTES = 2_000
+MAX_TERM_LENGTH = 8_000
+"""Longer terms are left to FTS5, which truncates them."""
 
-_FIELDS = "path, title, summary, tags, content"
+_NO_ROWS = np.empty(0, np.int64)
+_HIGHEST_KEY = "SELECT coalesce(max(key), 0) FROM main.notes WHERE namespace = ?"
+_SELECT_NOTES = "SELECT key, path, title, summary, tags, content FROM main.notes WHERE namespace = ?"
 
 
-class _State(NamedTuple):
-    """A view, and up to where it has followed the notes."""
+def term_query(node: Expression) -> list[str] | None:
+    """Return the stems of a disjunction of single terms, "" for one without letters or digits; else ``None``."""
+    terms = []
+    for leaf in node.parts if isinstance(node, AnyOf) else (node,):
+        if not isinstance(leaf, Match) or leaf.kind == "prefix":
+            return None
+        stems = stems_of(leaf.text)
+        if len(stems) > 1 or any(BREAK in stem or len(stem) > MAX_TERM_LENGTH for stem in stems):
+            return None
+        terms.append("".join(stems))
+    return terms
 
-    view: PostingsView
-    ref: SnapshotRef
+
+class DeltaList(NamedTuple):
+    """The ascending delta rows that have a term, and its weight in each."""
+
+    rows: NDArray[np.int64]
+    weights: NDArray[np.int64]
+
+    def select(self, members: NDArray[np.bool_]) -> DeltaList:
+        """Return some of the rows."""
+        return DeltaList(self.rows[members], self.weights[members])
+
+
+class DeltaPostings:
+    """Append-only posting lists of the notes that were added since a snapshot.
+
+    A reader that only looks at the first ``count`` notes always sees the same, while others append.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # an array cannot grow while it is copied
+        self._keys = array("q")
+        self._lengths = array("q")
+        self._lists: dict[str, tuple[array[int], array[int]]] = {}
+
+    def append(self, notes: Sequence[NoteFields]) -> int:
+        """Add notes, and return their number of tokens."""
+        numbers = term_numbers()
+        *postings, lengths = tokenize_notes(notes, numbers)
+        terms = list(numbers)
+        with self._lock:
+            first = len(self._keys)
+            for term, row, weight in zip(*map(np.ndarray.tolist, postings), strict=True):
+                rows, weights = self._lists.setdefault(terms[term], (array("q"), array("q")))
+                rows.append(first + row)
+                weights.append(weight)
+            self._lengths.extend(lengths.tolist())
+            self._keys.extend(key for key, *_ in notes)
+        return int(lengths.sum())
+
+    def notes(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the keys of the first ``count`` notes, and their numbers of tokens."""
+        with self._lock:
+            return np.array(self._keys[:count], dtype=np.int64), np.array(self._lengths[:count], dtype=np.int64)
+
+    def postings(self, term: str, count: int) -> DeltaList:
+        """Return the posting list of a term among the first ``count`` notes."""
+        with self._lock:
+            rows, weights = (np.array(column, dtype=np.int64) for column in self._lists.get(term, ((), ())))
+        end = int(np.searchsorted(rows, count))
+        return DeltaList(rows[:end], weights[:end])
+
+
+class _TermPostings(NamedTuple):
+    """The postings of a term in the snapshot and in the delta."""
+
+    snapshot: TermList
+    delta: DeltaList
+    document_frequency: int
+
+
+class PostingsView(NamedTuple):
+    """The posting lists as one transaction sees them."""
+
+    lists: PostingLists
+    key_order: NDArray[np.intp]
+    """The rows of ``lists`` by key. Mostly they are: a note that changed has a new row at the end."""
+    delta: DeltaPostings
+    notes: int
+    tokens: int
     revision: int
+    """The revision of the namespace up to which the view follows its notes."""
     last_key: int
     """The highest key at the revision: a note with a higher one is new."""
+    tombstones: Rows = np.empty(0, np.int32)
+    """Ascending rows of ``lists`` that were changed or deleted since the snapshot."""
+    delta_size: int = 0
+    """How many notes of the delta belong to the view."""
+    delta_tombstones: NDArray[np.int64] = _NO_ROWS
+    """Ascending rows of the delta that were changed or deleted again."""
+
+    @classmethod
+    def of_snapshot(cls, ref: SnapshotRef, snapshot: SnapshotArrays) -> PostingsView:
+        """Return the lists of a snapshot, with an empty delta."""
+        lists = PostingLists._make([*(snapshot.arrays[name] for name in SNAPSHOT_ARRAYS), snapshot.facts["average"]])
+        return cls(
+            lists=lists,
+            key_order=np.argsort(lists.keys, kind="stable"),
+            delta=DeltaPostings(),
+            notes=len(lists.keys) - len(lists.tombstones),
+            tokens=int(lists.lengths.sum()),
+            revision=ref.revision,
+            last_key=ref.last_key,
+        )
+
+    @property
+    def changes(self) -> int:
+        """How many notes were added, changed or deleted since the snapshot."""
+        return self.delta_size + len(self.tombstones)
+
+    def without(self, keys: Sequence[int]) -> PostingsView:
+        """Return the view without the notes with these keys."""
+        if not keys:
+            return self
+        lists, deleted = self.lists, np.array(keys, dtype=np.int64)
+        rows, delta_rows = self._rows_of(deleted), self._delta_rows_of(deleted)
+        rows = np.setdiff1d(rows, lists.tombstones)
+        deleted_tokens = lists.lengths[rows].sum() + self.delta.notes(self.delta_size)[1][delta_rows].sum()
+        return self._replace(
+            tombstones=np.union1d(self.tombstones, rows),
+            delta_tombstones=np.union1d(self.delta_tombstones, delta_rows),
+            notes=self.notes - len(rows) - len(delta_rows),
+            tokens=self.tokens - int(deleted_tokens),
+        )
+
+    def with_notes(self, notes: Sequence[NoteFields]) -> PostingsView:
+        """Return the view with further notes, which are appended to the delta."""
+        tokens = self.delta.append(notes) if notes else 0
+        return self._replace(
+            delta_size=self.delta_size + len(notes), notes=self.notes + len(notes), tokens=self.tokens + tokens
+        )
+
+    @property
+    def average_length(self) -> float:
+        """The average number of tokens of a note."""
+        return self.tokens / max(1, self.notes)
+
+    def document_frequency(self, term: str) -> int:
+        """Return how many notes have a term."""
+        return self._postings(term).document_frequency
+
+    def search(self, terms: Sequence[str], limit: int) -> Scores:
+        """Return the best ``limit`` notes, and all that tie with the last of them."""
+        postings = {term: self._postings(term) for term in dict.fromkeys(terms)}
+        lists = [postings[term].snapshot for term in terms if len(postings[term].snapshot.rows)]
+        rows = top_candidates(lists, self.lists.lengths, self.average_length, limit, self.tombstones)
+        delta_rows = np.unique(np.concatenate([entry.delta.rows for entry in postings.values()]))
+        return self._score(terms, postings, rows, delta_rows).best(limit)
+
+    def scores(self, terms: Sequence[str], ids: Mapping[int, str]) -> dict[str, float]:
+        """Return the scores that ``search`` gives notes, by id, if they match; ``ids`` has the ids by key.
+
+        The time is linear in the number of keys and terms, and logarithmic in the number of notes.
+        """
+        if not self.tokens:
+            return {}
+        keys = np.fromiter(ids, dtype=np.int64, count=len(ids))
+        rows, delta_rows = self._rows_of(keys), self._delta_rows_of(keys)
+        postings = {}
+        for term in dict.fromkeys(terms):
+            entry = self._postings(term)
+            if (entry.snapshot.rows[-1:] >= len(self.lists.keys)).any():
+                raise LookupError(f"the posting list of {term!r} ends after the last row")
+            if len(entry.delta.rows):
+                entry = entry._replace(delta=entry.delta.select(np.isin(entry.delta.rows, delta_rows)))
+            postings[term] = entry
+        notes, scores = self._score(terms, postings, rows, delta_rows)
+        scored = zip(notes.tolist(), scores.tolist(), strict=True)
+        return {ids[note]: score for note, score in scored if score > 0}  # every matching term adds a positive score
+
+    def _rows_of(self, keys: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the ascending rows of the notes that did not change since the snapshot; a key's last row counts."""
+        indices = np.searchsorted(self.lists.keys, keys, side="right", sorter=self.key_order) - 1
+        keys, rows = keys[indices >= 0], self.key_order[indices[indices >= 0]]
+        rows = np.sort(rows[self.lists.keys[rows] == keys]).astype(np.int32)
+        return rows[~np.isin(rows, self.tombstones)] if len(self.tombstones) else rows
+
+    def _delta_rows_of(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        if not self.delta_size:
+            return _NO_ROWS
+        rows = np.flatnonzero(np.isin(self.delta.notes(self.delta_size)[0], keys))
+        return rows[~np.isin(rows, self.delta_tombstones)]
+
+    def _score(
+        self, terms: Sequence[str], postings: Mapping[str, _TermPostings], rows: Rows, delta_rows: NDArray[np.int64]
+    ) -> Scores:
+        """Return the exact scores of rows of the snapshot, followed by those of the delta."""
+        keys, lengths = self.lists.keys[rows], self.lists.lengths[rows].astype(np.float64)
+        if len(delta_rows):
+            delta_keys, delta_lengths = self.delta.notes(self.delta_size)
+            keys = np.concatenate((keys, delta_keys[delta_rows]))
+            lengths = np.concatenate((lengths, delta_lengths[delta_rows]))
+        norms = length_norms(lengths, self.average_length)
+        scores = np.zeros(len(norms))
+        # Term by term in the order of the query: floating-point sums in another order differ in the last bits.
+        for term in terms:
+            members, weights = _weights(postings[term], rows, delta_rows)
+            scores[members] += postings[term].snapshot.idf * saturation(weights, norms[members])
+        return Scores(keys, scores)
+
+    def _postings(self, term: str) -> _TermPostings:
+        lists = self.lists
+        delta = self.delta.postings(term, self.delta_size)
+        if len(self.delta_tombstones):
+            delta = delta.select(~np.isin(delta.rows, self.delta_tombstones))
+        number = lists.find(term) if term else None
+        start, end = (0, 0) if number is None else lists.offsets[number : number + 2].tolist()
+        rows = lists.rows[start:end]
+        deleted = int(np.isin(self.tombstones, rows).sum()) if len(self.tombstones) else 0
+        frequency = len(rows) - deleted + len(delta.rows)
+        # A higher average length lowers the norm of a long note: by the quotient of the two averages at most.
+        growth = max(1.0, self.average_length / lists.average_length) * (1 + TOLERANCE)
+        max_saturation = 0.0 if number is None else float(lists.max_saturations[number]) * growth
+        weight = idf(self.notes, frequency)
+        term_list = TermList(rows, lists.weights[start:end], weight, weight * max_saturation)
+        return _TermPostings(term_list, delta, frequency)
 
 
-class PostingsIndex:
+def _weights(
+    postings: _TermPostings, rows: Rows, delta_rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return which of these rows (snapshot, then delta) have a term, and its weight in each."""
+    members, weights = _NO_ROWS, np.empty(0)
+    known, delta = postings.snapshot, postings.delta
+    if len(known.rows):
+        indices = np.minimum(np.searchsorted(known.rows, rows), len(known.rows) - 1)
+        members = np.flatnonzero(known.rows[indices] == rows)
+        weights = known.weights[indices[members]].astype(np.float64)
+    if len(delta.rows):
+        members = np.concatenate((members, len(rows) + np.searchsorted(delta_rows, delta.rows)))
+        weights = np.concatenate((weights, delta.weights))
+    return members, weights
+
+
+class PostingsIndex(SnapshotIndex):
     """The posting lists of a namespace."""
 
+    min_rows = 2_000  # with fewer notes, FTS5 takes a millisecond or two
+    added_rows = "main.notes WHERE namespace = ?1 AND key > ?3"
+
     def __init__(self, snapshots: Snapshots, namespace: int) -> None:
-        self._snapshots = snapshots
-        self._namespace = namespace
-        self._lock = threading.Lock()
-        self._state: _State | None = None
-        self._ref: SnapshotRef | None = None
-        """The snapshot that was loaded last."""
-        self._checked_revision = -1
-        """The last revision at which no new snapshot was due."""
-        self._failed: tuple[int, SnapshotRef | None] | None = None
-        """The revision that a snapshot could not catch up with."""
+        super().__init__(snapshots, namespace, LEXICAL)
+
+    def _clear(self) -> None:
+        self._view: PostingsView | None = None
+        self._seen: tuple[int, SnapshotRef | None] | None = None
+        """The revision and snapshot that the view was made for."""
 
     def view(self, connection: apsw.Connection) -> PostingsView | None:
         """Restart the connection's transaction, and return the lists as it sees them; ``None`` if there are none."""
         with self._lock:
             connection.execute("ROLLBACK; BEGIN")
-            now = revision(connection, self._namespace)
-            if self._state is None or self._state.revision != now:
-                ref = self._snapshots.current(connection, self._namespace)
-                if self._failed == (now, ref):
-                    return None
-                self._state = self._catch_up(connection, ref, now)
-                self._failed = None if self._state else (now, ref)
-            return self._state.view if self._state else None
+            now, ref = revision(connection, self._namespace), self._current(connection)
+            if self._seen != (now, ref):
+                view = self._view
+                self._clear()  # an interrupt leaves a delta that is not used again
+                if ref is not None:
+                    # Changes that a snapshot includes are trimmed from the log: a view of another cannot catch up.
+                    if view is None or ref != self._ref:
+                        self._ref, snapshot = ref, self._load_file(ref)
+                        view = snapshot and PostingsView.of_snapshot(ref, snapshot)
+                    self._view = view and self._advance(connection, view, now)
+                if self._view is None:
+                    self.needs_snapshot = self.is_stale(connection)
+                else:
+                    self.needs_snapshot = self._view.changes > max_delta(len(self._view.lists.keys)) // 2
+                self._seen = now, ref
+            return self._view
 
-    def is_corrupt(self) -> bool:
-        """Return whether a search failed because the snapshot is corrupt; if so, it is not used again."""
-        with self._lock:
-            if not self._snapshots.is_corrupt(self._ref):
-                return False
-            self._state, self._checked_revision = None, -1
-            return True
-
-    def needs_snapshot(self, connection: apsw.Connection) -> bool:
-        """Return whether a new snapshot is soon due; cheap enough for every search."""
-        state, now = self._state, revision(connection, self._namespace)
-        if now == self._checked_revision:
-            return False
-        if state is None:
-            due = self.is_stale(connection)
-        else:
-            due = state.view.changes > max_delta(len(state.view.lists.keys)) // 2
-        if not due:
-            self._checked_revision = now
-        return due
-
-    def is_stale(self, connection: apsw.Connection) -> bool:
-        """Return whether the snapshot lacks too much, or has what was changed or deleted."""
-        count = partial(self._count_added, connection)
-        return self._snapshots.is_stale(connection, self._namespace, LEXICAL, SCHEMA, count, MIN_NOTES - 1)
-
-    def _count_added(self, connection: apsw.Connection, last_key: int, limit: int) -> int:
-        """Return how many notes have a higher key, up to ``limit`` + 1."""
-        sql = "SELECT count(*) FROM (SELECT 1 FROM main.notes WHERE namespace = ? AND key > ? LIMIT ?)"
-        count: int = connection.execute(sql, (self._namespace, last_key, limit + 1)).get
-        return count
-
-    def write_snapshot(self, stopped: Callable[[], bool], timeout: float = WRITE_TIMEOUT) -> None:
-        """Write a new snapshot, unless ``stopped`` becomes true."""
-        self._snapshots.write(self._namespace, LEXICAL, partial(self._read_snapshot, stopped=stopped), timeout)
+    @staticmethod
+    def _is_consistent(arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> bool:
+        terms, offsets = len(arrays["word_ends"]), arrays["places"]
+        return (
+            arrays.keys() == {*SNAPSHOT_ARRAYS}
+            and "average" in facts
+            and len(arrays["keys"]) == len(arrays["lengths"])
+            and len(offsets) - 1 == terms == len(arrays["heads"]) == len(arrays["peaks"])
+            and bool(offsets[0] == 0 and offsets[-1] == len(arrays["rows"]) == len(arrays["weights"]))
+            and arrays["word_ends"][-1:].tolist() == [len(arrays["words"])] * (terms > 0)
+        )
 
     def _read_snapshot(
         self, connection: apsw.Connection, ref: SnapshotRef | None, stopped: Callable[[], bool]
-    ) -> Callable[[], SnapshotData] | None:
-        """Read what the current snapshot lacks, or everything; return what builds the new one."""
-        state = self._load(ref) if ref and self._snapshots.is_intact(ref) else None
+    ) -> NewSnapshot | None:
+        snapshot = self._load_file(ref, verify=True) if ref else None
         base, last_key, changed = EMPTY, 0, []
-        if state is not None and ref is not None:
-            changed = [key for key in changed_since(connection, self._namespace, ref.revision) if key <= ref.last_key]
-            tombstones, base = _delete(state.view, changed)[0], state.view.lists
-            base = base.without_rows(tombstones) if len(tombstones) else base
+        if snapshot is not None and ref is not None:
             last_key = ref.last_key
+            changed = [key for key in self._changed_since(connection, ref.revision) if key <= last_key]
+            view = PostingsView.of_snapshot(ref, snapshot).without(changed)
+            base = view.lists.without_rows(view.tombstones) if len(view.tombstones) else view.lists
             if len(base.tombstones) * 4 > len(base.keys):  # so much was deleted that starting over is cheaper
                 base, last_key, changed = EMPTY, 0, []
         builder = PostingsBuilder(base)
-        for rows in self._notes_after(connection, last_key):
+        for notes in self._notes_after(connection, last_key):
             if stopped():
                 return None
-            builder.add(*_split(rows))
-            last_key = rows[-1][0]
-        if rows := self._notes(connection, changed):
-            builder.add(*_split(rows))
-        highest = self._highest_key(connection)
+            builder.add(notes)
+        if notes := self._notes(connection, changed):
+            builder.add(notes)
 
-        def build() -> SnapshotData:
+        def build() -> SnapshotArrays:
             lists = builder.build()
-            return SnapshotData(lists.to_arrays(), {"average": lists.average_length}, highest)
+            arrays: dict[str, Any] = dict(zip(SNAPSHOT_ARRAYS, lists[:-1], strict=True))
+            return SnapshotArrays(arrays, {"average": lists.average_length})
 
-        return build
+        return connection.execute(_HIGHEST_KEY, (self._namespace,)).get, build
 
-    def _catch_up(self, connection: apsw.Connection, ref: SnapshotRef | None, now: int) -> _State | None:
-        """Return the lists at a revision; ``None`` if there are none, or they lack too much to read during a search."""
-        if ref is None:
-            return None
-        state = self._state
-        # Changes that a snapshot includes are trimmed from the log: a state older than it cannot catch up.
-        if (
-            state is None
-            or state.ref.revision < ref.revision
-            or not state.view.delta.is_complete(state.view.delta_size)
-        ):
-            state, self._ref = self._load(ref), ref
-        return None if state is None else self._advance(connection, state, now)
-
-    def _load(self, ref: SnapshotRef) -> _State | None:
-        snapshot = self._snapshots.load(ref, SCHEMA)
-        if snapshot is None:
-            return None
-        lists = PostingLists.from_snapshot(snapshot)
-        view = PostingsView(
-            lists=lists,
-            key_index=KeyIndex(lists.keys),
-            tombstones=np.empty(0, dtype=np.int32),
-            delta=DeltaPostings(),
-            delta_size=0,
-            delta_tombstones=np.empty(0, dtype=np.int64),
-            notes=len(lists.keys) - len(lists.tombstones),
-            tokens=int(lists.lengths.sum()),
-        )
-        return _State(view, ref, ref.revision, ref.last_key)
-
-    def _advance(self, connection: apsw.Connection, state: _State, now: int) -> _State | None:
-        """Return a state with the changes since, unless there are too many."""
-        view = state.view
+    def _advance(self, connection: apsw.Connection, view: PostingsView, now: int) -> PostingsView | None:
+        """Return a view with the changes since, unless there are too many to read during a search."""
         limit = max_delta(len(view.lists.keys))
-        changed = changed_since(connection, self._namespace, state.revision)
-        if view.changes + len(changed) + self._count_added(connection, state.last_key, limit) > limit:
+        changed = self._changed_since(connection, view.revision)
+        if view.changes + len(changed) + self._count_added(connection, view.last_key, limit) > limit:
             return None
-        new = next(self._notes_after(connection, state.last_key, limit=limit + 1), [])
-        known = [key for key in changed if key <= state.last_key]
-        rows = [*self._notes(connection, known), *new]
-        tombstones, delta_tombstones, deleted_notes, deleted_tokens = _delete(view, known)
-        highest = self._highest_key(connection)
-        tokens = view.delta.append(*_split(rows)) if rows else 0
-        advanced = view._replace(
-            tombstones=tombstones,
-            delta_tombstones=delta_tombstones,
-            delta_size=view.delta_size + len(rows),
-            notes=view.notes - deleted_notes + len(rows),
-            tokens=view.tokens - deleted_tokens + tokens,
-        )
-        return _State(advanced, state.ref, now, highest)
-
-    def _highest_key(self, connection: apsw.Connection) -> int:
-        sql = "SELECT coalesce(max(key), 0) FROM main.notes WHERE namespace = ?"
-        key: int = connection.execute(sql, (self._namespace,)).get
-        return key
+        known = [key for key in changed if key <= view.last_key]
+        new = next(self._notes_after(connection, view.last_key, limit=limit + 1), [])
+        advanced = view.without(known).with_notes([*self._notes(connection, known), *new])
+        return advanced._replace(revision=now, last_key=connection.execute(_HIGHEST_KEY, (self._namespace,)).get)
 
     def _notes_after(self, connection: apsw.Connection, last_key: int, limit: int = READ_NOTES) -> Iterator[list[Any]]:
         """Yield batches of the notes after a key; expired ones too, because FTS5 has them."""
-        sql = f"SELECT key, {_FIELDS} FROM main.notes WHERE namespace = ? AND key > ? ORDER BY key LIMIT ?"  # noqa: S608 (fixed names)
+        sql = f"{_SELECT_NOTES} AND key > ? ORDER BY key LIMIT ?"
         while rows := fetch(connection, sql, (self._namespace, last_key, limit)):
             yield rows
             last_key = rows[-1][0]
 
     def _notes(self, connection: apsw.Connection, keys: Sequence[int]) -> list[Any]:
-        sql = f"SELECT key, {_FIELDS} FROM main.notes WHERE namespace = ? AND key = ?"  # noqa: S608 (fixed names)
+        sql = f"{_SELECT_NOTES} AND key = ?"
         return [row for key in sorted(keys) for row in fetch(connection, sql, (self._namespace, key))]
-
-
-def _split(rows: Sequence[Any]) -> tuple[list[int], list[tuple[Any, ...]]]:
-    """Return the keys and the fields of notes."""
-    return [key for key, *_ in rows], [tuple(fields) for _, *fields in rows]
-
-
-def _delete(view: PostingsView, keys: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int64], int, int]:
-    """Return the tombstones of a view without these notes, and how many notes and tokens were deleted."""
-    if not keys:
-        return view.tombstones, view.delta_tombstones, 0, 0
-    lists, deleted = view.lists, np.array(keys, dtype=np.int64)
-    rows = np.flatnonzero(np.isin(lists.keys, deleted)).astype(np.int32)
-    rows = np.setdiff1d(rows, np.union1d(lists.tombstones, view.tombstones))
-    delta_rows = np.flatnonzero(np.isin(view.delta.keys(slice(view.delta_size)), deleted))
-    delta_rows = np.setdiff1d(delta_rows, view.delta_tombstones)
-    tokens = int(lists.lengths[rows].sum() + view.delta.lengths(delta_rows).sum())
-    tombstones, delta_tombstones = np.union1d(view.tombstones, rows), np.union1d(view.delta_tombstones, delta_rows)
-    return tombstones, delta_tombstones, len(rows) + len(delta_rows), tokens

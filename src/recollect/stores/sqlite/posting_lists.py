@@ -6,28 +6,42 @@ rows of the notes that have it, and its weight in each, the sum of its field wei
 
 Lists are built in parts of some thousand notes, each sorted by term. Merging sorts nothing: the rows of a later part
 follow those of an earlier one, so that a merged list is the lists of all parts one after the other.
+
+MaxScore (Turtle and Flood, "Query Evaluation: Strategies and Optimizations", 1995), term at a time, returns the notes
+that can be among the k best for a disjunction, without scoring every match: lists are taken in descending order of the
+most that they can add to a score. Once the remaining lists together cannot lift a new note above the k-th best, no more
+notes enter; the remaining lists are only looked up for the notes that are in, and notes that can no longer reach the
+k-th best are dropped. Its scores are approximate (float32, and not in the order of the query): the caller scores the
+result exactly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
-from typing import Any, NamedTuple, Self
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.stores.base import FIELD_WEIGHTS
-from recollect.stores.sqlite.maxscore import saturation
-from recollect.stores.sqlite.snapshots import SnapshotArrays, SnapshotSchema
 from recollect.stores.tokens import BREAK, stem_stream
 
-Fields = tuple[str | None, ...]
-"""The indexed fields of a note, in the order of ``FIELD_WEIGHTS``."""
+Rows = NDArray[np.int32]
+_Integers = NDArray[np.int64]
+NoteFields = Sequence[Any]
+"""The key of a note, and its indexed fields in the order of ``FIELD_WEIGHTS``."""
 PART_NOTES = 20_000
 """Notes in a part: few enough that a part needs little memory beside the whole."""
 COPY_POSTINGS = 1 << 22
 """Postings that are copied at once."""
+_K1, _B = np.float32(1.2), np.float32(0.75)
+FIRST_POSTINGS = 4_096
+"""How many postings of the first lists are merged at once, without checking whether fewer are enough."""
+TOLERANCE = 1e-4
+"""A relative error that float32 sums of hundreds of parts stay below."""
 _WEIGHTS = np.array(list(FIELD_WEIGHTS.values()), dtype=np.int64)
 
 
@@ -53,28 +67,16 @@ class PostingLists(NamedTuple):
     average_length: float
     """The average number of tokens for which ``max_saturations`` was computed."""
 
-    @classmethod
-    def from_snapshot(cls, snapshot: SnapshotArrays) -> Self:
-        """Return the lists of a snapshot file."""
-        return cls._make([*(snapshot.arrays[name] for name in _ARRAYS), snapshot.facts["average"]])
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays of a snapshot file."""
-        columns: list[Any] = list(self[:-1])
-        return dict(zip(_ARRAYS, columns, strict=True))
-
     def find(self, term: str) -> int | None:
         """Return the number of a term, if a note has it."""
-        encoded, ends = term.encode(), self.term_ends
+        encoded = term.encode()
         head = np.uint64(_head(encoded))
-        low, high = self.term_heads.searchsorted(head), self.term_heads.searchsorted(head, "right")
-        while low < high:
-            middle = (low + high) // 2
-            other = self.terms[ends[middle - 1] if middle else 0 : ends[middle]].tobytes()
-            if other == encoded:
-                return int(middle)
-            low, high = (middle + 1, high) if other < encoded else (low, middle)
-        return None
+        low, high = int(self.term_heads.searchsorted(head)), int(self.term_heads.searchsorted(head, "right"))
+        number = bisect_left(range(high), encoded, low, key=self._term)
+        return number if number < high and self._term(number) == encoded else None
+
+    def _term(self, number: int) -> bytes:
+        return self.terms[self.term_ends[number - 1] if number else 0 : self.term_ends[number]].tobytes()
 
     def decode_terms(self) -> list[bytes]:
         """Return all terms in UTF-8."""
@@ -85,8 +87,8 @@ class PostingLists(NamedTuple):
         """Return the lists without some rows, which become tombstones, and without the terms that only they had."""
         alive = np.ones(len(self.keys), dtype=np.bool_)
         alive[rows] = False
-        kept = alive[self.rows]
-        counts = np.add.reduceat(kept, self.offsets[:-1], dtype=np.int64) if len(kept) else np.empty(0, np.int64)
+        remaining = alive[self.rows]
+        counts = np.add.reduceat(remaining, self.offsets[:-1], dtype=np.int64)
         used = counts > 0
         sizes = np.diff(self.term_ends, prepend=0)
         lengths = self.lengths.copy()
@@ -97,28 +99,15 @@ class PostingLists(NamedTuple):
             term_ends=np.cumsum(sizes[used]),
             term_heads=self.term_heads[used],
             offsets=np.concatenate(([0], np.cumsum(counts[used]))),
-            rows=self.rows[kept],
-            weights=self.weights[kept],
+            rows=self.rows[remaining],
+            weights=self.weights[remaining],
             max_saturations=self.max_saturations[used],
             tombstones=np.union1d(self.tombstones, rows).astype(np.int32),
         )
 
 
-_ARRAYS = ("keys", "lengths", "words", "word_ends", "heads", "places", "rows", "weights", "peaks", "dead")
+SNAPSHOT_ARRAYS = ("keys", "lengths", "words", "word_ends", "heads", "places", "rows", "weights", "peaks", "dead")
 """The names of the fields in a snapshot file."""
-
-
-def _is_consistent(arrays: Mapping[str, NDArray[Any]]) -> bool:
-    terms, offsets = len(arrays["word_ends"]), arrays["places"]
-    return (
-        len(arrays["keys"]) == len(arrays["lengths"])
-        and len(offsets) - 1 == terms == len(arrays["heads"]) == len(arrays["peaks"])
-        and bool(offsets[0] == 0 and offsets[-1] == len(arrays["rows"]) == len(arrays["weights"]))
-        and arrays["word_ends"][-1:].tolist() == [len(arrays["words"])] * (terms > 0)
-    )
-
-
-SCHEMA = SnapshotSchema(frozenset(_ARRAYS), frozenset({"average"}), _is_consistent)
 
 EMPTY = PostingLists(
     keys=np.empty(0, np.int64),
@@ -136,11 +125,7 @@ EMPTY = PostingLists(
 
 
 def _encode_terms(terms: Sequence[bytes]) -> dict[str, Any]:
-    """Return sorted terms as arrays.
-
-    >>> _encode_terms([b"tea", b"teas"])["term_ends"].tolist()
-    [3, 7]
-    """
+    """Return sorted terms as arrays."""
     return {
         "terms": np.frombuffer(b"".join(terms), dtype=np.uint8),
         "term_ends": np.cumsum([len(term) for term in terms], dtype=np.int64),
@@ -152,35 +137,17 @@ def _head(term: bytes) -> int:
     return int.from_bytes(term[:8].ljust(8, b"\0"), "big")
 
 
-class TermNumbers(dict[str, int]):
-    """A number for each term, in the order of first occurrence; the break between fields has one too."""
-
-    def __missing__(self, term: str) -> int:
-        number = self[term] = len(self)
-        return number
+def term_numbers() -> dict[str, int]:
+    """Return a dictionary that numbers terms in the order of first access; the break between fields is one too."""
+    return defaultdict(count().__next__)
 
 
-class TokenizedNotes(NamedTuple):
-    """The postings of some notes, by term number and row, and the length of each note."""
-
-    terms: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    weights: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-
-
-def tokenize_notes(notes: Sequence[Fields], numbers: TermNumbers) -> TokenizedNotes:
-    """Tokenize notes; new terms are added to ``numbers``.
-
-    >>> numbers = TermNumbers()
-    >>> postings = tokenize_notes([(None, "Tea", "", "", "tea and milk"), ("milk.md", "", "", "", "Milk.")], numbers)
-    >>> [(list(numbers)[term], int(row), int(weight)) for term, row, weight in zip(*postings[:3], strict=True)]
-    [('tea', 0, 11), ('and', 0, 1), ('milk', 0, 1), ('milk', 1, 4), ('md', 1, 3)]
-    >>> postings.lengths.tolist()
-    [4, 3]
-    """
+def tokenize_notes(
+    notes: Sequence[NoteFields], numbers: dict[str, int]
+) -> tuple[_Integers, _Integers, _Integers, _Integers]:
+    """Return the postings of notes (terms, rows, weights), and their lengths; new terms are added to ``numbers``."""
     fields = len(_WEIGHTS)
-    tokens = stem_stream(["" if text is None else text for text in chain.from_iterable(notes)])
+    tokens = stem_stream([text or "" for _, *texts in notes for text in texts])
     terms = np.fromiter(map(numbers.__getitem__, tokens), dtype=np.int64, count=len(tokens))
     breaks = terms == numbers[BREAK]
     texts = np.cumsum(breaks)[~breaks]
@@ -189,7 +156,7 @@ def tokenize_notes(notes: Sequence[Fields], numbers: TermNumbers) -> TokenizedNo
     lengths = np.bincount(rows, minlength=len(notes))
     pairs, indices = np.unique(terms * len(notes) + rows, return_inverse=True)
     weights = np.bincount(indices, weights=_WEIGHTS[texts % fields], minlength=len(pairs)).astype(np.int64)
-    return TokenizedNotes(pairs // len(notes), pairs % len(notes), weights, lengths)
+    return pairs // len(notes), pairs % len(notes), weights, lengths
 
 
 class PostingsBuilder:
@@ -199,11 +166,11 @@ class PostingsBuilder:
         self._parts = [base]
         self._start_part()
 
-    def add(self, keys: Sequence[int], notes: Sequence[Fields]) -> None:
+    def add(self, notes: Sequence[NoteFields]) -> None:
         """Add notes."""
-        postings = tokenize_notes(notes, self._numbers)
-        self._postings.append(postings._replace(rows=postings.rows + len(self._keys)))
-        self._keys += keys
+        terms, rows, weights, lengths = tokenize_notes(notes, self._numbers)
+        self._postings.append((terms, rows + len(self._keys), weights, lengths))
+        self._keys += (key for key, *_ in notes)
         if len(self._keys) >= PART_NOTES:
             self._finish_part()
 
@@ -214,9 +181,9 @@ class PostingsBuilder:
         return _merge(self._parts)
 
     def _start_part(self) -> None:
-        self._numbers = TermNumbers()
+        self._numbers = term_numbers()
         self._keys: list[int] = []
-        self._postings: list[TokenizedNotes] = []
+        self._postings: list[tuple[_Integers, ...]] = []
 
     def _finish_part(self) -> None:
         """Sort the postings by term; they are sorted by row."""
@@ -267,6 +234,11 @@ def _merge(parts: Sequence[PostingLists]) -> PostingLists:
     lengths = np.concatenate([part.lengths for part in parts])
     dead = np.concatenate(tombstones).astype(np.int32)
     average_length = float(lengths.sum() / max(1, len(lengths) - len(dead))) or 1.0
+    max_saturations = np.empty(len(terms), dtype=np.float32)
+    for first, last in _batches(offsets):
+        start, end = offsets[first], offsets[last]
+        saturations = saturation(weights[start:end], lengths[rows[start:end]], average_length)
+        max_saturations[first:last] = np.maximum.reduceat(saturations, offsets[first:last] - start)
     return PostingLists(
         keys=np.concatenate([part.keys for part in parts]),
         lengths=lengths,
@@ -274,7 +246,7 @@ def _merge(parts: Sequence[PostingLists]) -> PostingLists:
         offsets=offsets,
         rows=rows,
         weights=weights,
-        max_saturations=_max_saturations(offsets, rows, weights, lengths, average_length),
+        max_saturations=max_saturations,
         tombstones=dead,
         average_length=average_length,
     )
@@ -290,16 +262,79 @@ def _batches(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def _max_saturations(
-    offsets: NDArray[np.int64],
-    rows: NDArray[np.int32],
-    weights: NDArray[Any],
-    lengths: NDArray[np.int32],
-    average_length: float,
+class TermList(NamedTuple):
+    """The posting list of a term."""
+
+    rows: NDArray[np.int32]
+    weights: NDArray[np.unsignedinteger[Any]]
+    idf: float
+    max_score: float
+    """The most that the term can add to the score of a note."""
+
+
+def saturation(
+    weights: NDArray[np.unsignedinteger[Any]], lengths: NDArray[np.int32], average_length: float
 ) -> NDArray[np.float32]:
-    maxima = np.empty(len(offsets) - 1, dtype=np.float32)
-    for first, last in _batches(offsets):
-        start, end = offsets[first], offsets[last]
-        values = saturation(weights[start:end], lengths[rows[start:end]], average_length)
-        maxima[first:last] = np.maximum.reduceat(values, offsets[first:last] - start)
-    return maxima
+    """Return the BM25 term scores of notes without the idf: w·(k1 + 1) / (w + k1·(1 - b + b·length / average))."""
+    scores = weights.astype(np.float32)
+    norm = lengths * np.float32(float(_K1 * _B) / average_length)
+    norm += _K1 * (1 - _B)
+    norm += scores
+    scores *= _K1 + 1
+    scores /= norm
+    return scores
+
+
+def top_candidates(
+    lists: Sequence[TermList], lengths: NDArray[np.int32], average_length: float, limit: int, tombstones: Rows
+) -> Rows:
+    """Return the ascending rows of all notes that can be among the best ``limit`` or tie with the last."""
+    if not lists:
+        return np.empty(0, dtype=np.int32)
+    ordered = sorted(lists, key=lambda term: -term.max_score)
+    # What the lists from an index on can add together.
+    remaining = np.cumsum([0.0, *(term.max_score for term in reversed(ordered))])[::-1].tolist()
+    sizes = [len(term.rows) for term in ordered]
+    taken = max(1, int(np.searchsorted(np.cumsum(sizes), FIRST_POSTINGS, side="right")))
+    rows = np.concatenate([term.rows for term in ordered[:taken]])
+    weights = np.concatenate([term.weights for term in ordered[:taken]])
+    scores = saturation(weights, lengths[rows], average_length)
+    scores *= np.repeat(np.array([term.idf for term in ordered[:taken]], np.float32), sizes[:taken])
+    if taken > 1:
+        rows, indices = np.unique(rows, return_inverse=True)
+        scores = np.bincount(indices, weights=scores).astype(np.float32)
+    if len(tombstones):
+        alive = ~np.isin(rows, tombstones)
+        rows, scores = rows[alive], scores[alive]
+    grows = True
+    for index in range(taken, len(ordered)):
+        term = ordered[index]
+        grows = grows and _threshold(scores, limit) <= remaining[index] * (1 + TOLERANCE)
+        if not grows:
+            rows, scores = _prune(rows, scores, limit, remaining[index])
+        indices = np.minimum(np.searchsorted(term.rows, rows), len(term.rows) - 1)
+        members = np.flatnonzero(term.rows[indices] == rows)
+        indices = indices[members]
+        if grows:
+            added = saturation(term.weights, lengths[term.rows], average_length) * np.float32(term.idf)
+            scores[members] += added[indices]
+            new = ~np.isin(term.rows, tombstones) if len(tombstones) else np.ones(len(term.rows), dtype=np.bool_)
+            new[indices] = False
+            rows, scores = np.concatenate((rows, term.rows[new])), np.concatenate((scores, added[new]))
+        else:
+            added = saturation(term.weights[indices], lengths[rows[members]], average_length)
+            scores[members] += added * np.float32(term.idf)
+    rows, _ = _prune(rows, scores, limit, 0.0)
+    return np.sort(rows)
+
+
+def _threshold(scores: NDArray[np.float32], limit: int) -> float:
+    """Return the last of the best ``limit`` scores; 0 while there are fewer."""
+    count = len(scores)
+    return 0.0 if count < limit else float(np.partition(scores, count - limit)[count - limit])
+
+
+def _prune(rows: Rows, scores: NDArray[np.float32], limit: int, remaining: float) -> tuple[Rows, NDArray[np.float32]]:
+    """Drop the notes that cannot reach the threshold with what the remaining lists can add."""
+    reaching = scores >= (_threshold(scores, limit) * (1 - TOLERANCE) - remaining) / (1 + TOLERANCE)
+    return rows[reaching], scores[reaching]

@@ -9,6 +9,8 @@ The comments in the statements below are stored in every file: they do not chang
 
 from __future__ import annotations
 
+import re
+
 import apsw
 
 from recollect.errors import StoreDamagedError, StoreVersionError
@@ -172,28 +174,12 @@ CREATE TABLE word_changes (        -- notes whose words changed or went since; n
 ) STRICT, WITHOUT ROWID;
 """
 
-TABLES = (
-    "namespaces",
-    "documents",
-    "notes",
-    "links",
-    "models",
-    "vectors",
-    "titles",
-    "titled",
-    "mentions",
-    "entities",
-    "snapshots",
-    "word_changes",
-)
-
 _MIGRATIONS = (_NOTES, _REVISIONS, _GRAPH, _EXPIRY, _NAMESPACED_LINKS, _SNAPSHOTS)
 """Migration n migrates a file from version n to n + 1. Never change one, only append."""
 
 SCHEMA_VERSION = len(_MIGRATIONS)
 
-_GRAPH_VERSION = 3
-"""The first version with titles, mentions and entities."""
+TABLES = re.findall(r"CREATE TABLE (\w+)", "".join(_MIGRATIONS))
 
 
 def is_current(connection: apsw.Connection, location: str) -> bool:
@@ -214,31 +200,21 @@ def is_current(connection: apsw.Connection, location: str) -> bool:
 
 
 def migrate(connection: apsw.Connection, location: str) -> None:
-    """Migrate a file in one transaction; another process may be faster."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        if not is_current(connection, location):
-            before = connection.pragma("user_version")
-            for migration in _MIGRATIONS[before:]:
-                connection.execute(migration)
-            if 0 < before < _GRAPH_VERSION:
-                _rebuild_graph(connection)
-            connection.pragma("application_id", APPLICATION_ID)
-            connection.pragma("user_version", SCHEMA_VERSION)
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _rebuild_graph(connection: apsw.Connection) -> None:
+    """Migrate a file in the connection's transaction, unless another process was faster."""
     from recollect.stores.sqlite.transaction import SqliteTransaction  # noqa: PLC0415 (it imports this module)
 
-    transaction = SqliteTransaction(connection)
-    for (namespace_id,) in transaction.fetch("SELECT key FROM namespaces"):
-        rebuild_mentions(transaction, namespace_id)
-        rebuild_entities(transaction, namespace_id)
+    if is_current(connection, location):
+        return
+    before = connection.pragma("user_version")
+    for migration in _MIGRATIONS[before:]:
+        connection.execute(migration)
+    if before in (1, 2):  # without titles, mentions and entities
+        transaction = SqliteTransaction(connection)
+        for (namespace_id,) in transaction.fetch("SELECT key FROM namespaces"):
+            rebuild_mentions(transaction, namespace_id)
+            rebuild_entities(transaction, namespace_id)
+    connection.pragma("application_id", APPLICATION_ID)
+    connection.pragma("user_version", SCHEMA_VERSION)
 
 
 def create_word_index(connection: apsw.Connection, namespace: int) -> None:
@@ -263,10 +239,7 @@ def drop_word_index(connection: apsw.Connection, namespace: int) -> None:
 
 
 def forget_word_index(connection: apsw.Connection, namespace: int) -> None:
-    """Remove a corrupt FTS5 index from the schema; its pages are freed by the next VACUUM.
-
-    SQLite does not drop a table whose pages it cannot read.
-    """
+    """Remove a corrupt FTS5 index, which SQLite does not drop, from the schema; the next VACUUM frees its pages."""
     connection.pragma("writable_schema", value=True)
     connection.execute(
         "DELETE FROM sqlite_schema WHERE tbl_name = ?1 OR tbl_name IN (SELECT ?1 || value FROM json_each(?2))",

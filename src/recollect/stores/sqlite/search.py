@@ -1,4 +1,4 @@
-"""Lexical and vector search of one namespace, as one transaction sees it.
+"""Lexical and vector search of one namespace, as one transaction sees it, and the indexes in memory that serve it.
 
 Disjunctions of single terms are ranked by posting lists, everything else by FTS5; both give the same scores. A search
 over a corrupt snapshot is repeated without it.
@@ -7,33 +7,140 @@ over a corrupt snapshot is repeated without it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import apsw
 import numpy as np
 
+from recollect.errors import StoreError
 from recollect.model import Candidate, Filters
-from recollect.query import Query
-from recollect.query.expressions import Semantics, expression
+from recollect.query import Query, exclusion, expression, render
+from recollect.query.expressions import Expression, Semantics
+from recollect.query.parser import Kind
+from recollect.stores.base import FIELD_WEIGHTS, Model
 from recollect.stores.bm25 import Scores
+from recollect.stores.name_index import NameIndex
 from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of, cosine_similarities
-from recollect.stores.sqlite.filters import candidate_conditions, filter_conditions
-from recollect.stores.sqlite.fts5 import fts5_scores, render_fts5, render_fts5_exclusion, search_fts5
-from recollect.stores.sqlite.posting_view import PostingsView, TermQuery, term_query
-from recollect.stores.sqlite.search_indexes import SearchIndexes
-from recollect.stores.sqlite.snapshots import SNAPSHOT_ERRORS
-from recollect.stores.sqlite.transaction import fetch, hides_notes
+from recollect.stores.sql.dialect import NoteCounts
+from recollect.stores.sql.tables import active_model
+from recollect.stores.sqlite.connections import Connections
+from recollect.stores.sqlite.posting_index import PostingsIndex, PostingsView, term_query
+from recollect.stores.sqlite.snapshots import SNAPSHOT_ERRORS, Snapshots, SnapshotWorker
+from recollect.stores.sqlite.transaction import SqliteTransaction, fetch, filter_conditions, hides_notes
 from recollect.stores.sqlite.vector_index import VectorIndex
 
 if TYPE_CHECKING:
-    from recollect.stores.base import Model, Vector
+    from recollect.stores.base import Vector
 
 OVERFETCH = (4, 32)
 """How many times as many notes as are asked for are ranked, if some may not pass the filters."""
-_COLUMNS = ", ".join(f"n.{column}" for column in CANDIDATE_COLUMNS.split(", "))
+FILTERED_NOTES = 1024
+"""Notes with similar names that are filtered at once."""
+MAX_NAMESPACES = 128
+"""Namespaces whose vectors, and posting lists, stay in memory: the most recently used."""
+CLOSE_ATTEMPTS = 3
+CLOSE_TIMEOUT = 3.0
+"""Seconds to wait for other writers when a memory is closed, so that deleted texts leave the snapshots."""
 
+_NOTES_BY_ID = "FROM json_each(?) AS ids CROSS JOIN notes AS n ON n.namespace = ? AND n.id = ids.value"
+_COLUMNS = ", ".join(f"n.{column}" for column in CANDIDATE_COLUMNS.split(", "))
+_WEIGHTS = ", ".join(map(str, FIELD_WEIGHTS.values()))
+_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+K = TypeVar("K")
 T = TypeVar("T")
+
+
+def render_fts5(query: Query, semantics: Semantics = "strict") -> str:
+    """Return the FTS5 expression of ``query``: valid for any text, empty if nothing can match.
+
+    >>> from recollect.query import parse
+    >>> render_fts5(parse("notes 2026-04-04 NOT draft"))
+    '("notes" OR "2026 04 04") NOT "draft"'
+    """
+    return _render(expression(query, semantics))
+
+
+def _render(node: Expression | None) -> str:
+    return "" if node is None else render(node, _Fts5()).removeprefix("(").removesuffix(")")
+
+
+class _Fts5:
+    """Renders nodes in FTS5 syntax: quotes every term, so that any text is valid, and parenthesises compound nodes."""
+
+    def match(self, kind: Kind, text: str) -> str:
+        quoted = _CONTROL_CHARACTERS.sub(" ", text).replace('"', '""')
+        return f'"{quoted}" *' if kind == "prefix" else f'"{quoted}"'
+
+    def any_of(self, parts: Sequence[str]) -> str:
+        return f"({' OR '.join(parts)})"
+
+    def all_of(self, parts: Sequence[str]) -> str:
+        return f"({' AND '.join(parts)})"
+
+    def without(self, wanted: str, excluded: str) -> str:
+        return f"({wanted} NOT {excluded})"
+
+
+class SearchIndexes:
+    """The posting lists and vectors of the namespaces that were searched last."""
+
+    def __init__(self, connections: Connections) -> None:
+        self.snapshots = Snapshots(connections)
+        self.worker = SnapshotWorker(connections)
+        self._lock = threading.Lock()
+        self._postings: dict[int, PostingsIndex] = {}
+        self._vectors: dict[tuple[int, int], VectorIndex] = {}
+
+    def postings(self, namespace: int) -> PostingsIndex:
+        """Return the posting lists of a namespace."""
+        with self._lock:
+            return _get(self._postings, namespace, lambda: PostingsIndex(self.snapshots, namespace))
+
+    def vectors(self, namespace: int, key: int, model: Model) -> VectorIndex:
+        """Return the vectors of a namespace by the model with this key."""
+        with self._lock:
+            if any(other != key for _, other in self._vectors):  # of a model that was replaced
+                self._vectors = {pair: index for pair, index in self._vectors.items() if pair[1] == key}
+            return _get(self._vectors, (namespace, key), lambda: VectorIndex(self.snapshots, namespace, key, model))
+
+    def clear(self) -> None:
+        """Drop all indexes."""
+        with self._lock:
+            self._postings, self._vectors = {}, {}
+        self.snapshots.delete()  # files that were mapped until now can be deleted on every system
+
+    def write_snapshots(self, namespaces: Collection[str]) -> None:
+        """Write the snapshots of namespaces that were written to, so that they have no deleted text."""
+        if not namespaces:
+            return
+        self.worker.wait()
+        known = "SELECT key FROM namespaces WHERE name IN (SELECT value FROM json_each(?))"
+        with suppress(StoreError):
+            for _ in range(CLOSE_ATTEMPTS):  # another process may finish first with an older revision
+                with self.snapshots.connections.reading() as connection:
+                    active = active_model(SqliteTransaction(connection))
+                    indexes: list[PostingsIndex | VectorIndex] = []
+                    for (namespace,) in fetch(connection, known, (json.dumps(list(namespaces)),)):
+                        indexes += [self.postings(namespace), *([self.vectors(namespace, *active)] if active else [])]
+                    stale = [index for index in indexes if index.is_stale(connection)]
+                for index in stale:
+                    index.write_snapshot(lambda: False, CLOSE_TIMEOUT)
+                if not stale:
+                    break
+
+
+def _get(indexes: dict[K, T], key: K, create: Callable[[], T]) -> T:
+    """Return an index as the most recently used; drop the least recently used if there are too many."""
+    known = indexes.pop(key, None)
+    index = indexes[key] = create() if known is None else known
+    if len(indexes) > MAX_NAMESPACES:
+        del indexes[next(iter(indexes))]
+    return index
 
 
 class NamespaceSearch(NamedTuple):
@@ -53,7 +160,7 @@ class NamespaceSearch(NamedTuple):
             candidates = self._with_postings(lambda view: self._search_postings(view, terms, limit, filters))
             if candidates is not None:
                 return candidates
-        return search_fts5(self.connection, self.namespace, render_fts5(query, semantics), limit, filters)
+        return self.search_fts5(_render(node), limit, filters)
 
     def text_scores(self, query: Query, semantics: Semantics, ids: Sequence[str]) -> dict[str, float]:
         """Return the scores that ``search_text`` gives the notes with these ids; those that do not match have none."""
@@ -63,30 +170,29 @@ class NamespaceSearch(NamedTuple):
         terms = term_query(node)
         if terms is not None:
             # The view restarts the transaction, so keys are read after it.
-            scores = self._with_postings(lambda view: _postings_scores(view, terms, self._keys_of(ids)))
+            scores = self._with_postings(lambda view: view.scores(terms, self._ids_by_key(ids)))
             if scores is not None:
                 return scores
-        keys = self._keys_of(ids)
-        by_key = fts5_scores(self.connection, self.namespace, render_fts5(query, semantics), keys)
-        return {keys[key]: score for key, score in by_key.items()}
+        return self.fts5_scores(_render(node), self._ids_by_key(ids))
 
     def document_frequencies(self, queries: Sequence[Query]) -> tuple[int, list[int]] | None:
-        """Return how many notes there are, and how many match each query; ``None`` if posting lists cannot tell.
-
-        They can if there are any, and each query is a single term.
-        """
+        """Return how many notes there are, and how many match each query, if each is a single term in posting lists."""
         terms = []
-        for query in queries:
-            node = expression(query)
-            if node is None:
-                terms.append("")
-                continue
-            single = term_query(node)
-            if single is None or len(single.terms) != 1:
+        for node in map(expression, queries):
+            single = [""] if node is None else term_query(node)
+            if single is None or len(single) != 1:
                 return None
-            terms += single.terms
-        view = self.indexes.postings_view(self.connection, self.namespace)
-        return None if view is None else (view.notes, [view.document_frequency(term) for term in terms])
+            terms += single
+        return self._with_postings(lambda view: (view.notes, [view.document_frequency(term) for term in terms]))
+
+    def count_matches(self, queries: Sequence[Query], counts: NoteCounts[str]) -> tuple[int, list[int]]:
+        """Return how many notes there are, and how many match each query by FTS5."""
+        sql = f"SELECT count(*) FROM {self._table} WHERE {self._table} MATCH ?"  # noqa: S608 (it ends in a number)
+
+        return counts.total, counts.get(
+            [render_fts5(query) or None for query in queries],
+            lambda expressions: {match: self.connection.execute(sql, (match,)).get for match in expressions},
+        )
 
     def search_vectors(
         self, active: tuple[int, Model], vector: Vector, limit: int, filters: Filters, without: Query | None = None
@@ -95,48 +201,101 @@ class NamespaceSearch(NamedTuple):
         conditions = self._conditions(filters, without)
         index = self.indexes.vectors(self.namespace, *active)
         try:
-            candidates = self._search_vectors(index, active[1], vector, limit, conditions)
+            candidates = self._search_vectors(index, active[1], vector, limit, *conditions)
         except SNAPSHOT_ERRORS:
             if not index.is_corrupt():
                 raise
-            candidates = self._search_vectors(index, active[1], vector, limit, conditions)
-        if index.needs_snapshot():
-            self.indexes.worker.start(index.write_snapshot)
+            candidates = self._search_vectors(index, active[1], vector, limit, *conditions)
+        if index.needs_snapshot:
+            self.indexes.worker.start(index)
         return candidates
+
+    def search_names(
+        self, index: NameIndex, words: Sequence[str], limit: int, filters: Filters, without: Query | None
+    ) -> list[Candidate]:
+        """Return the notes with the names most like one of ``words``; the index must be that of the transaction."""
+        keys, similarities = index.most_similar(words)
+        scores = dict(zip(keys.tolist(), similarities.tolist(), strict=True))
+        conditions, values = self._conditions(filters, without)
+        sql = f"SELECT n.key FROM notes AS n WHERE n.key IN (SELECT value FROM json_each(?)) {conditions}"  # noqa: S608 (fixed names)
+        best: list[int] = []
+        for start in range(0, len(keys), FILTERED_NOTES):
+            batch = keys[start : start + FILTERED_NOTES].tolist()
+            passing = {key for (key,) in fetch(self.connection, sql, (json.dumps(batch), *values))}
+            best += (key for key in batch if key in passing)
+            if len(best) >= limit:
+                break
+        candidates = self._read_candidates(best[:limit])
+        for rank, key in enumerate(best[:limit], start=1):
+            candidates[key].lexical_rank = rank
+            candidates[key].lexical_score = candidates[key].score = scores[key]
+        return [candidates[key] for key in best[:limit]]
 
     def select_candidates(self, ids: Sequence[str], filters: Filters, without: Query | None) -> list[Candidate]:
         """Return the notes with these ids, in their order, without those that have a term that ``without`` excludes."""
         conditions, values = self._conditions(filters, without)
-        rows = self.connection.execute(
-            f"SELECT {_COLUMNS} FROM json_each(?) AS ids CROSS JOIN notes AS n "  # noqa: S608 (fixed names)
-            f"ON n.namespace = ? AND n.id = ids.value WHERE 1 {conditions} ORDER BY ids.key",
-            (json.dumps(list(dict.fromkeys(ids))), self.namespace, *values),
-        )
-        return [candidate_of(row) for row in rows]
+        sql = f"SELECT {_COLUMNS} {_NOTES_BY_ID} WHERE 1 {conditions} ORDER BY ids.key"
+        return [candidate_of(row) for row in self.connection.execute(sql, (*self._bind(ids), *values))]
 
     def similarities(self, active: tuple[int, Model], vector: Vector, ids: Sequence[str]) -> dict[str, float]:
         """Return the similarities of the notes with these ids to a vector, as ``search_vectors`` computes them."""
-        rows = fetch(
-            self.connection,
-            "SELECT n.id, v.vector FROM json_each(?) AS ids CROSS JOIN notes AS n "
-            "ON n.namespace = ? AND n.id = ids.value JOIN vectors AS v ON v.note = n.key AND v.model = ?",
-            (json.dumps(list(dict.fromkeys(ids))), self.namespace, active[0]),
-        )
+        sql = f"SELECT n.id, v.vector {_NOTES_BY_ID} JOIN vectors AS v ON v.note = n.key AND v.model = ?"
+        rows = fetch(self.connection, sql, (*self._bind(ids), active[0]))
         scores = cosine_similarities([blob for _, blob in rows], active[1], vector.astype(np.float64))
         return dict(zip((note for note, _ in rows), scores.tolist(), strict=True))
 
+    def search_fts5(self, match: str, limit: int, filters: Filters) -> list[Candidate]:
+        """Return the best notes by BM25 for an FTS5 expression; ties by path, then id."""
+        conditions, values = filter_conditions(filters)
+        restricted = conditions or hides_notes(self.connection)
+        table = self._table
+        joined = f"JOIN notes AS n ON n.key = {table}.rowid" if restricted else ""
+        rows = self.connection.execute(
+            f"""
+            WITH matches AS MATERIALIZED (
+                SELECT {table}.rowid AS note, bm25({table}, {_WEIGHTS}) AS score
+                FROM {table} {joined} WHERE {table} MATCH ? {conditions}
+            ),
+            edge AS (SELECT score FROM matches ORDER BY score LIMIT 1 OFFSET ?)
+            SELECT score, {CANDIDATE_COLUMNS} FROM matches JOIN notes ON key = note
+            WHERE score <= coalesce((SELECT score FROM edge), score)
+            ORDER BY score, coalesce(path, ''), id LIMIT ?
+            """,  # noqa: S608 (the table's name ends in a number)
+            (match, *values, limit - 1, limit),
+        )
+        candidates = []
+        for rank, (score, *row) in enumerate(rows, start=1):
+            candidate = candidate_of(row)
+            candidate.lexical_rank = rank
+            candidate.lexical_score = candidate.score = -score  # FTS5's are negative, so that the best sort first
+            candidates.append(candidate)
+        return candidates
+
+    def fts5_scores(self, match: str, ids: Mapping[int, str]) -> dict[str, float]:
+        """Return the scores that ``search_fts5`` gives notes, by id, if they match; ``ids`` has the ids by key."""
+        # Without the plus sign FTS5 would run the whole query again for each row.
+        rows = self.connection.execute(
+            f"SELECT rowid, bm25({self._table}, {_WEIGHTS}) FROM {self._table} "  # noqa: S608 (as above)
+            f"WHERE {self._table} MATCH ? AND +rowid IN (SELECT value FROM json_each(?))",
+            (match, json.dumps(list(ids))),
+        )
+        return {ids[key]: -score for key, score in rows}
+
     def _with_postings(self, search: Callable[[PostingsView], T | None]) -> T | None:
         """Search the posting lists; ``None`` if there are none, or the snapshot turns out to be corrupt."""
+        index = self.indexes.postings(self.namespace)
         try:
-            view = self.indexes.postings_view(self.connection, self.namespace)
+            view = index.view(self.connection)
+            if index.needs_snapshot:
+                self.indexes.worker.start(index)
             return None if view is None else search(view)
         except SNAPSHOT_ERRORS:
-            if not self.indexes.postings(self.namespace).is_corrupt():
+            if not index.is_corrupt():
                 raise
             return None
 
     def _search_postings(
-        self, view: PostingsView, query: TermQuery, limit: int, filters: Filters
+        self, view: PostingsView, terms: Sequence[str], limit: int, filters: Filters
     ) -> list[Candidate] | None:
         """Return the best notes by BM25, as ``search_fts5`` does.
 
@@ -146,38 +305,30 @@ class NamespaceSearch(NamedTuple):
         conditions, values = filter_conditions(filters)
         restricted = bool(conditions) or hides_notes(self.connection)
         for factor in OVERFETCH if restricted else (1,):
-            best = view.search(query, factor * limit)
+            best = view.search(terms, factor * limit)
             scores = dict(zip(best.notes.tolist(), best.scores.tolist(), strict=True))
-            rows = fetch(
-                self.connection,
-                f"SELECT n.key, {_COLUMNS} FROM notes AS n "  # noqa: S608 (fixed names)
-                f"WHERE n.key IN (SELECT value FROM json_each(?)) {conditions}",
-                (json.dumps(list(scores)), *values),
-            )
-            if len(rows) >= limit or len(scores) < factor * limit:
+            by_key = self._read_candidates(list(scores), conditions, values)
+            if len(by_key) >= limit or len(scores) < factor * limit:
                 break
         else:
             return None
-        candidates = []
-        for key, *row in rows:
-            candidate = candidate_of(row)
+        for key, candidate in by_key.items():
             candidate.lexical_score = candidate.score = scores[key]
-            candidates.append(candidate)
-        candidates.sort(key=_rank)
-        for rank, candidate in enumerate(candidates[:limit], start=1):
+        candidates = sorted(by_key.values(), key=_rank)[:limit]
+        for rank, candidate in enumerate(candidates, start=1):
             candidate.lexical_rank = rank
-        return candidates[:limit]
+        return candidates
 
     def _search_vectors(
-        self, index: VectorIndex, model: Model, vector: Vector, limit: int, conditions: tuple[str, list[Any]]
+        self, index: VectorIndex, model: Model, vector: Vector, limit: int, conditions: str, values: Sequence[Any]
     ) -> list[Candidate]:
         view = index.view(self.connection)
         allowed = None
-        if conditions[0]:
+        if conditions:
             keys = self.connection.execute(
                 "SELECT v.key FROM notes AS n JOIN vectors AS v ON v.note = n.key "  # noqa: S608 (fixed conditions)
-                f"WHERE n.namespace = ? {conditions[0]} ORDER BY v.key",
-                (self.namespace, *conditions[1]),
+                f"WHERE n.namespace = ? {conditions} ORDER BY v.key",
+                (self.namespace, *values),
             )
             allowed = np.fromiter((key for (key,) in keys), dtype=np.int64)
         while True:
@@ -196,33 +347,48 @@ class NamespaceSearch(NamedTuple):
                 continue
             index.mark_deleted(deleted)
             view = view.without(deleted)
-        scores = cosine_similarities([row[1] for row in rows], model, vector.astype(np.float64))
-        best = Scores(np.arange(len(rows)), scores).best(limit)
+        similarities = cosine_similarities([row[1] for row in rows], model, vector.astype(np.float64))
+        best = Scores(np.arange(len(rows)), similarities).best(limit)
         candidates = []
         for position, score in zip(best.notes.tolist(), best.scores.tolist(), strict=True):
             candidate = candidate_of(rows[position][2:])
             candidate.vector_similarity = candidate.score = score
             candidates.append(candidate)
-        candidates.sort(key=_rank)
-        for rank, candidate in enumerate(candidates[:limit], start=1):
+        candidates = sorted(candidates, key=_rank)[:limit]
+        for rank, candidate in enumerate(candidates, start=1):
             candidate.vector_rank = rank
-        return candidates[:limit]
+        return candidates
+
+    @property
+    def _table(self) -> str:
+        return f"words_{self.namespace}"
 
     def _conditions(self, filters: Filters, without: Query | None) -> tuple[str, list[Any]]:
-        return candidate_conditions(self.namespace, filters, render_fts5_exclusion(without) if without else "")
+        """Return conditions that a note passes the filters and has no term that ``without`` excludes."""
+        conditions, values = filter_conditions(filters)
+        excluded = _render(exclusion(without)) if without else ""
+        if excluded:
+            matches = f"SELECT rowid FROM {self._table} WHERE {self._table} MATCH ?"  # noqa: S608 (it ends in a number)
+            conditions += f" AND n.key NOT IN ({matches})"
+            values.append(excluded)
+        return conditions, values
 
-    def _keys_of(self, ids: Sequence[str]) -> dict[int, str]:
-        """Return the ids of notes by their keys."""
+    def _read_candidates(
+        self, keys: Sequence[int], conditions: str = "", values: Sequence[Any] = ()
+    ) -> dict[int, Candidate]:
         rows = self.connection.execute(
-            "SELECT n.key, n.id FROM json_each(?) AS ids CROSS JOIN notes AS n ON n.namespace = ? AND n.id = ids.value",
-            (json.dumps(list(dict.fromkeys(ids))), self.namespace),
+            f"SELECT n.key, {_COLUMNS} FROM notes AS n "  # noqa: S608 (fixed names)
+            f"WHERE n.key IN (SELECT value FROM json_each(?)) {conditions}",
+            (json.dumps(keys), *values),
         )
-        return dict(rows)
+        return {key: candidate_of(row) for key, *row in rows}
 
+    def _ids_by_key(self, ids: Sequence[str]) -> dict[int, str]:
+        return dict(self.connection.execute(f"SELECT n.key, n.id {_NOTES_BY_ID}", self._bind(ids)))
 
-def _postings_scores(view: PostingsView, query: TermQuery, keys: Mapping[int, str]) -> dict[str, float]:
-    notes, scores = view.scores(query, np.fromiter(keys, dtype=np.int64, count=len(keys)))
-    return {keys[note]: score for note, score in zip(notes.tolist(), scores.tolist(), strict=True)}
+    def _bind(self, ids: Iterable[str]) -> tuple[str, int]:
+        """Return the values of ``_NOTES_BY_ID``."""
+        return json.dumps(list(dict.fromkeys(ids))), self.namespace
 
 
 def _rank(candidate: Candidate) -> tuple[float, str, str]:

@@ -15,13 +15,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import threading
 import time
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Set
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import apsw
 import numpy as np
@@ -39,6 +41,8 @@ WRITE_TIMEOUT = 1.0
 """Seconds to wait for other writers: a snapshot can be written later."""
 ORPHAN_AGE = 600.0
 """Seconds after which a file that the table does not name counts as abandoned, not as being written."""
+PAUSE_FACTOR = 10
+"""After a snapshot, no other is started for this many times the time it took."""
 
 _MAGIC = b"recollect arrays 1\n"
 _ALIGNMENT = 64
@@ -46,19 +50,15 @@ _MAX_HEADER = 1 << 14
 
 
 def max_delta(notes: int) -> int:
-    """Return how many notes a snapshot of ``notes`` may lack: a process reads them when it starts to search.
-
-    >>> max_delta(3_000), max_delta(1_000_000)
-    (2000, 20000)
-    """
+    """Return how many notes a snapshot of ``notes`` may lack: a process reads them when it starts to search."""
     return max(2_000, notes // 50)
 
 
 class SnapshotArrays(NamedTuple):
     """The contents of a snapshot file: arrays by name, and JSON values."""
 
-    arrays: dict[str, NDArray[Any]]
-    facts: dict[str, Any]
+    arrays: Mapping[str, NDArray[Any]]
+    facts: Mapping[str, Any]
 
 
 class SnapshotRef(NamedTuple):
@@ -69,119 +69,41 @@ class SnapshotRef(NamedTuple):
     last_key: int
 
 
-class SnapshotData(NamedTuple):
-    """A new snapshot that is not yet in a file."""
-
-    arrays: Mapping[str, NDArray[Any]]
-    facts: Mapping[str, Any]
-    last_key: int
-
-
-class SnapshotSchema(NamedTuple):
-    """The arrays and facts that snapshots of one kind must have."""
-
-    arrays: Set[str]
-    facts: Set[str]
-    is_consistent: Callable[[Mapping[str, NDArray[Any]]], bool]
-    """Checks the lengths of arrays against each other, without reading them."""
-
-    def matches(self, snapshot: SnapshotArrays) -> bool:
-        """Return whether a file has this schema."""
-        if snapshot.arrays.keys() != self.arrays or not self.facts <= snapshot.facts.keys():
-            return False
-        try:
-            return self.is_consistent(snapshot.arrays)
-        except (TypeError, LookupError):  # an array has too few dimensions or values
-            return False
+NewSnapshot = tuple[int, Callable[[], SnapshotArrays]]
+"""The highest key in a snapshot whose rows were read, and what builds it."""
 
 
 class Snapshots:
     """The snapshot files of one memory."""
 
     def __init__(self, connections: Connections) -> None:
-        self._connections = connections
+        self.connections = connections
         self._undeleted: set[str] = set()
         """Tokens of files that could not be deleted yet, because they are mapped."""
         self._corrupt: set[str] = set()
 
-    def current(self, connection: apsw.Connection, namespace: int, model: int = LEXICAL) -> SnapshotRef | None:
-        """Return the snapshot that the connection's transaction sees, if there is one."""
-        row = connection.execute(_SELECT, (namespace, model)).get
-        return SnapshotRef(*row) if row and row[0] else None
-
-    def load(self, ref: SnapshotRef, schema: SnapshotSchema) -> SnapshotArrays | None:
-        """Map a snapshot file into memory; ``None`` if it is missing, corrupt or of another schema.
-
-        A copy of the memory in another folder has none.
-        """
-        if ref.token in self._corrupt:
-            return None
-        with suppress(StoreError, OSError):
-            snapshot = load_arrays(self._path(ref.token))
-            if snapshot.facts.get("token") == ref.token and schema.matches(snapshot):
-                return snapshot
+    def load(self, token: str, *, verify: bool = False) -> SnapshotArrays | None:
+        """Map a snapshot file into memory; ``None`` if it is missing or corrupt. ``verify`` checks every byte."""
+        if token not in self._corrupt:
+            with suppress(StoreError, OSError):
+                snapshot = load_arrays(self._path(token), verify=verify)
+                return snapshot if snapshot.facts.get("token") == token else None
         return None
-
-    def is_stale(
-        self,
-        connection: apsw.Connection,
-        namespace: int,
-        model: int,
-        schema: SnapshotSchema,
-        count_added: Callable[[int, int], int],
-        min_rows: int,
-    ) -> bool:
-        """Return whether a new snapshot is due: the current one lacks too much, or has what was changed or deleted.
-
-        ``count_added(key, limit)`` counts the rows after a key, up to ``limit`` + 1. The first snapshot is due with
-        more than ``min_rows`` rows.
-        """
-        ref = self.current(connection, namespace, model)
-        if ref is None:
-            return count_added(0, min_rows) > min_rows
-        snapshot = self.load(ref, schema)
-        if snapshot is None or changed_since(connection, namespace, ref.revision):
-            return True
-        limit = max_delta(len(snapshot.arrays["keys"]))
-        return count_added(ref.last_key, limit) > limit
-
-    def is_intact(self, ref: SnapshotRef) -> bool:
-        """Return whether the checksum of a snapshot file is right."""
-        return _is_intact(self._path(ref.token))
 
     def is_corrupt(self, ref: SnapshotRef | None) -> bool:
         """Return whether the snapshot of a failed search is corrupt; if so, it is not loaded again."""
-        if ref is None or (ref.token not in self._corrupt and self.is_intact(ref)):
+        if ref is None or self.load(ref.token, verify=True) is not None:
             return False
         self._corrupt.add(ref.token)
         return True
 
-    def write(
-        self,
-        namespace: int,
-        model: int,
-        read: Callable[[apsw.Connection, SnapshotRef | None], Callable[[], SnapshotData] | None],
-        timeout: float = WRITE_TIMEOUT,
-    ) -> None:
-        """Build a new snapshot and put it in place of the current one.
-
-        ``read`` reads what is needed and returns what builds the snapshot once the connection is free again. If the
-        disk is full, or other processes write or finish first, nothing changes.
-        """
-        with suppress(StoreError, OSError, MemoryError, np.linalg.LinAlgError):
-            self._start_change_log(namespace, model, timeout)
-            with self._connections.reading() as connection:
-                current = self.current(connection, namespace, model)
-                built_from = revision(connection, namespace)
-                build = read(connection, current)
-            if build is not None:
-                self._publish(namespace, model, current, built_from, build(), timeout)
-            elif current is None:
-                self._stop_change_log(namespace, model, timeout)
-
-    def tokens(self, connection: apsw.Connection) -> set[str]:
-        """Return the tokens of all files that the table names."""
-        return {token for (token,) in fetch(connection, "SELECT token FROM snapshots WHERE token <> ''")}
+    def save(self, token: str, snapshot: SnapshotArrays) -> None:
+        """Write a file with the owner and the permissions of the memory, as SQLite does with its own."""
+        path, memory = self._path(token), self.connections.file.stat()
+        save_arrays(path, snapshot.arrays, {**snapshot.facts, "token": token})
+        with suppress(OSError, AttributeError):  # only an administrator may change the owner, and not on every system
+            os.chown(path, memory.st_uid, memory.st_gid)
+        path.chmod(memory.st_mode & 0o777)
 
     def delete(self, tokens: Iterable[str] = ()) -> None:
         """Delete files, and those that could not be deleted before: some systems do not delete a mapped file."""
@@ -192,131 +114,211 @@ class Snapshots:
             except OSError:
                 self._undeleted.add(token)
 
-    def files(self) -> list[Path]:
-        """Return all snapshot files by their names, orphans included."""
-        path = self._connections.file
-        pattern = re.compile(re.escape(path.name) + "-snapshot-[0-9a-f]{16}")
+    def tokens(self, connection: apsw.Connection) -> set[str]:
+        """Return the tokens of all files that the table names."""
+        return {token for (token,) in fetch(connection, "SELECT token FROM snapshots WHERE token <> ''")}
+
+    def files(self) -> dict[str, Path]:
+        """Return the files with the name and the first line of a snapshot, or without content, by token."""
+        memory, files = self.connections.file, {}
+        pattern = re.compile(re.escape(memory.name) + "-snapshot-([0-9a-f]{16})")
         with suppress(OSError):
-            return [file for file in path.parent.iterdir() if pattern.fullmatch(file.name)]
+            for path in memory.parent.iterdir():
+                if matched := pattern.fullmatch(path.name):
+                    with suppress(OSError), path.open("rb") as file:
+                        if file.read(len(_MAGIC)) in (_MAGIC, b""):
+                            files[matched[1]] = path
+        return files
+
+    def orphans(self, tokens: Set[str]) -> list[str]:
+        """Return the tokens of other files that are too old to be in progress."""
+        with suppress(OSError):  # another process may delete one
+            latest, files = time.time() - ORPHAN_AGE, self.files().items()
+            return [token for token, path in files if token not in tokens and path.stat().st_mtime < latest]
         return []
 
     def problem(self, connection: apsw.Connection) -> str:
         """Return which files are corrupt or orphaned; "" if none is."""
         tokens = self.tokens(connection)
-        paths = {token: self._path(token) for token in sorted(tokens)}
-        corrupt = [path.name for token, path in paths.items() if path.exists() and not _is_snapshot(path, token)]
-        orphans = [path.name for path in self._orphans(tokens)]
-        problems = [("corrupt", corrupt), ("left behind by another process", orphans)]
-        return "; ".join(f"{problem}: {', '.join(names)}" for problem, names in problems if names)
+        existing = [token for token in sorted(tokens) if self._path(token).exists()]
+        corrupt = [token for token in existing if not self.load(token, verify=True)]
+        problems = [("corrupt", corrupt), ("left behind by another process", self.orphans(tokens))]
+        named = [(problem, ", ".join(self._path(token).name for token in some)) for problem, some in problems if some]
+        return "; ".join(f"{problem}: {names}" for problem, names in named)
 
-    def delete_all(self, tokens: Set[str]) -> None:
-        """Delete the files with these tokens, and all orphans."""
-        self.delete({*tokens, *map(_token_of, self._snapshot_files())})
+    def _path(self, token: str) -> Path:
+        memory = self.connections.file
+        return memory.with_name(f"{memory.name}-snapshot-{token}")
 
-    def _start_change_log(self, namespace: int, model: int, timeout: float) -> None:
-        """Add the row that makes writers record changes from now on."""
-        with self._connections.reading() as connection:
-            if connection.execute(_SELECT, (namespace, model)).get:
-                return
-        with self._connections.writing(timeout=timeout) as connection:
-            connection.execute(
-                "INSERT OR IGNORE INTO snapshots SELECT key, ?, '', revision, 0 FROM namespaces WHERE key = ?",
-                (model, namespace),
-            )
 
-    def _stop_change_log(self, namespace: int, model: int, timeout: float) -> None:
-        """Remove the row of a snapshot that was not built."""
-        with self._connections.writing(timeout=timeout) as connection:
-            connection.execute(
-                "DELETE FROM snapshots WHERE namespace = ? AND model = ? AND token = ''", (namespace, model)
-            )
-            _trim_change_log(connection, namespace)
+class SnapshotIndex(ABC):
+    """An index of one namespace in memory: a snapshot, and what was added to the tables since."""
 
-    def _publish(
-        self,
-        namespace: int,
-        model: int,
-        current: SnapshotRef | None,
-        built_from: int,
-        data: SnapshotData,
-        timeout: float,
-    ) -> None:
+    min_rows: ClassVar[int]
+    """Rows from which on a snapshot pays."""
+    added_rows: ClassVar[str]
+    """The rows of namespace ?1 and model ?2 with a higher key than ?3, in SQL."""
+
+    def __init__(self, snapshots: Snapshots, namespace: int, model: int) -> None:
+        self._snapshots = snapshots
+        self._namespace = namespace
+        self._model = model
+        self._lock = threading.Lock()
+        self._ref: SnapshotRef | None = None
+        """The snapshot that was loaded last, even if its file was missing."""
+        self.needs_snapshot = False
+        """Whether a new snapshot was due, or soon due, when the index was viewed last."""
+        self._clear()
+
+    def is_corrupt(self) -> bool:
+        """Return whether a search failed because the snapshot is corrupt; if so, it is not used again."""
+        with self._lock:
+            if corrupt := self._snapshots.is_corrupt(self._ref):
+                self._clear()
+            return corrupt
+
+    def is_stale(self, connection: apsw.Connection) -> bool:
+        """Return whether a new snapshot is due: the current one lacks too much, or has what was changed or deleted."""
+        ref = self._current(connection)
+        if ref is None:
+            return self._count_added(connection, 0, self.min_rows) >= self.min_rows
+        snapshot = self._load_file(ref)
+        if snapshot is None or self._changed_since(connection, ref.revision):
+            return True
+        limit = max_delta(len(snapshot.arrays["keys"]))
+        return self._count_added(connection, ref.last_key, limit) > limit
+
+    def write_snapshot(self, stopped: Callable[[], bool], timeout: float = WRITE_TIMEOUT) -> None:
+        """Write a new snapshot in place of the current one, unless ``stopped`` becomes true.
+
+        If the disk is full, or other processes write or finish first, nothing changes.
+        """
+        connections = self._snapshots.connections
+        with suppress(StoreError, OSError, MemoryError, np.linalg.LinAlgError):
+            with connections.writing(timeout) as connection:  # with this row, writers record changes
+                connection.execute(
+                    "INSERT OR IGNORE INTO snapshots SELECT key, ?, '', revision, 0 FROM namespaces WHERE key = ?",
+                    (self._model, self._namespace),
+                )
+            with connections.reading() as connection:
+                current, built_from = self._current(connection), revision(connection, self._namespace)
+                new = self._read_snapshot(connection, current, stopped)
+            if new is not None:
+                self._publish(current, built_from, new, timeout)
+            elif current is None:
+                with connections.writing(timeout) as connection:
+                    sql = "DELETE FROM snapshots WHERE namespace = ? AND model = ? AND token = ''"
+                    connection.execute(sql, (self._namespace, self._model))
+                    self._trim_change_log(connection)
+
+    def _publish(self, current: SnapshotRef | None, built_from: int, new: NewSnapshot, timeout: float) -> None:
         """Write the file, and name it in the table unless another process replaced the current snapshot."""
-        token = token_hex(8)
-        path = self._path(token)
+        token, snapshots, (last_key, build) = token_hex(8), self._snapshots, new
         try:
-            save_arrays(path, data.arrays, {**data.facts, "token": token})
-            self._copy_permissions(path)
-            with self._connections.writing(timeout=timeout) as connection:
+            snapshots.save(token, build())
+            with snapshots.connections.writing(timeout) as connection:
                 # Only in place of the one that was read: a later one has trimmed changes that this one lacks.
                 connection.execute(
                     "UPDATE snapshots SET token = ?1, revision = ?2, last = ?3 "
                     "WHERE namespace = ?4 AND model = ?5 AND token = ?6 AND revision <= ?2",
-                    (token, built_from, data.last_key, namespace, model, current.token if current else ""),
+                    (token, built_from, last_key, self._namespace, self._model, current.token if current else ""),
                 )
                 if not connection.changes():
-                    path.unlink()
-                    return
-                _trim_change_log(connection, namespace)
-                tokens = self.tokens(connection)
+                    raise StoreError("another process has written a snapshot meanwhile")
+                self._trim_change_log(connection)
+                tokens = snapshots.tokens(connection)
         except BaseException:
-            path.unlink(missing_ok=True)
+            snapshots.delete([token])
             raise
-        if current:
-            self.delete([current.token])
-        for orphan in self._orphans(tokens):
-            with suppress(OSError):  # another process may be faster
-                orphan.unlink()
+        snapshots.delete([*([current.token] if current else []), *snapshots.orphans(tokens)])
 
-    def _copy_permissions(self, path: Path) -> None:
-        """Give a file the owner and the permissions of the memory, as SQLite does with its own."""
-        memory = self._connections.file.stat()
-        with suppress(OSError, AttributeError):  # only an administrator may change the owner, and not on every system
-            os.chown(path, memory.st_uid, memory.st_gid)
-        path.chmod(memory.st_mode & 0o777)
+    def _trim_change_log(self, connection: apsw.Connection) -> None:
+        """Delete the changes that every snapshot of the namespace includes."""
+        connection.execute(
+            "DELETE FROM word_changes WHERE namespace = ?1 "
+            "AND revision <= coalesce((SELECT min(revision) FROM snapshots WHERE namespace = ?1), revision)",
+            (self._namespace,),
+        )
 
-    def _orphans(self, tokens: Set[str]) -> list[Path]:
-        """Return the files without these tokens that are too old to be in progress."""
-        with suppress(OSError):  # another process may delete one
-            latest = time.time() - ORPHAN_AGE
-            files = self._snapshot_files()
-            return [path for path in files if _token_of(path) not in tokens and path.stat().st_mtime < latest]
-        return []
+    def _current(self, connection: apsw.Connection) -> SnapshotRef | None:
+        """Return the snapshot that the connection's transaction sees, if there is one."""
+        sql = "SELECT token, revision, last FROM snapshots WHERE namespace = ? AND model = ? AND token <> ''"
+        row = connection.execute(sql, (self._namespace, self._model)).get
+        return SnapshotRef(*row) if row else None
 
-    def _snapshot_files(self) -> list[Path]:
-        """Return the files that have the name and the first line of a snapshot, or are empty."""
-        files = []
-        for path in self.files():
-            with suppress(OSError), path.open("rb") as file:
-                if file.read(len(_MAGIC)) in (_MAGIC, b""):
-                    files.append(path)
-        return files
+    def _load_file(self, ref: SnapshotRef, *, verify: bool = False) -> SnapshotArrays | None:
+        """Map a snapshot file into memory; ``None`` if it is missing, corrupt or of another format."""
+        snapshot = self._snapshots.load(ref.token, verify=verify)
+        try:
+            return snapshot if snapshot and self._is_consistent(*snapshot) else None
+        except (TypeError, LookupError):  # an array has too few dimensions or values
+            return None
 
-    def _path(self, token: str) -> Path:
-        path = self._connections.file
-        return path.with_name(f"{path.name}-snapshot-{token}")
+    def _changed_since(self, connection: apsw.Connection, last: int) -> list[int]:
+        """Return the keys of the notes that were changed or deleted after a revision."""
+        sql = "SELECT DISTINCT note FROM word_changes WHERE namespace = ? AND revision > ?"
+        return [note for (note,) in fetch(connection, sql, (self._namespace, last))]
+
+    def _count_added(self, connection: apsw.Connection, last_key: int, limit: int) -> int:
+        """Return how many rows have a higher key, up to ``limit`` + 1."""
+        sql = f"SELECT count(*) FROM (SELECT 1 FROM {self.added_rows} LIMIT ?4)"  # noqa: S608 (fixed names)
+        return int(connection.execute(sql, (self._namespace, self._model, last_key, limit + 1)).get)
+
+    @staticmethod
+    @abstractmethod
+    def _is_consistent(arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> bool:
+        """Return whether a file has the arrays and facts of the index, and lengths that agree; reads no array."""
+
+    @abstractmethod
+    def _clear(self) -> None:
+        """Drop what was read."""
+
+    @abstractmethod
+    def _read_snapshot(
+        self, connection: apsw.Connection, ref: SnapshotRef | None, stopped: Callable[[], bool]
+    ) -> NewSnapshot | None:
+        """Read what the current snapshot lacks, or everything."""
 
 
-_SELECT = "SELECT token, revision, last FROM snapshots WHERE namespace = ? AND model = ?"
+class SnapshotWorker:
+    """Writes snapshots in a background thread, one at a time; it stops for a fork and when the memory is closed."""
 
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._paused_until = 0.0
+        self._stopping = connections.read_only
 
-def _token_of(path: Path) -> str:
-    return path.name.rpartition("-")[2]
+    def start(self, index: SnapshotIndex) -> None:
+        """Start to write a snapshot, unless one is being written or was written recently: a later search retries."""
+        with self._lock:
+            if self._stopping or (self._thread and self._thread.is_alive()) or time.monotonic() < self._paused_until:
+                return
+            thread = threading.Thread(target=self._run, args=(index,), name="recollect-snapshot", daemon=True)
+            with suppress(RuntimeError):  # without a thread, searches only take longer
+                thread.start()
+                self._thread = thread
 
+    def wait(self) -> None:
+        """Wait until no snapshot is being written."""
+        thread = self._thread
+        if thread is not None:
+            thread.join()
 
-def _trim_change_log(connection: apsw.Connection, namespace: int) -> None:
-    """Delete the changes that every snapshot of a namespace includes."""
-    connection.execute(
-        "DELETE FROM word_changes WHERE namespace = ?1 "
-        "AND revision <= coalesce((SELECT min(revision) FROM snapshots WHERE namespace = ?1), revision)",
-        (namespace,),
-    )
+    def stop(self) -> None:
+        """Abandon the snapshot that is being written."""
+        with self._lock:
+            self._stopping = True
+        self.wait()
 
-
-def changed_since(connection: apsw.Connection, namespace: int, last: int) -> list[int]:
-    """Return the keys of the notes that were changed or deleted after a revision."""
-    sql = "SELECT DISTINCT note FROM word_changes WHERE namespace = ? AND revision > ?"
-    return [note for (note,) in fetch(connection, sql, (namespace, last))]
+    def _run(self, index: SnapshotIndex) -> None:
+        started = time.monotonic()
+        try:
+            index.write_snapshot(lambda: self._stopping or self._connections.forking)
+        finally:
+            now = time.monotonic()
+            self._paused_until = now + PAUSE_FACTOR * (now - started)
 
 
 def save_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
@@ -338,21 +340,8 @@ def save_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[s
         os.fsync(file.fileno())
 
 
-def load_arrays(path: Path) -> SnapshotArrays:
-    """Map the arrays of a file into memory.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     save_arrays(Path(folder, "numbers"), {"ones": np.ones((2, 3), dtype=np.int8)}, {"version": 7})
-    ...     snapshot = load_arrays(Path(folder, "numbers"))
-    ...     snapshot.arrays["ones"].tolist(), snapshot.facts
-    ([[1, 1, 1], [1, 1, 1]], {'version': 7})
-    """
-    return _load(path)[0]
-
-
-def _load(path: Path) -> tuple[SnapshotArrays, Any]:
-    """Return the arrays of a file, and the checksum that its header has."""
+def load_arrays(path: Path, *, verify: bool = False) -> SnapshotArrays:
+    """Map the arrays of a file into memory; with ``verify``, every byte of them is checked."""
     try:
         content = np.memmap(path, dtype=np.uint8, mode="r")
         head = content[:_MAX_HEADER].tobytes()
@@ -360,31 +349,16 @@ def _load(path: Path) -> tuple[SnapshotArrays, Any]:
         if magic + b"\n" != _MAGIC:
             raise ValueError("the first line is not that of a snapshot")
         header, start = json.loads(described), -(-(len(head) - len(rest)) // _ALIGNMENT) * _ALIGNMENT
-        arrays = {}
+        arrays, checksum = {}, 0
         for name, (kind, shape, offset) in header["arrays"].items():
             size = np.dtype(kind).itemsize * int(np.prod(shape, dtype=np.int64))
             if start + offset + size > len(content):
                 raise ValueError("it is truncated")
-            arrays[name] = np.asarray(content[start + offset : start + offset + size]).view(kind).reshape(shape)
-        return SnapshotArrays(arrays, dict(header["facts"])), header["check"]
+            part = np.asarray(content[start + offset : start + offset + size])
+            checksum = zlib.crc32(part.data, checksum) if verify else checksum
+            arrays[name] = part.view(kind).reshape(shape)
+        if verify and checksum != header["check"]:
+            raise ValueError("its checksum is wrong")
+        return SnapshotArrays(arrays, dict(header["facts"]))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise StoreDamagedError(f"{path} is not a snapshot file ({error}); delete it") from error
-
-
-def _is_intact(path: Path) -> bool:
-    """Return whether every byte of the arrays is as it was written."""
-    try:
-        snapshot, expected = _load(path)
-    except (StoreDamagedError, OSError):
-        return False
-    checksum = 0
-    for array in snapshot.arrays.values():
-        checksum = zlib.crc32(array.reshape(-1).view(np.uint8).data, checksum)
-    return bool(checksum == expected)
-
-
-def _is_snapshot(path: Path, token: str) -> bool:
-    """Return whether a file is intact and was written under this token."""
-    with suppress(StoreError, OSError):
-        return load_arrays(path).facts.get("token") == token and _is_intact(path)
-    return False

@@ -22,12 +22,10 @@ from recollect.stores.sql import tables
 from recollect.stores.sql.dialect import MAX_INTEGER, NoteCounts, RevisionCache
 from recollect.stores.sql.store import TOUCH_TIMEOUT, SqlStore, new_file
 from recollect.stores.sql.tables import active_model, count_rows, remove_expired
-from recollect.stores.sqlite import checking, names, vocabulary
+from recollect.stores.sqlite import checking, spelling
 from recollect.stores.sqlite.connections import Connections
-from recollect.stores.sqlite.fts5 import render_fts5, render_fts5_exclusion
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
-from recollect.stores.sqlite.search import NamespaceSearch
-from recollect.stores.sqlite.search_indexes import SearchIndexes
+from recollect.stores.sqlite.search import NamespaceSearch, SearchIndexes
 from recollect.stores.sqlite.transaction import SqliteTransaction, fetch, hide_expired
 
 if TYPE_CHECKING:
@@ -37,37 +35,21 @@ R = TypeVar("R")
 
 
 class SQLiteStore(SqlStore[SqliteTransaction]):
-    """Notes, their terms, vectors and links in one SQLite file.
-
-    Threads and processes may share it: one writes at a time, the others go on reading.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     store = SQLiteStore(Path(folder, "memory.db"))
-    ...     (note,), _ = store.write([{"content": "Prefers green tea.", "path": "tea.md"}])
-    ...     (stored,) = store.get(["tea.md"], namespace="default")
-    ...     store.close()
-    >>> stored == note
-    True
-    """
+    """Notes in one SQLite file. Threads and processes may share it: one writes at a time, the others go on reading."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         """Open the file; without ``read_only`` it is created where it is missing."""
         super().__init__(max_filters=1)
+        self.read_only = read_only
         self._connections = Connections(path, read_only=read_only)
         self._indexes = SearchIndexes(self._connections)
         self._written: set[str] = set()
         """Namespaces that were written to, whose snapshots are checked on close."""
         self._names: dict[bool, RevisionCache[SqliteTransaction, NameIndex]] = {
-            titles: RevisionCache(partial(names.index_names, titles=titles)) for titles in (False, True)
+            titles: RevisionCache(partial(spelling.index_names, titles=titles)) for titles in (False, True)
         }
-        self._vocabularies: RevisionCache[SqliteTransaction, Vocabulary] = RevisionCache(vocabulary.read_vocabulary)
-        self._counts: RevisionCache[SqliteTransaction, NoteCounts[str]] = RevisionCache(vocabulary.start_counts)
-
-    @property
-    def read_only(self) -> bool:
-        """Whether the file was opened read-only."""
-        return self._connections.read_only
+        self._vocabularies: RevisionCache[SqliteTransaction, Vocabulary] = RevisionCache(spelling.read_vocabulary)
+        self._counts: RevisionCache[SqliteTransaction, NoteCounts[str]] = RevisionCache(_start_counts)
 
     def _read(self, work: Callable[[SqliteTransaction], R], namespace: str | None) -> R:  # noqa: ARG002 (a file has no policies)
         with self._connections.reading() as connection:
@@ -151,12 +133,9 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         """Return how many notes the namespace has, and how many of them each query matches."""
 
         def work(transaction: SqliteTransaction, namespace_id: int) -> tuple[int, list[int]]:
-            indexed = self._search(transaction, namespace_id).document_frequencies(queries)
-            if indexed is not None:
-                return indexed
-            counts = self._counts.get(transaction, namespace_id)
-            matches = [render_fts5(query) or None for query in queries]
-            return counts.total, counts.get(matches, partial(vocabulary.count_matches, transaction, namespace_id))
+            search = self._search(transaction, namespace_id)
+            indexed = search.document_frequencies(queries)
+            return indexed or search.count_matches(queries, self._counts.get(transaction, namespace_id))
 
         return self._read_namespace(namespace, (0, [0] * len(queries)), work)
 
@@ -170,20 +149,18 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         titles: bool = False,
         without: Query | None = None,
     ) -> list[Candidate]:
-        excluded = render_fts5_exclusion(without) if without else ""
-
         def work(transaction: SqliteTransaction, namespace_id: int) -> list[Candidate]:
             index = self._names[titles].get(transaction, namespace_id)
-            allowed = names.NameFilter(transaction.connection, namespace_id, filters, excluded)
-            return names.search_names(allowed, index, words, min(limit, MAX_INTEGER))
+            search = self._search(transaction, namespace_id)
+            return search.search_names(index, words, min(limit, MAX_INTEGER), filters, without)
 
         return [] if limit <= 0 else self._read_namespace(namespace, [], work)
 
-    def _spelling_index(self, transaction: SqliteTransaction, namespace_id: int) -> vocabulary.Fts5SpellingIndex:
-        return vocabulary.Fts5SpellingIndex(transaction.connection, namespace_id)
+    def _spelling_index(self, transaction: SqliteTransaction, namespace_id: int) -> spelling.Fts5SpellingIndex:
+        return spelling.Fts5SpellingIndex(transaction.connection, namespace_id)
 
     def _vocabulary(self, transaction: SqliteTransaction, namespace_id: int) -> Vocabulary:
-        vocabulary.open_vocabulary(transaction.connection, namespace_id)
+        spelling.open_vocabulary(transaction.connection, namespace_id)
         return self._vocabularies.get(transaction, namespace_id)
 
     def activate(self, model: Model) -> bool:
@@ -199,13 +176,14 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
 
     def stats(self) -> StoreStats:
         def work(transaction: SqliteTransaction) -> StoreStats:
-            active = active_model(transaction)
+            active, path = active_model(transaction), self._connections.file
+            files = [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm")]
             return StoreStats(
                 location=str(self._connections.path),
                 engine=f"SQLite {apsw.sqlite_lib_version()}",
                 schema=SCHEMA_VERSION,
                 model=active[1] if active else None,
-                bytes=sum(map(_size, self._files())),
+                bytes=sum(map(_size, [*files, *self._indexes.snapshots.files().values()])),
                 **count_rows(transaction),
             )
 
@@ -221,9 +199,10 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         with self._connections.writing() as connection:
             tokens = self._indexes.snapshots.tokens(connection)
             checking.rebuild(SqliteTransaction(connection), unreadable)
-        self._indexes.snapshots.delete_all(tokens)
+        self._indexes.snapshots.delete({*tokens, *self._indexes.snapshots.files()})
         if unreadable:
-            self._connections.vacuum()
+            with self._connections.maintaining() as connection:
+                connection.execute("VACUUM")
         self._indexes.clear()
         return self.check()
 
@@ -240,18 +219,12 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
             self._indexes.worker.stop()
             self._connections.close()
             self._indexes.clear()
-        for cache in self._names.values():
-            cache.clear()
-        self._vocabularies.clear()
-        self._counts.clear()
 
-    def _files(self) -> list[Path]:
-        path = self._connections.file
-        return [
-            path,
-            *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm")),
-            *self._indexes.snapshots.files(),
-        ]
+
+def _start_counts(transaction: SqliteTransaction, namespace_id: int, _: NoteCounts[str] | None) -> NoteCounts[str]:
+    """Return an empty cache of counts; expired notes count until they are removed, as in the index."""
+    sql = "SELECT count(*) FROM main.notes WHERE namespace = ?"
+    return NoteCounts(transaction.connection.execute(sql, (namespace_id,)).get)
 
 
 def _size(path: Path) -> int:

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from recollect.stores.rows import COLUMNS, Change, NoteRow, folded_name
+from recollect.model import Filters
+from recollect.stores.rows import COLUMNS, Change, NoteRow, folded_name, to_microseconds
 from recollect.stores.sql.dialect import Dialect, Row, SqlTransaction, VectorRows
-from recollect.stores.sqlite.filters import filter_conditions
 from recollect.stores.sqlite.schema import create_word_index
 from recollect.stores.tokens import indexed
 
 if TYPE_CHECKING:
-    from recollect.model import Filters
     from recollect.stores.base import Model
     from recollect.stores.tokens import Title
 
@@ -40,10 +39,11 @@ def fetch(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> 
 
 def revision(connection: apsw.Connection, namespace_id: int) -> int:
     """Return the revision of a namespace that the connection's transaction sees."""
-    number: int = connection.execute("SELECT revision FROM namespaces WHERE key = ?", (namespace_id,)).get
-    return number
+    return int(connection.execute("SELECT revision FROM namespaces WHERE key = ?", (namespace_id,)).get)
 
 
+_AFTER_ALL = "\U0010ffff" * 4
+"""Sorts after whatever can follow a prefix in a path."""
 _HIDES = "EXISTS (SELECT 1 FROM temp.sqlite_schema WHERE name = 'notes')"
 _EXPIRY = (
     "SELECT EXISTS (SELECT 1 FROM main.notes WHERE expires_at <= ?1), "  # noqa: S608 (names of our own)
@@ -61,14 +61,9 @@ def hide_expired(connection: apsw.Connection, now: int) -> None:
     if visible:
         # A view takes no parameters; this one is a number.
         alive = f"SELECT * FROM main.notes WHERE coalesce(expires_at > {now:d}, true)"  # noqa: S608 (a number)
-        _change_temporary(connection, f"DROP VIEW IF EXISTS temp.notes; CREATE TEMP VIEW notes AS {alive}")
+        change_temporary_schema(connection, f"DROP VIEW IF EXISTS temp.notes; CREATE TEMP VIEW notes AS {alive}")
     elif hiding and not stored:
-        _change_temporary(connection, "DROP VIEW temp.notes")
-
-
-def reveal_expired(connection: apsw.Connection) -> None:
-    """Let a connection see all notes again."""
-    connection.execute("DROP VIEW IF EXISTS temp.notes")
+        change_temporary_schema(connection, "DROP VIEW temp.notes")
 
 
 def hides_notes(connection: apsw.Connection) -> bool:
@@ -76,7 +71,7 @@ def hides_notes(connection: apsw.Connection) -> bool:
     return bool(connection.execute(f"SELECT {_HIDES}").get)
 
 
-def _change_temporary(connection: apsw.Connection, sql: str) -> None:
+def change_temporary_schema(connection: apsw.Connection, sql: str) -> None:
     """Change what exists in the connection alone, also where the file is read-only; its transaction restarts."""
     connection.execute("ROLLBACK")
     connection.pragma("query_only", value=False)
@@ -85,6 +80,48 @@ def _change_temporary(connection: apsw.Connection, sql: str) -> None:
     finally:
         connection.pragma("query_only", value=True)
     connection.execute("BEGIN")
+
+
+def filter_conditions(filters: Filters) -> tuple[str, list[Any]]:
+    """Return conditions on ``notes AS n``, each starting with AND, and the values of their placeholders."""
+    parts: list[str] = []
+    values: list[Any] = []
+
+    def add(sql: str, *params: Any) -> None:
+        parts.append(f" AND {sql}")
+        values.extend(params)
+
+    if filters.path_prefix:
+        add("n.path >= ? AND n.path < ?", filters.path_prefix, filters.path_prefix + _AFTER_ALL)
+    if filters.tags:
+        missing = "SELECT 1 FROM json_each(?) AS t WHERE NOT instr(char(10) || n.tags || char(10), t.value)"
+        add(f"NOT EXISTS ({missing})", json.dumps([f"\n{tag}\n" for tag in filters.tags]))
+    if filters.session is not None:
+        add("n.session IS ?", filters.session or None)
+    for condition, moment in (
+        ("n.created_at >= ?", filters.created_after),
+        ("n.created_at < ?", filters.created_before),
+        ("n.updated_at >= ?", filters.updated_after),
+        ("n.updated_at < ?", filters.updated_before),
+    ):
+        if moment is not None:
+            add(condition, to_microseconds(moment))
+    for key, value in filters.metadata.items():
+        equals, param = _equals(value)
+        add(f"EXISTS (SELECT 1 FROM json_each(n.metadata) AS m WHERE m.key = ? AND {equals})", key, param)  # noqa: S608 (fixed names)
+    return "".join(parts), values
+
+
+def _equals(value: Any) -> tuple[str, str]:
+    """Return the condition that a JSON value m equals ``value``, and its parameter; true is not 1, and 1 equals 1.0."""
+    if isinstance(value, str):
+        return "m.type = 'text' AND m.value = ?", value
+    text = json.dumps(value, ensure_ascii=False)
+    if value is None or isinstance(value, bool):
+        return "m.type = json_type(?)", text
+    if isinstance(value, (int, float)):
+        return "m.type IN ('integer', 'real') AND m.value = ? ->> '$'", text
+    return "m.type IN ('array', 'object') AND same_json(m.value, ?)", text
 
 
 class SqliteTransaction(SqlTransaction):
@@ -98,8 +135,7 @@ class SqliteTransaction(SqlTransaction):
         return self.connection.execute(statement.sql, _DIALECT.bind(statement, params)).fetchall()
 
     def execute(self, sql: str, **params: Any) -> None:
-        statement = _DIALECT.render(sql)
-        self.connection.execute(statement.sql, _DIALECT.bind(statement, params))
+        self.fetch(sql, **params)
 
     def insert(
         self,
@@ -129,11 +165,9 @@ class SqliteTransaction(SqlTransaction):
         return key
 
     def revision(self, namespace_id: int) -> int:
-        """Return the revision of a namespace."""
         return revision(self.connection, namespace_id)
 
     def restart(self) -> None:
-        """Restart the transaction, so that it sees what others wrote."""
         self.connection.execute("ROLLBACK; BEGIN")
 
     def hides_notes(self) -> bool:
@@ -148,15 +182,13 @@ class SqliteTransaction(SqlTransaction):
         return [key for (key,) in fetch(self.connection, sql, (cursor, *values, limit))]
 
     def touch_notes(self, namespace_id: int, accessed: Mapping[str, int]) -> int:
-        changed = 0
-        for note_id, moment in accessed.items():
-            self.connection.execute(
-                "UPDATE notes SET last_accessed_at = ?1 "
-                "WHERE namespace = ?2 AND id = ?3 AND coalesce(last_accessed_at < ?1, true)",
-                (moment, namespace_id, note_id),
-            )
-            changed += self.connection.changes()
-        return changed
+        before = self.connection.total_changes()
+        self.connection.executemany(
+            "UPDATE notes SET last_accessed_at = ?1 "
+            "WHERE namespace = ?2 AND id = ?3 AND coalesce(last_accessed_at < ?1, true)",
+            [(moment, namespace_id, note_id) for note_id, moment in accessed.items()],
+        )
+        return self.connection.total_changes() - before
 
     def new_keys(self, limit: int) -> Iterator[int]:  # noqa: ARG002 (there is no limit)
         return count(1 + self.connection.execute(_HIGHEST_KEY).get)
@@ -185,7 +217,6 @@ class SqliteTransaction(SqlTransaction):
         self.connection.executemany(sql, [(note,) for note in notes])
 
     def index_texts(self, namespace_id: int, changes: Sequence[Change]) -> None:
-        """Add the terms of new and changed notes to FTS5."""
         reworded = [change for change in changes if change.reindexed]
         self._revise(namespace_id, [change.new.key for change in reworded if change.old])
         self.connection.executemany(
@@ -256,30 +287,22 @@ class SqliteTransaction(SqlTransaction):
 
     def insert_vectors(self, model_key: int, model: Model, vectors: Sequence[VectorRows]) -> None:
         """Insert vectors: those of a note's chunks are one value."""
-        self.insert(
-            "vectors",
-            ("note", "model", "namespace", "digest", "vector"),
-            [
-                (vector.note, model_key, vector.namespace, vector.digest, vector.rows.astype(model.precision).tobytes())
-                for vector in vectors
-            ],
-        )
+        rows = [
+            (vector.note, model_key, vector.namespace, vector.digest, vector.rows.astype(model.precision).tobytes())
+            for vector in vectors
+        ]
+        self.insert("vectors", ("note", "model", "namespace", "digest", "vector"), rows)
 
     def stored_vectors(self, model_key: int, notes: Sequence[tuple[str, str, bytes]]) -> Mapping[int, bytes]:
-        ids: dict[str, list[str]] = {}
-        for namespace, note_id, _ in notes:
-            ids.setdefault(namespace, []).append(note_id)
-        stored = {
-            (namespace, note_id, digest): vector
-            for namespace, namespace_ids in ids.items()
-            for note_id, digest, vector in self.connection.execute(
-                "SELECT n.id, v.digest, v.vector FROM json_each(?) AS ids CROSS JOIN notes AS n "
-                "ON n.namespace = (SELECT key FROM namespaces WHERE name = ?) AND n.id = ids.value "
-                "JOIN vectors AS v ON v.note = n.key AND v.model = ?",
-                (json.dumps(namespace_ids), namespace, model_key),
-            )
-        }
-        return {position: stored[note] for position, note in enumerate(notes) if note in stored}
+        rows = fetch(
+            self.connection,
+            "SELECT ids.key, v.digest, v.vector FROM json_each(?) AS ids "
+            "CROSS JOIN namespaces AS s ON s.name = ids.value ->> 0 "
+            "CROSS JOIN notes AS n ON n.namespace = s.key AND n.id = ids.value ->> 1 "
+            "CROSS JOIN vectors AS v ON v.note = n.key AND v.model = ?",
+            (json.dumps([note[:2] for note in notes]), model_key),
+        )
+        return {position: vector for position, digest, vector in rows if digest == notes[position][2]}
 
 
 def _phrase(title: Title) -> str:
@@ -297,21 +320,24 @@ SELECT coalesce(max(key), 0) FROM (
 )
 """
 
-_RESOLVE = """
-WITH links (target, name) AS MATERIALIZED (SELECT value ->> 0, value ->> 1 FROM json_each(?2))
-SELECT target, coalesce(
-    (SELECT key FROM notes WHERE namespace = ?1 AND id = target),
-    (SELECT key FROM notes WHERE namespace = ?1 AND path = target),
-    (SELECT key FROM notes WHERE namespace = ?1 AND id = target || '.md'),
-    (SELECT key FROM notes WHERE namespace = ?1 AND path = target || '.md'),
-    (SELECT key FROM notes WHERE namespace = ?1 AND notes.name = links.name AND NOT instr(target, '/')
+# The note that the target of the link l means.
+_TARGET = """coalesce(
+    (SELECT key FROM notes WHERE namespace = ?1 AND id = l.target),
+    (SELECT key FROM notes WHERE namespace = ?1 AND path = l.target),
+    (SELECT key FROM notes WHERE namespace = ?1 AND id = l.target || '.md'),
+    (SELECT key FROM notes WHERE namespace = ?1 AND path = l.target || '.md'),
+    (SELECT key FROM notes WHERE namespace = ?1 AND notes.name = l.name AND NOT instr(l.target, '/')
      ORDER BY length(path), path LIMIT 1)
-) FROM links
-"""
+)"""
+
+_RESOLVE = f"""
+WITH l (target, name) AS MATERIALIZED (SELECT value ->> 0, value ->> 1 FROM json_each(?2))
+SELECT target, {_TARGET} FROM l
+"""  # noqa: S608 (an expression of our own)
 
 # Notes of one position are in the order of their keys.
 _ADJACENT = """
-SELECT n.key, beside.key FROM json_each(?1) AS asked JOIN notes AS n ON n.key = asked.value
+SELECT n.key, beside.key FROM json_each(?1) AS params JOIN notes AS n ON n.key = params.value
 JOIN notes AS beside ON beside.key IN (
     SELECT key FROM notes AS other WHERE other.namespace = n.namespace AND other.session = n.session
     AND (other.position, other.key) {comparison} (n.position, n.key)
@@ -334,20 +360,10 @@ SELECT run, last, key, words FROM runs LEFT JOIN titles ON namespace = ?1 AND st
 WHERE last IS NOT NULL
 """
 
-# The note that the target of the link l means, as in _RESOLVE.
-_TARGET = """coalesce(
-    (SELECT key FROM notes WHERE namespace = ?1 AND id = l.target),
-    (SELECT key FROM notes WHERE namespace = ?1 AND path = l.target),
-    (SELECT key FROM notes WHERE namespace = ?1 AND id = l.target || '.md'),
-    (SELECT key FROM notes WHERE namespace = ?1 AND path = l.target || '.md'),
-    (SELECT key FROM notes WHERE namespace = ?1 AND notes.name = l.name AND NOT instr(l.target, '/')
-     ORDER BY length(path), path LIMIT 1)
-)"""
-
 # UNION drops duplicate pairs, so that a cycle ends. Parameters: namespace, ids, created_before, limit.
 _CHAINS = f"""
 WITH RECURSIVE chain (old, new) AS (
-    SELECT NULL, n.key FROM json_each(?2) AS asked CROSS JOIN notes AS n ON n.namespace = ?1 AND n.id = asked.value
+    SELECT NULL, n.key FROM json_each(?2) AS params CROSS JOIN notes AS n ON n.namespace = ?1 AND n.id = params.value
     UNION
     SELECT c.new, successor.key FROM chain AS c CROSS JOIN notes AS n ON n.key = c.new
     CROSS JOIN links AS l ON l.namespace = ?1 AND l.target IN (

@@ -15,62 +15,46 @@ of the few candidates from the table and compares them in float64, so that a sco
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import StoreDamagedError
-from recollect.stores.sqlite.quantization import (
+from recollect.stores.base import Model
+from recollect.stores.sqlite.snapshots import (
+    NewSnapshot,
+    SnapshotArrays,
+    SnapshotIndex,
+    SnapshotRef,
+    Snapshots,
+    max_delta,
+)
+from recollect.stores.sqlite.transaction import fetch
+from recollect.stores.sqlite.vector_scan import (
     NO_ROTATION,
     SNAPSHOT_ARRAYS,
     Codes,
     PcaRotation,
     PrunedCodes,
+    ScoreBounds,
+    VectorScan,
     fit_rotation,
+    kth_best,
     quantize,
 )
-from recollect.stores.sqlite.snapshots import (
-    WRITE_TIMEOUT,
-    SnapshotArrays,
-    SnapshotData,
-    SnapshotRef,
-    Snapshots,
-    SnapshotSchema,
-    max_delta,
-)
-from recollect.stores.sqlite.transaction import fetch
-from recollect.stores.sqlite.vector_scan import ScoreBounds, VectorScan, kth_best
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-MIN_SNAPSHOT_VECTORS = 10_000
-"""Vectors from which on a snapshot pays: reading fewer takes some ten milliseconds."""
 READ_ROWS = 1024
 SAMPLE_SIZE = 8_000
 """Vectors from which the rotation is fitted."""
 TYPICAL_LIMIT = 60
-"""How many results a search usually asks for."""
-
-T = TypeVar("T", bound=np.generic)
-
-
-def _is_consistent(arrays: Mapping[str, NDArray[Any]]) -> bool:
-    rows, ends = len(arrays["heads"]), arrays["ends"]
-    return (
-        len(arrays["keys"]) == len(ends)
-        and ends[-1:].tolist() == [rows] * (len(ends) > 0)
-        and all(len(arrays[name]) == rows for name in SNAPSHOT_ARRAYS if name not in ("axes", "widest"))
-    )
-
-
-SCHEMA = SnapshotSchema(frozenset({*SNAPSHOT_ARRAYS, "keys", "ends"}), frozenset({"sampled"}), _is_consistent)
+"""How many results a search usually returns."""
 
 
 class VectorView(NamedTuple):
@@ -84,10 +68,7 @@ class VectorView(NamedTuple):
     tombstones: frozenset[int]
 
     def search(self, query: Vector, limit: int, allowed: NDArray[np.int64] | None = None) -> list[int]:
-        """Return the keys of all notes that can be among the nearest ``limit`` or tie with the last of them.
-
-        With ``allowed``, only these keys count.
-        """
+        """Return the keys of all notes (or those allowed) that can be among the nearest ``limit`` or tie with these."""
         if not len(self.keys):
             return []
         rows, lower, upper = self._scan(query, limit, self._hidden(allowed))
@@ -133,23 +114,14 @@ class VectorView(NamedTuple):
         return hidden
 
 
-class _GrowingArray(Generic[T]):
-    """An array with spare capacity at its end; a slice that was taken before stays valid while it grows."""
-
-    def __init__(self, values: NDArray[T]) -> None:
-        self._buffer = values
-
-    def first(self, count: int) -> NDArray[T]:
-        return self._buffer[:count]
-
-    def put(self, count: int, values: NDArray[T]) -> None:
-        """Write values after the first ``count``."""
-        if count + len(values) > len(self._buffer):
-            length = max(1024, 2 * count, count + len(values))
-            buffer = np.empty((length, *self._buffer.shape[1:]), dtype=self._buffer.dtype)
-            buffer[:count] = self._buffer[:count]
-            self._buffer = buffer
-        self._buffer[count : count + len(values)] = values
+def _put(buffer: NDArray[Any], count: int, values: NDArray[Any]) -> NDArray[Any]:
+    """Write values after the first ``count`` of a buffer; return it, or a larger copy. Slices stay valid."""
+    if count + len(values) > len(buffer):
+        larger = np.empty((max(1024, 2 * count, count + len(values)), *buffer.shape[1:]), dtype=buffer.dtype)
+        larger[:count] = buffer[:count]
+        buffer = larger
+    buffer[count : count + len(values)] = values
+    return buffer
 
 
 class _Rows:
@@ -159,20 +131,20 @@ class _Rows:
         self.ref = ref
         none = np.empty(0, np.int64)
         keys, ends = (snapshot.arrays["keys"], snapshot.arrays["ends"]) if snapshot else (none, none)
-        self._keys, self._ends = _GrowingArray(keys), _GrowingArray(ends)
-        self._snapshot = [PrunedCodes.from_arrays(snapshot.arrays)] if snapshot else []
-        empty: list[Any] = list(quantize(np.empty((0, dimension), np.float32)))
-        self._added: list[_GrowingArray[Any]] = [_GrowingArray(part) for part in empty]
+        self._keys, self._ends = keys, ends
+        self._snapshot = [PrunedCodes._make(snapshot.arrays[name] for name in SNAPSHOT_ARRAYS)] if snapshot else []
+        self._added: list[NDArray[Any]] = list(quantize(np.empty((0, dimension), np.float32)))
+        self.tombstones: frozenset[int] = frozenset()
         self._sizes = len(keys), 0
         """The number of notes, and of rows that are in no snapshot."""
 
     @property
     def keys(self) -> NDArray[np.int64]:
-        return self._keys.first(self._sizes[0])
+        return self._keys[: self._sizes[0]]
 
     @property
     def ends(self) -> NDArray[np.int64]:
-        return self._ends.first(self._sizes[0])
+        return self._ends[: self._sizes[0]]
 
     @property
     def last_key(self) -> int:
@@ -183,41 +155,39 @@ class _Rows:
         """How many rows are in no snapshot."""
         return self._sizes[1]
 
-    def view(self, tombstones: frozenset[int]) -> VectorView:
+    def view(self) -> VectorView:
         parts = list(self._snapshot)
         if self.added:
-            columns: list[Any] = [column.first(self.added) for column in self._added]
+            columns: list[Any] = [column[: self.added] for column in self._added]
             parts.append(PrunedCodes.split(NO_ROTATION, Codes(*columns)))
-        return VectorView(parts, self.keys, self.ends, tombstones)
+        return VectorView(parts, self.keys, self.ends, self.tombstones)
 
     def append(self, keys: NDArray[np.int64], chunks: NDArray[np.int64], vectors: NDArray[np.float32]) -> None:
         """Add rows; views that were taken do not change, and an interrupt leaves the rows as they were."""
         notes, rows = self._sizes
-        codes: list[Any] = list(quantize(vectors))
-        for column, values in zip(self._added, codes, strict=True):
-            column.put(rows, values)
-        self._keys.put(notes, keys)
-        self._ends.put(notes, sum(self.ends[-1:].tolist()) + np.cumsum(chunks))
+        codes: Any = quantize(vectors)
+        self._added = [_put(column, rows, values) for column, values in zip(self._added, codes, strict=True)]
+        self._ends = _put(self._ends, notes, sum(self.ends[-1:].tolist()) + np.cumsum(chunks))
+        self._keys = _put(self._keys, notes, keys)
         self._sizes = notes + len(keys), rows + len(vectors)
 
 
-class VectorIndex:
+class VectorIndex(SnapshotIndex):
     """The vectors of one namespace and model that this process has read."""
 
-    def __init__(self, snapshots: Snapshots, namespace: int, model: int, dimension: int, precision: str) -> None:
-        self._snapshots = snapshots
-        self._namespace = namespace
-        self._model = model
-        self._dimension = dimension
+    min_rows = 10_000
+    added_rows = "vectors WHERE namespace = ?1 AND model = ?2 AND key > ?3"
+
+    def __init__(self, snapshots: Snapshots, namespace: int, key: int, model: Model) -> None:
+        self._dimension = model.dimension
+        super().__init__(snapshots, namespace, key)
         try:
-            self._precision = np.dtype(precision)
+            self._precision = np.dtype(model.precision)
         except TypeError as error:
-            raise StoreDamagedError(f"the store has vectors of unknown precision {precision!r}; reindex") from error
-        self._lock = threading.Lock()
-        self._rows = _Rows(dimension)
-        self._ref: SnapshotRef | None = None
-        """The snapshot that was loaded last, even if its file was missing."""
-        self._tombstones: frozenset[int] = frozenset()
+            problem = f"the store has vectors of unknown precision {model.precision!r}; reindex"
+            raise StoreDamagedError(problem) from error
+        self._width = self._dimension * self._precision.itemsize
+        """The bytes of a vector."""
         self._counted = READ_ROWS
         """How many rows the table had when they were counted last."""
 
@@ -225,7 +195,13 @@ class VectorIndex:
         """Restart the connection's transaction, read what it sees, and return the index."""
         with self._lock:
             connection.execute("ROLLBACK; BEGIN")
-            self._load(self._snapshots.current(connection, self._namespace, self._model))
+            ref = self._current(connection)
+            if ref is not None and ref != self._ref:
+                self._ref = ref
+                snapshot = self._load_file(ref)
+                if snapshot is not None:
+                    self._rows = _Rows(self._dimension, ref, snapshot)
+                    self._counted = max(self._counted, len(self._rows.keys))
             if self._is_mostly_deleted(connection):
                 self._clear()
             return self._catch_up(connection)
@@ -237,87 +213,55 @@ class VectorIndex:
             return self._catch_up(connection)
 
     def _clear(self) -> None:
-        self._rows, self._tombstones = _Rows(self._dimension), frozenset()
+        self._rows = _Rows(self._dimension)
 
     def _catch_up(self, connection: apsw.Connection) -> VectorView:
         """Read the rows of the table after the last key."""
         for keys, chunks, vectors in self._read(connection, self._rows.last_key):
             self._rows.append(keys, chunks, vectors)
-        return self._rows.view(self._tombstones)
-
-    def is_corrupt(self) -> bool:
-        """Return whether a search failed because the snapshot is corrupt; the next view does without it."""
-        with self._lock:
-            if not self._snapshots.is_corrupt(self._ref):
-                return False
-            self._clear()
-            return True
-
-    def needs_snapshot(self) -> bool:
-        """Return whether a new snapshot is due; cheap enough for every search."""
         rows = self._rows
-        return rows.added > (max_delta(len(rows.keys)) if rows.ref else MIN_SNAPSHOT_VECTORS)
-
-    def is_stale(self, connection: apsw.Connection) -> bool:
-        """Return whether the snapshot lacks too much, or has what was deleted."""
-        count = partial(self._count_added, connection)
-        return self._snapshots.is_stale(connection, self._namespace, self._model, SCHEMA, count, MIN_SNAPSHOT_VECTORS)
-
-    def _count_added(self, connection: apsw.Connection, last_key: int, limit: int) -> int:
-        """Return how many vectors have a higher key, up to ``limit`` + 1."""
-        sql = "SELECT count(*) FROM (SELECT 1 FROM vectors WHERE namespace = ? AND model = ? AND key > ? LIMIT ?)"
-        count: int = connection.execute(sql, (self._namespace, self._model, last_key, limit + 1)).get
-        return count
-
-    def write_snapshot(self, stopped: Callable[[], bool], timeout: float = WRITE_TIMEOUT) -> None:
-        """Write a new snapshot, unless ``stopped`` becomes true."""
-        read = partial(self._read_snapshot, stopped=stopped)
-        self._snapshots.write(self._namespace, self._model, read, timeout)
+        self.needs_snapshot = rows.added > max_delta(len(rows.keys)) if rows.ref else rows.added >= self.min_rows
+        return rows.view()
 
     def mark_deleted(self, keys: Collection[int]) -> None:
         """Add tombstones for keys that a view had and the table has not."""
         with self._lock:
             # Since the view was taken, the index may have been cleared.
-            present = np.isin(np.fromiter(keys, dtype=np.int64), self._rows.keys)
-            self._tombstones = self._tombstones.union(key for key, there in zip(keys, present, strict=True) if there)
-
-    def __len__(self) -> int:
-        return len(self._rows.keys) - len(self._tombstones)
-
-    def _load(self, ref: SnapshotRef | None) -> None:
-        """Start from a snapshot, if it is another than the current one."""
-        if ref is None or ref == self._ref:
-            return
-        self._ref = ref
-        snapshot = self._snapshots.load(ref, SCHEMA)
-        if snapshot is not None:
-            self._rows, self._tombstones = _Rows(self._dimension, ref, snapshot), frozenset()
-            self._counted = max(self._counted, len(self._rows.keys))
+            deleted = np.fromiter(keys, dtype=np.int64)
+            self._rows.tombstones |= frozenset(deleted[np.isin(deleted, self._rows.keys)].tolist())
 
     def _is_mostly_deleted(self, connection: apsw.Connection) -> bool:
         """Return whether to start over; rows are only counted if many are tombstones or new."""
         known = len(self._rows.keys)
-        if known < READ_ROWS or (len(self._tombstones) * 4 <= known and known < 2 * self._counted):
+        if known < READ_ROWS or (len(self._rows.tombstones) * 4 <= known and known < 2 * self._counted):
             return False
-        self._counted = connection.execute(
-            "SELECT count(*) FROM vectors WHERE namespace = ? AND model = ?", (self._namespace, self._model)
-        ).get
+        sql = "SELECT count(*) FROM vectors WHERE namespace = ? AND model = ?"
+        self._counted = connection.execute(sql, (self._namespace, self._model)).get
         return self._counted * 4 < known * 3
+
+    @staticmethod
+    def _is_consistent(arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> bool:
+        rows, ends = len(arrays["heads"]), arrays["ends"]
+        return (
+            arrays.keys() == {*SNAPSHOT_ARRAYS, "keys", "ends"}
+            and "sampled" in facts
+            and len(arrays["keys"]) == len(ends)
+            and ends[-1:].tolist() == [rows] * (len(ends) > 0)
+            and all(len(arrays[name]) == rows for name in SNAPSHOT_ARRAYS if name not in ("axes", "widest"))
+        )
 
     def _read_snapshot(
         self, connection: apsw.Connection, ref: SnapshotRef | None, stopped: Callable[[], bool]
-    ) -> Callable[[], SnapshotData] | None:
-        """Read what the current snapshot lacks, or everything; return what builds the new one."""
-        rows_of_table = connection.execute(
-            "SELECT key FROM vectors WHERE namespace = ? AND model = ? ORDER BY key", (self._namespace, self._model)
-        )
+    ) -> NewSnapshot | None:
+        sql = "SELECT key FROM vectors WHERE namespace = ? AND model = ? ORDER BY key"
+        rows_of_table = connection.execute(sql, (self._namespace, self._model))
         stored = np.fromiter((key for (key,) in rows_of_table), dtype=np.int64)
-        snapshot = self._snapshots.load(ref, SCHEMA) if ref and self._snapshots.is_intact(ref) else None
+        snapshot = self._load_file(ref, verify=True) if ref else None
         if snapshot and len(stored) > 2 * snapshot.facts["sampled"]:
             snapshot = None  # so many were added that another rotation may fit better
         rows = _Rows(self._dimension, ref, snapshot) if snapshot else _Rows(self._dimension)
         sampled = snapshot.facts["sampled"] if snapshot else len(stored)
-        parts = rows.view(frozenset()).parts
+        parts = rows.view().parts
         rotation = parts[0].rotation if parts else self._fit_rotation(connection, stored)
         keys, chunks = [rows.keys], [np.diff(rows.ends, prepend=0)]
         for new_keys, new_chunks, vectors in self._read(connection, rows.last_key):
@@ -328,28 +272,22 @@ class VectorIndex:
             parts.append(PrunedCodes.split(rotation, rotation.quantize(vectors)))
         if not parts:
             return None
-        last_key = max(rows.last_key, *stored[-1:].tolist(), 0)
 
-        def build() -> SnapshotData:
+        def build() -> SnapshotArrays:
             all_keys, all_chunks = np.concatenate(keys), np.concatenate(chunks)
             alive = np.isin(all_keys, stored)
-            codes = PrunedCodes.concatenate(parts) if len(parts) > 1 else parts[0]
-            if not alive.all():
-                codes = codes.select(np.repeat(alive, all_chunks))
-            arrays = {**codes.to_arrays(), "keys": all_keys[alive], "ends": np.cumsum(all_chunks[alive])}
-            return SnapshotData(arrays, {"sampled": sampled}, last_key)
+            codes = PrunedCodes.concatenate(parts, slice(None) if alive.all() else np.repeat(alive, all_chunks))
+            arrays: dict[str, Any] = dict(zip(SNAPSHOT_ARRAYS, codes, strict=True))
+            arrays |= {"keys": all_keys[alive], "ends": np.cumsum(all_chunks[alive])}
+            return SnapshotArrays(arrays, {"sampled": sampled})
 
-        return build
+        return max(rows.last_key, *stored[-1:].tolist(), 0), build
 
     def _fit_rotation(self, connection: apsw.Connection, keys: NDArray[np.int64]) -> PcaRotation:
-        sample = keys[:: max(1, len(keys) // SAMPLE_SIZE)].tolist()
-        blobs = fetch(
-            connection,
-            "SELECT vector FROM vectors WHERE key IN (SELECT value FROM json_each(?))",
-            (json.dumps(sample),),
-        )
-        width = self._dimension * self._precision.itemsize
-        vectors = [np.frombuffer(blob[:width], dtype=self._precision) for (blob,) in blobs if len(blob) >= width]
+        sample = json.dumps(keys[:: max(1, len(keys) // SAMPLE_SIZE)].tolist())
+        sql = "SELECT vector FROM vectors WHERE key IN (SELECT value FROM json_each(?)) AND length(vector) >= ?"
+        blobs = fetch(connection, sql, (sample, self._width))
+        vectors = [np.frombuffer(blob[: self._width], dtype=self._precision) for (blob,) in blobs]
         matrix = np.array(vectors, dtype=np.float32).reshape(-1, self._dimension)
         return fit_rotation(matrix, TYPICAL_LIMIT / max(1, len(keys)))
 
@@ -365,11 +303,10 @@ class VectorIndex:
             f"AND {unindexed}model = ? AND key > ? ORDER BY key",
             (self._namespace, self._model, last_key),
         )
-        width = self._dimension * self._precision.itemsize
         while batch := list(islice(rows, READ_ROWS)):
             keys, vectors = zip(*batch, strict=True)
-            if any(not vector or len(vector) % width for vector in vectors):
+            if any(not vector or len(vector) % self._width for vector in vectors):
                 raise StoreDamagedError("the store has a vector of a wrong length; run 'recollect doctor --repair'")
             matrix = np.frombuffer(b"".join(vectors), dtype=self._precision).reshape(-1, self._dimension)
-            chunks = np.array([len(vector) // width for vector in vectors], dtype=np.int64)
+            chunks = np.array([len(vector) // self._width for vector in vectors], dtype=np.int64)
             yield np.array(keys, dtype=np.int64), chunks, matrix.astype(np.float32, copy=False)

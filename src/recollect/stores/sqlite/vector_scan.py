@@ -1,31 +1,57 @@
-"""Scan quantised vectors for the rows that can be among the k nearest to a query, with bounds on each score.
+"""Int8 quantisation of unit vectors with exact error bounds, and a scan that no vector among the k nearest escapes.
+
+*Quantisation.* A vector x is stored as x' = s·c, with integers c in [-127, 127], a scale s, and the norm e_x of the
+residual x - x'. A query q is quantised alike. By Cauchy-Schwarz, for unit vectors::
+
+    |q·x - q'·x'| = |q·(x - x') + (q - q')·x'|  <=  e_x + e_q · (1 + e_x)
+
+The residual is quantised to int8 as well. A search reads it only for vectors that the first bound cannot rule out.
+
+*Pruning.* A scan is bound by memory bandwidth, so half the bytes take half the time. Vectors are rotated to the
+principal axes of a sample, which preserves dot products and moves most of the norm to the front. A row is split into
+head h and tail t, stored apart; by Cauchy-Schwarz again, q·x <= h_q·h_x + |t_q| |t_x|.
+
+*Scan.*
 
 1. Compare the heads of all rows.
 2. Compare the 2k rows with the best heads in full. The k-th best lower bound of these is a threshold.
 3. Compare in full the rows whose upper bound (head product + norm of the tails + quantisation error) reaches it.
 4. Narrow the bounds of the remaining rows with their residuals.
 
-No row that can be among the k nearest is missed. The caller computes the exact scores of those that are returned.
+The caller computes the exact scores of the rows that are returned.
 """
 
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.stores.sqlite.quantization import FLOAT32_ERROR, GATHER_COST, PrunedCodes, dot_products, error_bound
-
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
+try:
+    import simsimd
+except ImportError:  # pragma: no cover (there is no wheel for every platform)
+    simsimd = None  # type: ignore[assignment]
+
+_Floats = NDArray[np.float32]
+
+NUMPY_ROWS = 4_096
+"""Rows that are converted to float32 at once if simsimd is missing."""
+FLOAT32_ERROR = np.float32(1e-5)
+"""An upper bound of the float32 error of a dot product of two rotated unit vectors of a few thousand dimensions."""
+SAMPLE_QUERIES = 32
+"""Rows of the sample that serve as queries when the head size is chosen."""
+GATHER_COST = 4.0
+"""The cost of comparing a row at a random position, relative to one in sequence."""
+MIN_SAMPLE = 1_000
 GROUP = 64
 """Rows of which only the best score takes part in the first selection of the k best."""
 BATCH_ROWS = 2048 * GROUP
@@ -39,22 +65,156 @@ REFINE_ROWS = 2_048
 MAX_HELPERS = min(3, (os.cpu_count() or 1) - 1)
 
 
+class Codes(NamedTuple):
+    """Quantised rows."""
+
+    codes: NDArray[np.int8]
+    scales: _Floats
+    errors: _Floats
+    """The norm of each residual."""
+    residuals: NDArray[np.int8]
+    residual_scales: _Floats
+    residual_errors: _Floats
+    """The norm of what the quantised residual leaves out."""
+
+
+def quantize(vectors: _Floats) -> Codes:
+    """Quantise rows to int8, and their residuals too."""
+    codes, scales, rest = _to_int8(vectors)
+    residuals, residual_scales, residual_rest = _to_int8(rest)
+    return Codes(codes, scales, _norms(rest), residuals, residual_scales, _norms(residual_rest))
+
+
+def _to_int8(vectors: _Floats) -> tuple[NDArray[np.int8], _Floats, _Floats]:
+    """Return codes, scales and residuals of rows."""
+    scales = np.abs(vectors).max(axis=1, initial=0) / np.float32(127)
+    codes = np.rint(vectors / np.where(scales > 0, scales, 1)[:, np.newaxis])
+    return codes.astype(np.int8), scales, vectors - codes * scales[:, np.newaxis]
+
+
+def _norms(vectors: NDArray[Any]) -> _Floats:
+    norms: _Floats = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float32))
+    return norms
+
+
+def error_bound(errors: Any, query: Codes) -> Any:
+    """Return the largest error of the dot products of a query (one row) and rows with these errors."""
+    return errors * (1 + query.errors[0]) + (query.errors[0] + FLOAT32_ERROR)
+
+
+def dot_products(codes: NDArray[np.int8], query: NDArray[np.int8]) -> _Floats:
+    """Return the dot products of rows of codes with the one row of a query."""
+    if USE_SIMSIMD:
+        return _simsimd_products(codes, query)
+    row = query[0].astype(np.float32)
+    starts = range(0, len(codes), NUMPY_ROWS)
+    return np.concatenate([codes[start : start + NUMPY_ROWS].astype(np.float32) @ row for start in starts])
+
+
+def _simsimd_products(codes: NDArray[np.int8], query: NDArray[np.int8]) -> _Floats:
+    products: Any = simsimd.dot(query, codes, out_dtype="float32")
+    return np.asarray(products, dtype=np.float32).reshape(len(codes))  # simsimd returns a scalar for a single row
+
+
+def _simsimd_works() -> bool:
+    """Return whether simsimd is installed and right; after usearch, some of its functions resolve to usearch's."""
+    codes = np.arange(-64, 64, dtype=np.int8).reshape(4, 32)
+    try:
+        products = _simsimd_products(codes, codes[1:2])
+    except (AttributeError, TypeError, ValueError, LookupError):  # AttributeError: it is not installed
+        return False
+    return bool(np.array_equal(products, codes.astype(np.int64) @ codes[1].astype(np.int64)))
+
+
+USE_SIMSIMD = _simsimd_works()
+"""Whether simsimd computes dot products; numpy takes three times as long."""
+
+
+class PcaRotation(NamedTuple):
+    """A rotation to principal axes, and how many of the rotated dimensions form the head."""
+
+    axes: _Floats
+    """Columns are axes; empty for no rotation."""
+    head_size: int | None
+
+    def quantize(self, vectors: _Floats) -> Codes:
+        """Rotate and quantise rows."""
+        return quantize(vectors @ self.axes if len(self.axes) else vectors)
+
+
+NO_ROTATION = PcaRotation(np.empty((0, 0), dtype=np.float32), None)
+"""Vectors stay as they are, and have no tails."""
+
+
+def fit_rotation(sample: _Floats, result_share: float) -> PcaRotation:
+    """Return the rotation and head size with the lowest estimated cost of a scan.
+
+    ``result_share`` is the share of all rows that a typical search returns.
+    """
+    dimension = sample.shape[1]
+    if len(sample) < MIN_SAMPLE:
+        return NO_ROTATION
+    axes = np.linalg.eigh((sample.T @ sample).astype(np.float64))[1][:, ::-1].astype(np.float32)
+    rotated = sample @ axes
+    queries = rotated[:: -(-len(rotated) // SAMPLE_QUERIES)]
+    rank = min(len(rotated), max(2, int(np.ceil(result_share * len(rotated))) + 1))  # each is its own nearest neighbour
+    thresholds = np.partition(queries @ rotated.T, -rank, axis=1)[:, -rank]
+    costs = {dimension: 1.0}
+    for head in (dimension // 4, dimension // 3 // 16 * 16, dimension // 2, dimension * 3 // 4):
+        tails = np.linalg.norm(queries[:, head:], axis=1)[:, None] * np.linalg.norm(rotated[:, head:], axis=1)
+        remaining = queries[:, :head] @ rotated[:, :head].T + tails >= thresholds[:, None]
+        costs[head] = head / dimension + GATHER_COST * float(remaining.mean())
+    best = min(costs, key=costs.__getitem__)
+    return PcaRotation(axes, best) if best < dimension else NO_ROTATION
+
+
+class PrunedCodes(NamedTuple):
+    """Rotated and quantised rows, split into heads and tails."""
+
+    axes: _Floats
+    heads: NDArray[np.int8]
+    tails: NDArray[np.int8]
+    scales: _Floats
+    errors: _Floats
+    residuals: NDArray[np.int8]
+    residual_scales: _Floats
+    residual_errors: _Floats
+    tail_norms: _Floats
+    max_error: _Floats
+    """The largest of ``errors``, as an array of one."""
+
+    @classmethod
+    def split(cls, rotation: PcaRotation, rows: Codes) -> Self:
+        """Split rows that were quantised with a rotation."""
+        heads, tails = map(np.ascontiguousarray, np.hsplit(rows.codes, [rotation.head_size or rows.codes.shape[1]]))
+        max_error = rows.errors.max(initial=0, keepdims=True)
+        return cls(rotation.axes, heads, tails, *rows[1:], _norms(tails) * rows.scales, max_error)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[PrunedCodes], rows: NDArray[np.bool_] | slice) -> Self:
+        """Return some rows of all parts, which must share a rotation."""
+        columns: list[Any] = list(zip(*parts, strict=True))
+        axes, *arrays, max_errors = columns
+        return cls._make([axes[0], *(np.concatenate(array)[rows] for array in arrays), np.max(max_errors, axis=0)])
+
+    @property
+    def rotation(self) -> PcaRotation:
+        """The rotation of the rows."""
+        return PcaRotation(self.axes, self.heads.shape[1] if len(self.axes) else None)
+
+
+SNAPSHOT_ARRAYS = (
+    *("axes", "heads", "tails", "scales", "errors", "fines", "fine_scales", "fine_errors", "rests", "widest"),
+)
+"""The names of the fields in a snapshot file."""
+
+
 class ScoreBounds(NamedTuple):
     """Ascending rows, with a lower and an upper bound of the dot product of each with the query."""
 
     rows: NDArray[np.intp]
-    lower: NDArray[np.float32]
-    upper: NDArray[np.float32]
-
-
-class _HeadScores(NamedTuple):
-    """What the heads of all rows say, without quantisation errors."""
-
-    scores: NDArray[np.float32]
-    upper: NDArray[np.float32]
-    """Upper bounds of the full products."""
-    group_maxima: NDArray[np.float32]
-    """The best of ``scores`` in each group."""
+    lower: _Floats
+    upper: _Floats
 
 
 class VectorScan:
@@ -89,14 +249,16 @@ class VectorScan:
         rows = np.flatnonzero(upper >= lowest)
         if GATHER_COST * len(rows) >= len(scores):
             if self._tail.size:
-                scores += self._tail_products()
+                products = np.empty_like(scores)
+                _run_batches(lambda batch: self._products(self._rows.tails, self._tail, batch, products), len(scores))
+                scores += products
             rows = np.flatnonzero(scores >= lowest)
             return self._bounds(rows, scores[rows])
         rows = rows[upper[rows] + error_bound(self._rows.errors[rows], self._query) >= threshold]
         return self._compare_tails(rows, scores)
 
-    def _compare_heads(self, hidden: NDArray[np.bool_] | None) -> _HeadScores:
-        """Compare the heads of all rows; hidden rows score -inf."""
+    def _compare_heads(self, hidden: NDArray[np.bool_] | None) -> tuple[_Floats, _Floats, _Floats]:
+        """Return the scores of all heads, upper bounds of full scores without errors, and the best of each group."""
         count = len(self._rows.heads)
         scores, upper, maxima = (np.empty(size, np.float32) for size in (count, count, -(-count // GROUP)))
         tail_norm = np.linalg.norm(self._tail.astype(np.float32)) * self._query.scales[0]
@@ -110,9 +272,9 @@ class VectorScan:
             maxima[batch.start // GROUP : -(-batch.stop // GROUP)] = _group_maxima(scores[batch])
 
         _run_batches(compare, count)
-        return _HeadScores(scores, upper, maxima)
+        return scores, upper, maxima
 
-    def _compare_tails(self, rows: NDArray[np.intp], head_scores: NDArray[np.float32]) -> ScoreBounds:
+    def _compare_tails(self, rows: NDArray[np.intp], head_scores: _Floats) -> ScoreBounds:
         """Return the bounds of some rows by heads and tails."""
         scores = head_scores[rows]
         if len(rows) and self._tail.size:
@@ -120,23 +282,15 @@ class VectorScan:
             scores += dot_products(self._rows.tails[rows], self._tail) * scales
         return self._bounds(rows, scores)
 
-    def _bounds(self, rows: NDArray[np.intp], scores: NDArray[np.float32]) -> ScoreBounds:
+    def _bounds(self, rows: NDArray[np.intp], scores: _Floats) -> ScoreBounds:
         error = error_bound(self._rows.errors[rows], self._query)
         return ScoreBounds(rows, scores - error, scores + error)
 
-    def _tail_products(self) -> NDArray[np.float32]:
-        """Return the products of the tails of all rows."""
-        products = np.empty(len(self._rows.tails), np.float32)
-        _run_batches(lambda batch: self._products(self._rows.tails, self._tail, batch, products), len(products))
-        return products
-
-    def _products(
-        self, codes: NDArray[np.int8], query: NDArray[np.int8], batch: slice, out: NDArray[np.float32]
-    ) -> None:
+    def _products(self, codes: NDArray[np.int8], query: NDArray[np.int8], batch: slice, out: _Floats) -> None:
         scales = self._rows.scales[batch] * self._query.scales[0]
         np.multiply(dot_products(codes[batch], query), scales, out=out[batch])
 
-    def _refine(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def _refine(self, rows: NDArray[np.intp]) -> tuple[_Floats, _Floats]:
         """Return lower and upper bounds of some rows by their codes and residuals.
 
         Only the product of the two residuals is left out, and what quantising the residuals loses.
@@ -150,7 +304,7 @@ class VectorScan:
         scores += dot_products(stored.residuals[rows], query.codes) * (stored.residual_scales[rows] * query.scales[0])
         residual_errors, query_error = stored.residual_errors[rows], query.residual_errors[0]
         error = (stored.errors[rows] + residual_errors) * (query.errors[0] + query_error)
-        error += residual_errors + query_error * (1 + residual_errors) + np.float32(FLOAT32_ERROR)
+        error += residual_errors + query_error * (1 + residual_errors) + FLOAT32_ERROR
         return scores - error, scores + error
 
 
@@ -159,30 +313,17 @@ def _run_batches(compare: Callable[[slice], None], count: int) -> None:
     helpers = MAX_HELPERS if count >= PARALLEL_ROWS else 0
     groups = max(1, -(-count // GROUP))
     size = min(BATCH_ROWS, -(-groups // (helpers + 1)) * GROUP)
-    starts = deque(range(0, count, size))
+    starts = iter(range(0, count, size))
 
     def work() -> None:
-        while True:
-            try:
-                start = starts.popleft()
-            except IndexError:  # another thread took the last batch
-                return
+        for start in starts:  # all threads share the iterator
             compare(slice(start, min(count, start + size)))
 
     run_parallel(work, helpers)
 
 
 def run_parallel(work: Callable[[], None], helpers: int) -> None:
-    """Run ``work`` here and in ``helpers`` other threads at once; it must divide its tasks among them.
-
-    >>> tasks, done = list(range(100)), []
-    >>> def work():
-    ...     while tasks:
-    ...         done.append(tasks.pop())
-    >>> run_parallel(work, helpers=2)
-    >>> sorted(done) == list(range(100))
-    True
-    """
+    """Run ``work`` here and in ``helpers`` other threads at once; it must divide its tasks among them."""
     futures: list[Future[None]] = []
     with suppress(RuntimeError):  # if no thread can be started, this one does it all
         futures += (_thread_pool(os.getpid()).submit(work) for _ in range(helpers))
@@ -201,19 +342,13 @@ def _thread_pool(_process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max(1, MAX_HELPERS), thread_name_prefix="recollect-helper")
 
 
-def _group_maxima(scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    maxima: NDArray[np.float32] = np.maximum.reduceat(scores, np.arange(0, len(scores), GROUP))
+def _group_maxima(scores: _Floats) -> _Floats:
+    maxima: _Floats = np.maximum.reduceat(scores, np.arange(0, len(scores), GROUP))
     return maxima
 
 
-def _top_indices(
-    scores: NDArray[np.float32], limit: int, group_maxima: NDArray[np.float32] | None = None
-) -> NDArray[np.intp]:
-    """Return the ascending indices of the ``limit`` best scores, and of those that tie with the last.
-
-    >>> _top_indices(np.array([3, 9, 5, 9, 1], dtype=np.float32), 3).tolist()
-    [1, 2, 3]
-    """
+def _top_indices(scores: _Floats, limit: int, group_maxima: _Floats | None = None) -> NDArray[np.intp]:
+    """Return the ascending indices of the ``limit`` best scores, and of those that tie with the last."""
     if limit * GROUP < len(scores):
         # At least ``limit`` groups have a score as good as the limit-th best maximum, and few other scores do.
         maxima = _group_maxima(scores) if group_maxima is None else group_maxima
@@ -225,7 +360,6 @@ def _top_indices(
     return top
 
 
-def kth_best(scores: NDArray[np.float32], limit: int) -> np.float32:
+def kth_best(scores: _Floats, limit: int) -> np.float32:
     """Return the last of the ``limit`` best scores."""
-    worst: np.float32 = scores[_top_indices(scores, limit)].min()
-    return worst
+    return np.float32(scores[_top_indices(scores, limit)].min())

@@ -1,0 +1,82 @@
+"""What spelling suggestions and searches by misspelt names read: the terms of an FTS5 index, and the names of notes."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import apsw
+
+from recollect.query import parse
+from recollect.stores import name_index, tokens
+from recollect.stores.name_index import NameIndex
+from recollect.stores.spelling import SPELLING_CHARACTERS, SPELLING_NOTES, Vocabulary, build_vocabulary
+from recollect.stores.sqlite.search import render_fts5
+from recollect.stores.sqlite.transaction import SqliteTransaction, change_temporary_schema, fetch, hides_notes
+
+
+def index_names(
+    transaction: SqliteTransaction, namespace_id: int, before: NameIndex | None, *, titles: bool
+) -> NameIndex:
+    """Return the names of a namespace as a transaction sees them; ``before`` saves work."""
+    rows = fetch(
+        transaction.connection,
+        "SELECT key, coalesce(path, ''), title FROM notes WHERE namespace = ? ORDER BY coalesce(path, ''), id"
+        if titles
+        else "SELECT key, path, '' FROM notes WHERE namespace = ? AND path IS NOT NULL ORDER BY path",
+        (namespace_id,),
+    )
+    return name_index.index_names(rows, before, titles=titles)
+
+
+def open_vocabulary(connection: apsw.Connection, namespace_id: int) -> None:
+    """Open the vocabulary of a namespace's index on this connection, whose transaction restarts."""
+    change_temporary_schema(
+        connection,
+        f"""
+        DROP TABLE IF EXISTS temp.stems;
+        DROP TABLE IF EXISTS temp.stem_places;
+        CREATE VIRTUAL TABLE temp.stems USING fts5vocab (main, words_{namespace_id}, row);
+        CREATE VIRTUAL TABLE temp.stem_places USING fts5vocab (main, words_{namespace_id}, instance);
+        """,
+    )
+
+
+def read_vocabulary(transaction: SqliteTransaction, *_: object) -> Vocabulary:
+    """Return the terms of the namespace that is open on the connection."""
+    return build_vocabulary(transaction.connection.execute("SELECT term, doc FROM temp.stems"))
+
+
+class Fts5SpellingIndex:
+    """What spelling suggestions read of a namespace's index, as one transaction sees it."""
+
+    def __init__(self, connection: apsw.Connection, namespace_id: int) -> None:
+        self._connection = connection
+        self._namespace_id = namespace_id
+        self._hides_notes = hides_notes(connection)
+
+    def has_word(self, word: str) -> bool:
+        """Return whether a note contains a folded word."""
+        return self._matches(f'"{word}"')
+
+    def has_match(self, text: str) -> bool:
+        """Return whether a search for the text finds a note."""
+        expression = render_fts5(parse(text))
+        return bool(expression) and self._matches(expression)
+
+    def _matches(self, expression: str) -> bool:
+        words = f"words_{self._namespace_id}"
+        visible = "AND rowid IN (SELECT key FROM notes)" if self._hides_notes else ""
+        sql = f"SELECT 1 FROM {words} WHERE {words} MATCH ? {visible} LIMIT 1"  # noqa: S608 (a number)
+        return self._connection.execute(sql, (expression,)).get is not None
+
+    def spellings(self, stem: str) -> Counter[str]:
+        """Count the spellings of a stem in the first notes that contain it."""
+        words: Counter[str] = Counter()
+        sql = "SELECT DISTINCT doc, col FROM temp.stem_places WHERE term = ? LIMIT ?"
+        for note, column in fetch(self._connection, sql, (stem, SPELLING_NOTES)):
+            text = self._connection.execute(
+                f"SELECT substr({column}, 1, ?) FROM words_{self._namespace_id}_text WHERE key = ?",  # noqa: S608 (names of our own)
+                (SPELLING_CHARACTERS, note),
+            ).get
+            words.update(tokens.spellings(text, stem))
+        return words
