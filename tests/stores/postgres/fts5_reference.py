@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from recollect.query import Query, expand_aliases, normalise, parse
 from recollect.query.expressions import AllOf, AnyOf, Except, Expression, Match
-from recollect.stores.postgres.connections import Transaction
 from recollect.stores.postgres.postings import TextChange, index_notes
 from recollect.stores.postgres.text import escape
+from recollect.stores.postgres.transaction import PostgresTransaction
 from tests.strategies import query_text
 
 __all__ = ["NAMESPACE", "NOTES", "expressions", "fts5", "path_and_rest", "queries", "store_words"]
@@ -49,7 +49,7 @@ def fts5(notes: Sequence[Sequence[str]] = NOTES) -> apsw.Connection:
     return connection
 
 
-def store_words(transaction: Transaction, notes: Mapping[int, Sequence[str]], *, fresh: bool = True) -> None:
+def store_words(transaction: PostgresTransaction, notes: Mapping[int, Sequence[str]], *, fresh: bool = True) -> None:
     """Write notes with their words and postings, as a store does."""
     (namespace,) = transaction.namespaces.values()
     for key, fields in notes.items():

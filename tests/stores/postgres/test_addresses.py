@@ -12,7 +12,7 @@ import recollect
 from recollect.cli import recollect as commands
 from recollect.errors import ArgumentError, StoreError
 from recollect.stores import open_store
-from recollect.stores.postgres.pool import split_options
+from recollect.stores.postgres.connections import split_options
 from recollect.stores.postgres.store import PostgresStore
 
 

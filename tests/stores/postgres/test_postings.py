@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.stores.postgres.connections import Connections, Transaction
+from recollect.stores.postgres.connections import Connections
 from recollect.stores.postgres.postings import BLOCK_SIZE, Posting, Postings, update_postings
+from recollect.stores.postgres.transaction import PostgresTransaction
 from tests.stores.postgres.server import Server
 
 
@@ -31,12 +32,12 @@ def empty(stored: Connections) -> Connections:
     return stored
 
 
-def rows(transaction: Transaction) -> list[tuple[str, int, int, bytes]]:
+def rows(transaction: PostgresTransaction) -> list[tuple[str, int, int, bytes]]:
     found = transaction.connection.execute("SELECT term, block, count, list FROM postings ORDER BY term, block")
     return [(term, block, count, held) for term, block, count, held in found]
 
 
-def held(transaction: Transaction) -> dict[str, list[Posting]]:
+def held(transaction: PostgresTransaction) -> dict[str, list[Posting]]:
     """Return all postings, after a look at the blocks: none is empty, too long or out of order."""
     lists: dict[str, list[Posting]] = {}
     for term, block, count, data in rows(transaction):

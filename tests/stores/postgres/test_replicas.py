@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import closing
 
 import psycopg
 import pytest
@@ -68,8 +69,8 @@ def test_replica_is_searched_and_rejects_writes(pair: tuple[Server, Server, str]
     assert "mint tea" in found(reader, "mint")
     with pytest.raises(StoreReadOnlyError, match="was opened with read_only=True"):
         put(reader, "rum")
-    with pytest.raises(StoreError, match="read_only=True"):
-        put(PostgresStore(replica.address(name)), "rum")
+    with pytest.raises(StoreError, match="read_only=True"), closing(PostgresStore(replica.address(name))) as writer:
+        put(writer, "rum")
     reader.close()
     store.close()
 

@@ -26,7 +26,7 @@ from recollect.stores.base import Model
 from recollect.stores.batches import NewVector
 from recollect.stores.postgres import search as search_module
 from recollect.stores.postgres import vector_index
-from recollect.stores.postgres.connections import Connections, Transaction
+from recollect.stores.postgres.connections import Connections
 from recollect.stores.postgres.scoring import ScoreCache
 from recollect.stores.postgres.transaction import PostgresTransaction
 from recollect.stores.postgres.vector_index import VectorIndexes
@@ -52,7 +52,7 @@ def topics(number: int, dimension: int = DIMENSION) -> Vectors:
     return unit
 
 
-def store_vectors(transaction: Transaction, vectors: Vectors, model: Model = MODEL, *, first: int = 1) -> None:
+def store_vectors(transaction: PostgresTransaction, vectors: Vectors, model: Model = MODEL, *, first: int = 1) -> None:
     """Write notes that are little but their vectors; every tenth is in a session, every third has the tag."""
     (namespace,) = transaction.namespaces.values()
     keys = range(first, first + len(vectors))
@@ -66,7 +66,7 @@ def store_vectors(transaction: Transaction, vectors: Vectors, model: Model = MOD
         "UPDATE namespaces SET notes = notes + %s, revision = revision + 1 WHERE key = %s", [len(vectors), namespace]
     )
     given = [NewVector(key, namespace, b"%d" % key, vector) for key, vector in zip(keys, vectors, strict=True)]
-    write_vectors(PostgresTransaction(*transaction), model, given)
+    write_vectors(transaction, model, given)
 
 
 class Searches:

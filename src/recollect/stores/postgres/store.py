@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
+from copy import copy
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -22,9 +23,8 @@ from recollect.stores.postgres.connections import (
     STATEMENT_TIMEOUT,
     WRITE_TIMEOUT,
     Connections,
-    SnapshotConnections,
+    split_options,
 )
-from recollect.stores.postgres.pool import split_options
 from recollect.stores.postgres.schema import SCHEMA_VERSION
 from recollect.stores.postgres.scoring import ScoreCache
 from recollect.stores.postgres.search import NamespaceSearch
@@ -69,38 +69,26 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         At most ``pool_size`` connections are open at once; a caller waits ``pool_timeout`` seconds for one. No
         statement takes longer than ``statement_timeout`` seconds.
         """
-        self._use(
-            Connections(
-                address,
-                read_only=read_only,
-                pool_size=pool_size,
-                pool_timeout=pool_timeout,
-                statement_timeout=statement_timeout,
-            )
-        )
-
-    def _use(self, connections: Connections) -> None:
         super().__init__(MAX_FILTERS)
-        self._connections = connections
+        self._connections = Connections(
+            address,
+            read_only=read_only,
+            pool_size=pool_size,
+            pool_timeout=pool_timeout,
+            statement_timeout=statement_timeout,
+        )
         self._vocabularies: RevisionCache[PostgresTransaction, Vocabulary] = RevisionCache(vocabulary.read_vocabulary)
         self._counts: RevisionCache[PostgresTransaction, NoteCounts[Expression]] = RevisionCache(
             vocabulary.start_counts
         )
         self._scores = ScoreCache()
-        self._vector_indexes = VectorIndexes(connections)
+        self._vector_indexes = VectorIndexes(self._connections)
 
     @classmethod
     def at(cls, url: str, *, read_only: bool = False) -> Self:
         """Open the database at a URL, whose options may have ``pool_size`` and the timeouts."""
         address, options = split_options(url)
         return cls(address, read_only=read_only, **options)
-
-    @classmethod
-    def _as_of(cls, moment: SnapshotConnections) -> Self:
-        """Return the store as it is at one moment, read-only."""
-        store = cls.__new__(cls)
-        store._use(moment)
-        return store
 
     @property
     def read_only(self) -> bool:
@@ -113,11 +101,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         namespace: str | None,
         statement_timeout: float | None = None,
     ) -> R:
-        return self._connections.read(
-            lambda at: work(PostgresTransaction(at.connection, at.namespaces)),
-            namespace=namespace,
-            statement_timeout=statement_timeout,
-        )
+        return self._connections.read(work, namespace=namespace, statement_timeout=statement_timeout)
 
     @contextmanager
     def _write(
@@ -134,10 +118,9 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             lock=not accesses_only,
             timeout=TOUCH_TIMEOUT if accesses_only else WRITE_TIMEOUT,
             statement_timeout=statement_timeout,
-        ) as at:
-            transaction = PostgresTransaction(at.connection, at.namespaces)
+        ) as transaction:
             if namespaces is not None and not accesses_only:
-                locked = list(at.namespaces.values())
+                locked = list(transaction.namespaces.values())
                 remove_expired(transaction, to_microseconds(arguments.now()), namespaces=locked)
             yield transaction
 
@@ -147,8 +130,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         due = "SELECT EXISTS (SELECT 1 FROM notes WHERE expires_at <= :now)"
         if self.read_only or not self._read(lambda transaction: transaction.fetch_value(due, now=moment), None):
             return 0
-        with self._connections.write(None, timeout=0) as at:
-            transaction = PostgresTransaction(at.connection, at.namespaces)
+        with self._connections.write(None, timeout=0) as transaction:
             locked = transaction.lock_expired(moment, most)
             return remove_expired(transaction, moment, namespaces=locked, limit=most)
 
@@ -246,21 +228,18 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             checking.rebuild_vectors(transaction)
             stored = namespaces(transaction)
         for namespace_id, name in stored:
-            with self._connections.write([name], statement_timeout=NO_TIMEOUT) as at:
-                checking.rebuild(PostgresTransaction(at.connection, at.namespaces), namespace_id)
+            with self._connections.write([name], statement_timeout=NO_TIMEOUT) as transaction:
+                checking.rebuild(transaction, namespace_id)
         self.finish_indexes()
         return self.check()
 
     def backup(self, target: Path, *, overwrite: bool = False) -> None:
         """Write the store as it is at this moment to an SQLite file, while others go on reading and writing."""
-        with new_file(target, overwrite=overwrite) as unfinished:
-
-            def write(moment: SnapshotConnections) -> None:
-                unfinished.unlink(missing_ok=True)  # of an attempt whose connection was cut
-                with closing(SQLiteStore(unfinished)) as copy:
-                    copy_store(self._as_of(moment), copy)
-
-            self._connections.read_snapshot(write)
+        with new_file(target, overwrite=overwrite) as unfinished, self._connections.snapshot() as snapshot:
+            frozen = copy(self)
+            frozen._connections = snapshot
+            with closing(SQLiteStore(unfinished)) as target_store:
+                copy_store(frozen, target_store)
 
     def close(self) -> None:
         """Close all connections."""
