@@ -32,9 +32,7 @@ READ_VECTORS = 1000
 _DIALECT = Dialect(
     parameter="%({})s",
     in_list="= ANY (%({})s)",
-    not_in_list="<> ALL (%({})s)",
     column=lambda name, _: f"{name}_mark",
-    starts_with="starts_with({0}, {1})",
     words={"STRAIGHT_JOIN": "JOIN", "visible_notes": "living", "%": "%%"},
     list_value=list,
     lookup_value=lookup_hash,
@@ -137,17 +135,6 @@ class PostgresTransaction(SqlTransaction):
         """Return the key of a namespace; those of a batch are created with its transaction."""
         return self.namespaces[name]
 
-    def revision(self, namespace_id: int) -> int:
-        """Return the revision of a namespace."""
-        number: int = self.fetch_value("SELECT revision FROM namespaces WHERE key = :key", key=namespace_id)
-        return number
-
-    def restart(self) -> None:
-        """Do nothing: the transaction keeps its snapshot, and what is derived from it is right for its revision."""
-
-    def hides_notes(self) -> bool:
-        return True
-
     def note_keys_after(self, cursor: int, limit: int, namespace_id: int | None, filters: Filters) -> list[int]:
         conditions, values = filter_conditions(filters)
         if namespace_id is not None:
@@ -185,9 +172,6 @@ class PostgresTransaction(SqlTransaction):
         ]
         if rows:
             self.connection.execute(statements.UPDATE, _columns(rows, len(statements.NOTE) + 1))
-
-    def unindex_texts(self, namespace_id: int, notes: Sequence[int]) -> None:
-        """Do nothing: ``index_texts`` removes the old terms."""
 
     def index_texts(self, namespace_id: int, changes: Sequence[Change]) -> None:
         """Update the lexical index, and the names that misspelt ones are compared with."""

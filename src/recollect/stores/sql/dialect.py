@@ -2,19 +2,17 @@
 
 A statement is written once, in the SQL that both engines know, with these additions:
 
-=========================== =========================================== ==========================
-neutral                     SQLite                                      PostgreSQL
-=========================== =========================================== ==========================
-``:name``                   ``:name``                                   ``%(name)s``
-``IN LIST(:keys)``          ``IN (SELECT value FROM json_each(:keys))`` ``= ANY (%(keys)s)``
-``NOT IN LIST(:keys)``      ``NOT IN (SELECT …)``                       ``<> ALL (%(keys)s)``
-``LOOKUP(id)``              ``id``                                      ``id_mark``
-``LOOKUP(:id)``             ``:id``                                     ``%(id)s``, hashed
-``IN LOOKUP_LIST(:ids)``    as ``IN LIST``                              as ``IN LIST``, hashed
-``STRAIGHT_JOIN``           ``CROSS JOIN``                              ``JOIN``
-``visible_notes``           ``notes``                                   ``living``
-``STARTS_WITH(text, part)`` ``instr(text, part) = 1``                   ``starts_with(text, part)``
-=========================== =========================================== ==========================
+======================== =========================================== ==========================
+neutral                  SQLite                                      PostgreSQL
+======================== =========================================== ==========================
+``:name``                ``:name``                                   ``%(name)s``
+``IN LIST(:keys)``       ``IN (SELECT value FROM json_each(:keys))`` ``= ANY (%(keys)s)``
+``LOOKUP(id)``           ``id``                                      ``id_mark``
+``LOOKUP(:id)``          ``:id``                                     ``%(id)s``, hashed
+``IN LOOKUP_LIST(:ids)`` as ``IN LIST``                              as ``IN LIST``, hashed
+``STRAIGHT_JOIN``        ``CROSS JOIN``                              ``JOIN``
+``visible_notes``        ``notes``                                   ``living``
+======================== =========================================== ==========================
 
 PostgreSQL looks long texts up by a hash of sixteen bytes, because a row of its indexes has no space for them.
 ``LOOKUP(+kind)`` keeps SQLite from using the index of that column. ``STRAIGHT_JOIN`` reads its left side first, as in
@@ -44,22 +42,19 @@ MAX_INTEGER = 2**62
 """More rows than any store has, and still an integer that both engines take."""
 
 _TOKEN = re.compile(
-    r"(?P<negated>NOT )?IN (?P<hashed>LOOKUP_)?LIST\(:(?P<list>\w+)\)"
+    r"IN (?P<hashed>LOOKUP_)?LIST\(:(?P<list>\w+)\)"
     r"|LOOKUP\(:(?P<lookup>\w+)\)"
     r"|LOOKUP\((?P<hint>\+?)(?P<column>[\w.]+)\)"
     r"|(?<![:\w]):(?P<name>\w+)"
-    r"|STARTS_WITH\((?P<text>[\w.]+), (?P<part>[\w.]+)\)"
     r"|(?P<word>\bSTRAIGHT_JOIN\b|\bvisible_notes\b|%)"
 )
 
 
 class Statement(NamedTuple):
-    """A statement in the SQL of one engine, and which of its parameters are converted."""
+    """A statement in the SQL of one engine, and which of its parameters are texts, or lists of texts, to look up."""
 
     sql: str
-    lists: Sequence[str]
-    lookups: Sequence[str]
-    lookup_lists: Sequence[str]
+    lookups: frozenset[str]
 
 
 class Dialect(NamedTuple):
@@ -67,10 +62,8 @@ class Dialect(NamedTuple):
 
     parameter: str
     in_list: str
-    not_in_list: str
     column: Callable[[str, str], str]
     """From a column, and the hint before it, to the one that texts are looked up in."""
-    starts_with: str
     words: Mapping[str, str]
     list_value: Callable[[Sequence[Any]], Any]
     lookup_value: Callable[[str], Any]
@@ -86,35 +79,29 @@ class Dialect(NamedTuple):
 
     def bind(self, statement: Statement, params: dict[str, Any]) -> dict[str, Any]:
         """Convert the parameters of a statement in place, and return them."""
-        for name in statement.lookups:
-            params[name] = self.lookup_value(params[name])
-        for name in statement.lookup_lists:
-            params[name] = self.list_value([self.lookup_value(text) for text in params[name]])
-        for name in statement.lists:
-            params[name] = self.list_value(params[name])
+        for name, value in params.items():
+            is_lookup = name in statement.lookups
+            if isinstance(value, (list, tuple)):
+                params[name] = self.list_value([self.lookup_value(text) for text in value] if is_lookup else value)
+            elif is_lookup:
+                params[name] = self.lookup_value(value)
         return params
 
     def _render(self, sql: str) -> Statement:
-        lists: set[str] = set()
         lookups: set[str] = set()
-        lookup_lists: set[str] = set()
 
         def rendered(token: re.Match[str]) -> str:
+            if token["hashed"] or token["lookup"]:
+                lookups.add(token["list"] or token["lookup"])
             if token["list"]:
-                (lookup_lists if token["hashed"] else lists).add(token["list"])
-                return (self.not_in_list if token["negated"] else self.in_list).format(token["list"])
-            if token["lookup"]:
-                lookups.add(token["lookup"])
-                return self.parameter.format(token["lookup"])
+                return self.in_list.format(token["list"])
             if token["column"]:
                 return self.column(token["column"], token["hint"])
-            if token["name"]:
-                return self.parameter.format(token["name"])
-            if token["text"]:
-                return self.starts_with.format(token["text"], token["part"])
-            return self.words[token["word"]]
+            if token["word"]:
+                return self.words[token["word"]]
+            return self.parameter.format(token["lookup"] or token["name"])
 
-        return Statement(_TOKEN.sub(rendered, sql), tuple(lists), tuple(lookups), tuple(lookup_lists))
+        return Statement(_TOKEN.sub(rendered, sql), frozenset(lookups))
 
 
 class VectorRows(NamedTuple):
@@ -186,17 +173,17 @@ class SqlTransaction(ABC):
     def ensure_namespace(self, name: str) -> int:
         """Return the key of a namespace, which is created if it is new."""
 
-    @abstractmethod
     def revision(self, namespace_id: int) -> int:
         """Return the revision of a namespace: it grows whenever a name or term in it changes."""
+        number: int = self.fetch_value("SELECT revision FROM namespaces WHERE key = :key", key=namespace_id)
+        return number
 
-    @abstractmethod
-    def restart(self) -> None:
+    def restart(self) -> None:  # noqa: B027 (PostgreSQL keeps a snapshot to the end)
         """Restart a transaction that reads, where the engine can, so that it sees what others wrote."""
 
-    @abstractmethod
     def hides_notes(self) -> bool:
         """Return whether there may be expired notes that ``visible_notes`` leaves out."""
+        return True
 
     @abstractmethod
     def note_keys_after(self, cursor: int, limit: int, namespace_id: int | None, filters: Filters) -> list[int]:
@@ -218,8 +205,7 @@ class SqlTransaction(ABC):
     def update_notes(self, changes: Sequence[Change]) -> None:
         """Update notes; all release their id and path before any takes that of another."""
 
-    @abstractmethod
-    def unindex_texts(self, namespace_id: int, notes: Sequence[int]) -> None:
+    def unindex_texts(self, namespace_id: int, notes: Sequence[int]) -> None:  # noqa: B027 (for FTS5)
         """Remove the terms of notes, which are about to change, from the lexical index, where that must come first."""
 
     @abstractmethod
@@ -299,17 +285,12 @@ V = TypeVar("V")
 T = TypeVar("T", bound=SqlTransaction)
 
 
-class _Cached(NamedTuple, Generic[V]):
-    revision: int
-    value: V
-
-
 class _Entry(Generic[V]):
-    """The value of one namespace, and the lock of the thread that derives it."""
+    """The revision and the value of one namespace, and the lock of the thread that derives it."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.cached: _Cached[V] | None = None
+        self.cached: tuple[int, V] | None = None
 
 
 class RevisionCache(Generic[T, V]):
@@ -340,17 +321,17 @@ class RevisionCache(Generic[T, V]):
             if len(self._entries) > MAX_NAMESPACES:
                 del self._entries[next(iter(self._entries))]
         cached = entry.cached
-        if cached is not None and cached.revision == transaction.revision(namespace_id):
-            return cached.value
+        if cached is not None and cached[0] == transaction.revision(namespace_id):
+            return cached[1]
         with entry.lock:
             # Another thread may have derived it meanwhile, from a later state than this transaction saw.
             transaction.restart()
             revision = transaction.revision(namespace_id)
             cached = entry.cached
-            if cached is None or cached.revision != revision:
-                before = cached.value if cached else None
-                cached = entry.cached = _Cached(revision, self._derive(transaction, namespace_id, before))
-            return cached.value
+            if cached is None or cached[0] != revision:
+                value = self._derive(transaction, namespace_id, cached[1] if cached else None)
+                cached = entry.cached = (revision, value)
+            return cached[1]
 
     def clear(self) -> None:
         """Drop all values."""
@@ -359,12 +340,7 @@ class RevisionCache(Generic[T, V]):
 
 
 class NoteCounts(Generic[K]):
-    """How many notes of a namespace match expressions, at one revision. Threads may count the same twice.
-
-    >>> counts = NoteCounts[str](total=2)
-    >>> counts.get(["tea", "pot"], lambda words: {word: len(word) for word in words})
-    [3, 3]
-    """
+    """How many notes of a namespace match expressions, at one revision. Threads may count the same twice."""
 
     def __init__(self, total: int) -> None:
         self.total = total

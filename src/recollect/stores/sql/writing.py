@@ -19,6 +19,7 @@ from recollect.stores.batches import Plan
 from recollect.stores.rows import COLUMNS, Change, NoteRow
 from recollect.stores.sql.dialect import SqlTransaction
 from recollect.stores.sql.tables import (
+    IS_MODEL,
     active_model,
     delete_notes,
     links_by_source,
@@ -121,13 +122,13 @@ class BatchTables:
 
     def embedded(self, notes: Sequence[int], model: Model) -> set[int]:
         """Return those of the notes that have a vector of ``model``."""
-        rows = self._transaction.fetch(
-            "SELECT DISTINCT note FROM vectors AS v JOIN models AS m ON m.key = v.model WHERE note IN LIST(:notes) "
-            "AND (m.name, m.dimension, m.precision) = (:name, :dimension, :precision)",
-            notes=notes,
-            **model._asdict(),
+        return set(
+            self._transaction.fetch_column(
+                f"SELECT note FROM vectors JOIN models AS m ON m.key = model WHERE note IN LIST(:notes) AND {IS_MODEL}",  # noqa: S608 (a condition of our own)
+                notes=notes,
+                **model._asdict(),
+            )
         )
-        return {note for (note,) in rows}
 
 
 def write_plan(transaction: SqlTransaction, plan: Plan, filters: TermFilterCache) -> dict[int, tuple[int, TermFilter]]:

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 _DIALECT = Dialect(
     parameter=":{}",
     in_list="IN (SELECT value FROM json_each(:{}))",
-    not_in_list="NOT IN (SELECT value FROM json_each(:{}))",
     column=lambda name, hint: f"{hint}{name}",
-    starts_with="instr({0}, {1}) = 1",
     words={"STRAIGHT_JOIN": "CROSS JOIN", "visible_notes": "notes", "%": "%"},
     list_value=json.dumps,
     lookup_value=lambda text: text,
