@@ -29,7 +29,7 @@ from recollect.stores.postgres.errors import is_disconnect, translate_error
         (errors.InsufficientPrivilege("x"), StoreError, "ask its owner"),
         (errors.UndefinedTable("x"), StoreDamagedError, "restore a backup"),
         (errors.IndexCorrupted("x"), StoreDamagedError, "doctor --repair"),
-        (errors.ProgramLimitExceeded("x"), StoreError, "a text, or the name of a model, is too long"),
+        (errors.ProgramLimitExceeded("x"), StoreError, "a text, a vector or the name of a model is too long"),
         (errors.AdminShutdown("x"), StoreUnavailableError, "check that the server runs"),
         (errors.UniqueViolation("x"), StoreError, "postgresql://db/notes: x"),
     ],

@@ -104,7 +104,8 @@ def test_check_reports_a_missing_table(store: PostgresStore, ask: Ask) -> None:
 
 
 def test_check_reads_in_batches(store: PostgresStore, monkeypatch: pytest.MonkeyPatch, ask: Ask) -> None:
-    monkeypatch.setattr(checking, "READ_NOTES", 3)
+    monkeypatch.setattr("recollect.stores.sql.checking.BATCH_NOTES", 3)
+    monkeypatch.setattr(checking, "READ_VECTORS", 3)
     monkeypatch.setattr(checking, "READ_BLOCKS", 2)
     assert problems(store) == {}
     store.repair()
@@ -264,14 +265,11 @@ class TestModels:
                     list(crew.map(write, "abcd"))
             assert store.stats().vectors == {"given": 12}
 
-    def test_wide_vectors_are_stored(self, database: str) -> None:
-        wide = np.zeros((2, 16_001), np.float32)
-        wide[0, 0] = wide[1, 16_000] = 1
+    def test_too_wide_vectors_are_refused(self, database: str) -> None:
         with closing(PostgresStore(database)) as store:
-            store.write([{"path": str(n), "content": str(n), "vector": row} for n, row in enumerate(wide)])
-            found = store.search_vectors(wide[1], 2, namespace=HOME, filters=EVERYTHING)
-            assert [(each.path, each.score) for each in found] == [("1", 1.0), ("0", 0.0)]
-            assert problems(store) == {}
+            with pytest.raises(StoreError, match="cannot store this: a text, a vector .* 16000 dimensions"):
+                store.write([{"content": "x", "vector": np.ones(16_001, np.float32)}])
+            assert store.stats().notes == {}
 
     def test_half_precision_round_trips(self, database: str) -> None:
         model = Model("half", 3, "float16")

@@ -11,8 +11,9 @@ from psycopg.rows import TupleRow
 
 from recollect.model import draft_of
 from recollect.query.expressions import Expression, Match
+from recollect.stores.bm25 import Scores
 from recollect.stores.postgres import scoring
-from recollect.stores.postgres.scoring import ScoreCache, Scores, score_notes
+from recollect.stores.postgres.scoring import ScoreCache, score_notes
 from recollect.stores.postgres.store import PostgresStore
 
 TEA, MILK, RUM = (Match("term", word) for word in ("tea", "milk", "rum"))
@@ -84,17 +85,3 @@ def test_queries_are_limited_in_number(
     for node in (TEA, MILK, TEA):
         scores(store, cache, node)
     assert computed == [TEA, MILK, TEA]
-
-
-def test_concurrent_computation_is_cached_once(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache = ScoreCache()
-    nested = [True]
-
-    def another_is_quicker(connection: Connection[TupleRow], namespace: int, node: Expression) -> Scores:
-        if nested.pop() if nested else False:
-            cache.scores(connection, namespace, node)
-        return score_notes(connection, namespace, node)
-
-    monkeypatch.setattr(scoring, "score_notes", another_is_quicker)
-    assert len(scores(store, cache, TEA)) == 2
-    assert cache._size == 2

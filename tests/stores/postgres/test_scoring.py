@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from recollect.query import Query, expression, parse, render
 from recollect.query.expressions import AllOf, AnyOf, Except, Expression, Match, Semantics
 from recollect.stores.base import FIELD_WEIGHTS
+from recollect.stores.bm25 import Scores
 from recollect.stores.postgres.connections import Connections
-from recollect.stores.postgres.scoring import Scores, score_notes
+from recollect.stores.postgres.scoring import score_notes
 from recollect.stores.postgres.text import query_terms
 from recollect.stores.sqlite.fts5 import _Fts5
 from recollect.stores.tokens import stems_of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from random import Random
 from typing import Any
 
 import pytest
@@ -12,10 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recollect.model import Candidate, Filters, draft_of
-from recollect.query import Query, expression, parse, trigrams
+from recollect.query import Query, expression, parse
 from recollect.query.expressions import Semantics
 from recollect.stores.base import Store
-from recollect.stores.postgres import names as stored_names
 from recollect.stores.postgres import search
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SQLiteStore
@@ -151,13 +149,6 @@ def test_counts_equal_those_of_sqlite(both: Both, asked: list[Query]) -> None:
     assert ours == theirs
 
 
-def test_count_cache_is_limited(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.stores.sql.dialect.MAX_COUNTS", 3)
-    asked = [parse(word) for word in ("tea", "green", "cafe", "brew")]
-    ours, theirs = ([store.note_counts(asked[:end], namespace=HOME) for end in (2, 4, 4)] for store in both)
-    assert ours == theirs
-
-
 _letters = st.sampled_from([*"abeinrsw ", *"МариявяёжüßΩ日本語हन"])
 _word = st.one_of(
     st.sampled_from([word for name in _NAMES for word in name.split()[:3]]),
@@ -178,8 +169,6 @@ _word = st.one_of(
 @example([""], True, {})
 @example(["a" * 2000], True, {})
 @example(["Ω" * 2000, "webber"], True, {})
-@example(["node-" * 400 + "js"], True, {})
-@example(["very-" * 400 + "long"], True, {})
 @example(["".join(map(chr, range(0x4E00, 0x6000)))], True, {})  # more trigrams than any name can share
 def test_name_similarities_equal_those_of_sqlite(
     both: Both, words: list[str], titles: bool, filters: dict[str, Any]
@@ -191,42 +180,19 @@ def test_name_similarities_equal_those_of_sqlite(
     assert ours == theirs
 
 
-@settings(max_examples=ENGINE_EXAMPLES // 20)
-@given(st.text("abé", min_size=1, max_size=80))
-def test_long_word_is_shortened_to_its_trigrams(word: str) -> None:
-    short = stored_names._shorten(word)
-    assert trigrams(short) == trigrams(word)
-    assert (short[:2], short[-2:]) == (word[:2], word[-2:])
-    assert len(short) <= len(word)
-
-
-@pytest.mark.parametrize("letters", ["x", "xy", "0123456789"])
-def test_long_word_sends_a_short_query(letters: str) -> None:
-    chance = Random(7)  # noqa: S311 (no secret)
-    (((short,),),) = [stored_names._searchable([["".join(chance.choices(letters, k=100_000))]])]
-    assert len(short) < 100 * len(letters) ** 2
-
-
-def test_word_with_too_many_trigrams_is_not_queried() -> None:
-    other = ["".join(map(chr, range(0x4E00, 0x6000)))]
-    assert stored_names._searchable([other, ["tea"]]) == [["tea"]]
-    assert stored_names._searchable([other]) == []
-
-
 def test_repair_rebuilds_wrong_names(postgres: Server) -> None:
     name = postgres.create()
     with closing(PostgresStore(postgres.address(name))) as store:
         store.write(
             [draft_of({"id": "a", "path": "tea.md", "content": "x"}), draft_of({"title": "Ines", "content": ""})]
         )
-        connections = store._connections
-        with connections.write([HOME]) as at:
-            at.connection.execute("UPDATE names SET name = 'coffee' WHERE name = 'tea'")
-            assert list(stored_names.problems(at.connection, at.namespaces[HOME])) == [
-                "the stored names of note 'tea.md' differ from its path and title"
-            ]
-            stored_names.rebuild(at.connection, at.namespaces[HOME])
-            assert list(stored_names.problems(at.connection, at.namespaces[HOME])) == []
+        with store._connections.write([HOME]) as transaction:
+            transaction.connection.execute("UPDATE names SET name = 'coffee' WHERE name = 'tea'")
+        problems = {finding.part: finding.problem for finding in store.check() if finding.problem}
+        assert problems == {
+            "names of 'default'": "the stored names of note 'tea.md' differ from its path and title",
+        }
+        assert not any(finding.problem for finding in store.repair())
         found = store.search_names(["teaa"], 5, namespace=HOME, filters=Filters())
         assert [candidate.id for candidate in found] == ["a"]
     postgres.drop(name)

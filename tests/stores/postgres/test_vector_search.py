@@ -461,14 +461,6 @@ class TestExactSearch:
         query = topics(2, 8)[1]
         assert found(Searches(connections).nearest(query, 5)) == best(rows, query, 5)
 
-    def test_very_wide_vectors_are_compared_in_python(self, connections: Connections) -> None:
-        wide = topics(4, 16_001)
-        with connections.write(["big"], create=True) as transaction:
-            store_vectors(transaction, wide, Model("widest", 16_001))
-        searches = Searches(connections)
-        assert found(searches.nearest(wide[2], 2)) == best(wide, wide[2], 2)
-        assert found(searches.nearest(wide[2], 4, Filters(tags=("third",)))) == ["n3"]
-
 
 class TestRecall:
     """An index that misses much of what is nearest is not asked."""

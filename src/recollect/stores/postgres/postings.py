@@ -48,11 +48,7 @@ class Postings(NamedTuple):
 
     @classmethod
     def of_blocks(cls, blocks: Sequence[tuple[int, bytes]]) -> Postings:
-        """Decode blocks, each with its first key; those of several terms too, if no note is in two.
-
-        >>> Postings.of_blocks([]).notes.tolist()
-        []
-        """
+        """Decode blocks, each with its first key; those of several terms too, if no note is in two."""
         rows = np.frombuffer(b"".join(data for _, data in blocks), _ROW)
         sizes = [len(data) // _ROW.itemsize for _, data in blocks]
         starts = np.repeat(np.array([block for block, _ in blocks], np.int64), sizes)
@@ -60,14 +56,7 @@ class Postings(NamedTuple):
 
 
 def union(lists: Collection[Postings]) -> Postings:
-    """Return the notes that have any of several terms, with the sums of their weights.
-
-    >>> tea = Postings(np.array([1, 4]), np.array([1.0, 3.0]), np.array([9.0, 5.0]))
-    >>> teapot = Postings(np.array([4, 7]), np.array([10.0, 1.0]), np.array([5.0, 2.0]))
-    >>> both = union([tea, teapot])
-    >>> both.notes.tolist(), both.weights.tolist(), both.tokens.tolist()
-    ([1, 4, 7], [1.0, 13.0, 1.0], [9.0, 5.0, 2.0])
-    """
+    """Return the notes that have any of several terms, with the sums of their weights."""
     all_notes = np.concatenate([postings.notes for postings in lists])
     notes, first, indices = np.unique(all_notes, return_index=True, return_inverse=True)
     weights = np.zeros(len(notes))

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -19,11 +18,12 @@ from recollect.stores import bm25
 from recollect.stores.bm25 import Occurrences, Scores
 from recollect.stores.postgres.postings import Postings, union
 from recollect.stores.postgres.text import phrase_weight, query_terms, render_tsquery, term, term_prefix
+from recollect.stores.spelling import MAX_LENGTH, Vocabulary, build_vocabulary
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ScoreCache", "Scores", "matching_notes", "score_notes"]
+    from recollect.stores.postgres.transaction import PostgresTransaction
 
 MAX_SCORES = 1_000_000
 """How many scores are cached in all, at 16 bytes each; those of the latest query are always cached."""
@@ -46,6 +46,24 @@ def score_notes(connection: Connection[TupleRow], namespace: int, node: Expressi
     return bm25.score_notes(node, occurrences, notes, tokens)
 
 
+def count_matches(connection: Connection[TupleRow], namespace: int, nodes: set[Expression]) -> dict[Expression, int]:
+    """Count the notes that match each of some expressions; those of single terms are counted in the postings."""
+    words = {node: query_terms(node.text) for node in nodes if isinstance(node, Match) and node.kind != "prefix"}
+    terms = {node: term(stems[0]) for node, stems in words.items() if len(stems) == 1}
+    rows = connection.execute(_COUNTS, [namespace, list(set(terms.values()))])
+    counts = {word: count for word, count in rows}  # noqa: C416 (rows have any length for mypy)
+    return {
+        node: counts.get(terms[node], 0) if node in terms else len(matching_notes(connection, namespace, node))
+        for node in nodes
+    }
+
+
+def read_vocabulary(transaction: PostgresTransaction, namespace: int, _: Vocabulary | None) -> Vocabulary:
+    """Return the terms of a namespace that a transaction sees."""
+    rows = transaction.connection.execute(_VOCABULARY, [namespace, MAX_LENGTH])
+    return build_vocabulary(rows.fetchall())
+
+
 class ScoreCache:
     """The scores of the latest queries; the least recently used are dropped first.
 
@@ -54,32 +72,27 @@ class ScoreCache:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._queries: OrderedDict[tuple[int, int, Expression], Scores] = OrderedDict()
-        self._size = 0
+        self._queries: dict[tuple[int, int, Expression], Scores] = {}
 
     def scores(self, connection: Connection[TupleRow], namespace: int, node: Expression) -> Scores:
         """Return all notes that match ``node``, with their BM25 scores, as the transaction sees them."""
         ((revision,),) = connection.execute("SELECT revision FROM namespaces WHERE key = %s", [namespace]).fetchall()
         key = namespace, revision, node
         with self._lock:
-            cached = self._queries.get(key)
-            if cached is not None:
-                self._queries.move_to_end(key)
-                return cached
-        scores = score_notes(connection, namespace, node)
+            scores = self._queries.pop(key, None)
+        if scores is None:
+            scores = score_notes(connection, namespace, node)
         with self._lock:
-            other = self._queries.pop(key, None)  # another thread was faster
-            self._size += len(scores.notes) - (0 if other is None else len(other.notes))
             self._queries[key] = scores
-            while len(self._queries) > 1 and (self._size > MAX_SCORES or len(self._queries) > MAX_QUERIES):
-                self._size -= len(self._queries.popitem(last=False)[1].notes)
+            size = sum(len(cached.notes) for cached in self._queries.values())
+            while len(self._queries) > 1 and (size > MAX_SCORES or len(self._queries) > MAX_QUERIES):
+                size -= len(self._queries.pop(next(iter(self._queries))).notes)
         return scores
 
     def clear(self) -> None:
         """Drop all entries."""
         with self._lock:
             self._queries.clear()
-            self._size = 0
 
 
 def _read(connection: Connection[TupleRow], namespace: int, leaves: Sequence[Match]) -> tuple[int, int, list[Postings]]:
@@ -132,6 +145,12 @@ def _decode(rows: Sequence[tuple[str, int, bytes]]) -> dict[str, Postings]:
         blocks.setdefault(word, []).append((block, data))
     return {word: Postings.of_blocks(parts) for word, parts in blocks.items()}
 
+
+_COUNTS = "SELECT term, sum(count)::bigint FROM postings WHERE namespace = %s AND term = ANY (%s) GROUP BY term"
+
+_VOCABULARY = """
+SELECT term, sum(count)::bigint FROM postings WHERE namespace = %s AND length(term) <= %s GROUP BY term
+"""
 
 _BY_TERM = """
 SELECT term, block, list FROM postings WHERE namespace = %s AND term = ANY (%s) ORDER BY term, block

@@ -91,8 +91,7 @@ FROM unnest(%b::bigint[], %b::text[], %b::text[]) AS title (key, phrase, words)
 
 INSERT_VECTORS = """
 INSERT INTO vectors (model, near, note, piece, namespace, digest, vector)
-SELECT %s, CASE WHEN %s::int IS NOT NULL THEN (%s)[(at - 1) * %s + 1 : at * %s]::halfvec END,
-    note, piece, namespace, digest, vector
+SELECT %s, (%s)[(at - 1) * %s + 1 : at * %s]::halfvec, note, piece, namespace, digest, vector
 FROM unnest(%b::bigint[], %b::int[], %b::int[], %b::bytea[], %b::bytea[])
     WITH ORDINALITY AS new (note, piece, namespace, digest, vector, at)
 """

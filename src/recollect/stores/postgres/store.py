@@ -6,17 +6,15 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from copy import copy
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from recollect import arguments
 from recollect.model import Candidate, Filters
 from recollect.query import Query
-from recollect.query.expressions import Expression, expression
 from recollect.stores.base import Finding, Model, ModelChangedError, StoreStats
 from recollect.stores.copying import copy_store
-from recollect.stores.postgres import checking, names, vocabulary
+from recollect.stores.postgres import checking, names
 from recollect.stores.postgres.connections import (
     POOL_SIZE,
     POOL_TIMEOUT,
@@ -26,7 +24,7 @@ from recollect.stores.postgres.connections import (
     split_options,
 )
 from recollect.stores.postgres.schema import SCHEMA_VERSION
-from recollect.stores.postgres.scoring import ScoreCache
+from recollect.stores.postgres.scoring import ScoreCache, read_vocabulary
 from recollect.stores.postgres.search import NamespaceSearch
 from recollect.stores.postgres.transaction import PostgresTransaction
 from recollect.stores.postgres.vector_index import VectorIndexes
@@ -34,7 +32,7 @@ from recollect.stores.rows import to_microseconds, unit_query
 from recollect.stores.spelling import Vocabulary
 from recollect.stores.sql import tables
 from recollect.stores.sql.checking import namespaces
-from recollect.stores.sql.dialect import MAX_INTEGER, NoteCounts, RevisionCache
+from recollect.stores.sql.dialect import MAX_INTEGER, RevisionCache
 from recollect.stores.sql.store import TOUCH_TIMEOUT, SqlStore, new_file
 from recollect.stores.sql.tables import active_model, count_rows, remove_expired
 from recollect.stores.sqlite.store import SQLiteStore
@@ -77,10 +75,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             pool_timeout=pool_timeout,
             statement_timeout=statement_timeout,
         )
-        self._vocabularies: RevisionCache[PostgresTransaction, Vocabulary] = RevisionCache(vocabulary.read_vocabulary)
-        self._counts: RevisionCache[PostgresTransaction, NoteCounts[Expression]] = RevisionCache(
-            vocabulary.start_counts
-        )
+        self._vocabularies: RevisionCache[PostgresTransaction, Vocabulary] = RevisionCache(read_vocabulary)
         self._scores = ScoreCache()
         self._vector_indexes = VectorIndexes(self._connections)
 
@@ -127,11 +122,14 @@ class PostgresStore(SqlStore[PostgresTransaction]):
     def expire(self, now: datetime, *, most: int | None = None) -> int:
         """Delete the notes that have expired, if no other transaction keeps their namespaces busy."""
         moment = to_microseconds(now)
-        due = "SELECT EXISTS (SELECT 1 FROM notes WHERE expires_at <= :now)"
-        if self.read_only or not self._read(lambda transaction: transaction.fetch_value(due, now=moment), None):
+        due = "SELECT name FROM namespaces WHERE key IN (SELECT namespace FROM notes WHERE expires_at <= :now)"
+        names = (
+            [] if self.read_only else self._read(lambda transaction: transaction.fetch_column(due, now=moment), None)
+        )
+        if not names:
             return 0
-        with self._connections.write(None, timeout=0) as transaction:
-            locked = transaction.lock_expired(moment, most)
+        with self._connections.write(names, timeout=0) as transaction:
+            locked = list(transaction.namespaces.values())
             return remove_expired(transaction, moment, namespaces=locked, limit=most)
 
     def _search(self, transaction: PostgresTransaction, namespace_id: int) -> NamespaceSearch:
@@ -162,13 +160,11 @@ class PostgresStore(SqlStore[PostgresTransaction]):
 
     def note_counts(self, queries: Sequence[Query], *, namespace: str) -> tuple[int, list[int]]:
         """Return how many notes the namespace has, and how many of them each query matches."""
-
-        def work(transaction: PostgresTransaction, namespace_id: int) -> tuple[int, list[int]]:
-            counts = self._counts.get(transaction, namespace_id)
-            nodes = [expression(query) for query in queries]
-            return counts.total, counts.get(nodes, partial(vocabulary.count_matches, transaction, namespace_id))
-
-        return self._read_namespace(namespace, (0, [0] * len(queries)), work)
+        return self._read_namespace(
+            namespace,
+            (0, [0] * len(queries)),
+            lambda transaction, namespace_id: self._search(transaction, namespace_id).note_counts(queries),
+        )
 
     def search_names(
         self,
@@ -188,8 +184,8 @@ class PostgresStore(SqlStore[PostgresTransaction]):
 
         return [] if limit <= 0 else self._read_namespace(namespace, [], work)
 
-    def _spelling_index(self, transaction: PostgresTransaction, namespace_id: int) -> vocabulary.PostgresSpellingIndex:
-        return vocabulary.PostgresSpellingIndex(transaction.connection, namespace_id)
+    def _spelling_index(self, transaction: PostgresTransaction, namespace_id: int) -> NamespaceSearch:
+        return self._search(transaction, namespace_id)
 
     def _vocabulary(self, transaction: PostgresTransaction, namespace_id: int) -> Vocabulary:
         return self._vocabularies.get(transaction, namespace_id)
@@ -246,5 +242,4 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         self._vector_indexes.close()
         self._connections.close()
         self._vocabularies.clear()
-        self._counts.clear()
         self._scores.clear()

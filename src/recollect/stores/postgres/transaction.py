@@ -17,7 +17,6 @@ from recollect.stores.postgres.filters import filter_conditions, metadata_facts
 from recollect.stores.postgres.names import write_names
 from recollect.stores.postgres.postings import TextChange, index_notes
 from recollect.stores.postgres.text import FloatArray, lexeme, lookup_hash, term
-from recollect.stores.postgres.vector_index import MAX_DIMENSION
 from recollect.stores.rows import COLUMNS, Change, NoteRow, folded_name
 from recollect.stores.sql.dialect import Dialect, Row, SqlTransaction, VectorRows
 from recollect.stores.tokens import NoteText, contains_phrase, stem_stream
@@ -39,32 +38,13 @@ _DIALECT = Dialect(
     statements={},
 )
 
-_HASHED = "hashed"
-_TYPES: Mapping[str, Mapping[str, str]] = {
-    "documents": {"namespace": "int", "root": "text", "name": "text", "fingerprint": "text"},
-    "entities": {"note": "bigint", "namespace": "int", "name": _HASHED},
-    "links": {
-        "source": "bigint",
-        "namespace": "int",
-        "place": "int",
-        "kind": "text",
-        "target": "text",
-        "name": _HASHED,
-    },
-    "mentions": {"title": "bigint", "note": "bigint", "exact": "boolean"},
-    "titled": {"note": "bigint", "title": "bigint"},
-    "titles": {"namespace": "int", "stems": "text", "words": "text"},
-}
-"""The types of the columns that are inserted; of a hashed one, the hash alone is stored."""
+_HASHED = {("entities", "name"), ("links", "name")}
+"""Columns of which the hash alone is stored."""
 _CONFLICTS = {"documents": "(namespace, root_mark, name_mark)"}
 
 
 def _columns(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
-    """Return rows as columns.
-
-    >>> _columns([(1, "tea"), (2, "milk")], 2), _columns([], 2)
-    ([[1, 2], ['tea', 'milk']], [[], []])
-    """
+    """Return rows as columns."""
     return [[row[index] for row in rows] for index in range(width)]
 
 
@@ -95,11 +75,6 @@ class PostgresTransaction(SqlTransaction):
             ]
         return [cursor.fetchall() for cursor in cursors]
 
-    def execute_together(self, statements: Iterable[tuple[str, dict[str, Any]]]) -> None:
-        """Run several neutral statements, which are sent together, in their order."""
-        with self.connection.pipeline():
-            super().execute_together(statements)
-
     def insert(
         self,
         table: str,
@@ -111,20 +86,18 @@ class PostgresTransaction(SqlTransaction):
     ) -> list[Row]:
         if not rows:
             return []
-        types = [_TYPES[table][column] for column in columns]
-        names = ", ".join(
-            f"{column}_mark" if kind == _HASHED else column for column, kind in zip(columns, types, strict=True)
-        )
-        arrays = ", ".join(f"%b::{'bytea' if kind == _HASHED else kind}[]" for kind in types)
-        sql = f"INSERT INTO {table} ({names}) SELECT * FROM unnest({arrays})"  # noqa: S608 (names of our own)
+        values: list[list[Any]] = []
+        names = []
+        for column, texts in zip(columns, _columns(rows, len(columns)), strict=True):
+            hashed = (table, column) in _HASHED
+            names.append(f"{column}_mark" if hashed else column)
+            values.append([lookup_hash(text) for text in texts] if hashed else texts)
+        arrays = ", ".join(["%b"] * len(columns))
+        sql = f"INSERT INTO {table} ({', '.join(names)}) SELECT * FROM unnest({arrays})"  # noqa: S608 (names of our own)
         if conflict:
             sql += f" ON CONFLICT {_CONFLICTS.get(table, '')} DO {conflict}"
         if returning:
             sql += f" RETURNING {returning}"
-        values = [
-            [lookup_hash(value) for value in column] if kind == _HASHED else column
-            for column, kind in zip(_columns(rows, len(columns)), types, strict=True)
-        ]
         cursor = self.connection.execute(sql, values)
         return cursor.fetchall() if returning else []
 
@@ -217,16 +190,13 @@ class PostgresTransaction(SqlTransaction):
             "suffixed": [lookup_hash(f"{target}.md") for target in names],
             "names": [None if "/" in target else lookup_hash(folded_name(target)) for target in names],
         }
-        return {
-            target: note for target, note in self.connection.execute(statements.RESOLVE, params) if note is not None
-        }
+        rows = self.connection.execute(statements.RESOLVE, params)
+        return {target: note for target, note in rows if note is not None}
 
     def adjacent_notes(self, notes: Sequence[int], distance: int) -> tuple[list[Row], list[Row]]:
-        params = [distance, list(notes)]
         with self.connection.pipeline():
             before, behind = (
-                self.connection.execute(statements.BEFORE, params),
-                self.connection.execute(statements.BEHIND, params),
+                self.connection.execute(sql, [distance, list(notes)]) for sql in (statements.BEFORE, statements.BEHIND)
             )
         return before.fetchall(), behind.fetchall()
 
@@ -267,17 +237,9 @@ class PostgresTransaction(SqlTransaction):
         rows = self.connection.execute(
             statements.CONTAINING, [exclude, limit + 1, namespace_id, exclude, *_columns(phrases, 3)]
         ).fetchall()
-        doubtful = {note for _, _, maybe in rows for note in maybe}
-        texts = {
-            row[0]: NoteText(*row)
-            for row in (
-                self.connection.execute(
-                    "SELECT key, title, summary, content FROM notes WHERE key = ANY (%s)", [list(doubtful)]
-                )
-                if doubtful
-                else ()
-            )
-        }
+        doubtful = list({note for _, _, maybe in rows for note in maybe})
+        sql = "SELECT key, title, summary, content FROM notes WHERE key = ANY (%s::bigint[])"
+        texts = {row[0]: NoteText(*row) for row in self.connection.execute(sql, [doubtful])} if doubtful else {}
         return {
             key: [*certain, *(note for note in maybe if _contains(texts[note], titles[key]))]
             for key, certain, maybe in rows
@@ -287,10 +249,7 @@ class PostgresTransaction(SqlTransaction):
         self.connection.execute("LOCK TABLE models IN SHARE ROW EXCLUSIVE MODE")
 
     def lock_texts(self, notes: Sequence[int] | None) -> None:
-        """Let no other transaction change the texts of notes, or of any, until this one ends.
-
-        All who write lock the row of their namespace first.
-        """
+        """Lock the namespaces: all who write lock the row of theirs first."""
         if notes is None:
             self.connection.execute("LOCK TABLE namespaces IN EXCLUSIVE MODE")
         else:
@@ -299,16 +258,6 @@ class PostgresTransaction(SqlTransaction):
                 "ORDER BY key FOR NO KEY UPDATE",
                 [notes],
             )
-
-    def lock_expired(self, now: int, limit: int | None) -> list[int]:
-        """Lock the namespaces of notes that have expired, without waiting for others; return their keys."""
-        rows = self.connection.execute(
-            "SELECT key FROM namespaces WHERE key IN (SELECT namespace FROM ("
-            "SELECT namespace FROM notes WHERE expires_at <= %s ORDER BY expires_at LIMIT %s) AS expired"
-            ") ORDER BY key FOR NO KEY UPDATE NOWAIT",
-            [now, limit],
-        )
-        return [key for (key,) in rows]
 
     def disk_size(self) -> int:
         """Return the bytes of all tables and indexes."""
@@ -320,16 +269,14 @@ class PostgresTransaction(SqlTransaction):
 
     def insert_vectors(self, model_key: int, model: Model, vectors: Sequence[VectorRows]) -> None:
         """Insert vectors: each chunk has a row, and a copy in half precision that is indexed."""
-        dimension = model.dimension if model.dimension <= MAX_DIMENSION else None
         rows = [
             (vector.note, chunk, vector.namespace, vector.digest, row.astype(model.precision).tobytes())
             for vector in vectors
             for chunk, row in enumerate(vector.rows)
         ]
-        every = np.concatenate([vector.rows for vector in vectors])
-        numbers = FloatArray.of(every if dimension else every[:0])
+        numbers = FloatArray.of(np.concatenate([vector.rows for vector in vectors]))
         self.connection.execute(
-            statements.INSERT_VECTORS, [model_key, dimension, numbers, dimension, dimension, *_columns(rows, 5)]
+            statements.INSERT_VECTORS, [model_key, numbers, model.dimension, model.dimension, *_columns(rows, 5)]
         )
 
     def stored_vectors(self, model_key: int, notes: Sequence[tuple[str, str, bytes]]) -> Mapping[int, bytes]:

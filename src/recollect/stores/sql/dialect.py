@@ -145,11 +145,6 @@ class SqlTransaction(ABC):
         """Return the rows of several queries, which do not depend on each other."""
         return [self.fetch(sql, **params) for sql, params in queries]
 
-    def execute_together(self, statements: Iterable[tuple[str, dict[str, Any]]]) -> None:
-        """Run several neutral statements in their order."""
-        for sql, params in statements:
-            self.execute(sql, **params)
-
     @abstractmethod
     def insert(
         self,

@@ -179,18 +179,14 @@ def set_document_notes(transaction: SqlTransaction, records: Sequence[tuple[int,
     keys = upsert_documents(
         transaction, {(namespace_id, record.root, record.name): record.fingerprint for namespace_id, record in records}
     )
-    statements: list[tuple[str, dict[str, Any]]] = []
+    transaction.execute("UPDATE notes SET document = NULL WHERE document IN LIST(:keys)", keys=list(keys.values()))
     for namespace_id, record in records:
-        document = keys[namespace_id, record.root, record.name]
-        statements += [
-            ("UPDATE notes SET document = NULL WHERE document = :document", {"document": document}),
-            (
-                "UPDATE notes SET document = :document "
-                "WHERE namespace = :namespace AND LOOKUP(id) IN LOOKUP_LIST(:notes)",
-                {"document": document, "namespace": namespace_id, "notes": record.notes},
-            ),
-        ]
-    transaction.execute_together(statements)
+        transaction.execute(
+            "UPDATE notes SET document = :document WHERE namespace = :namespace AND LOOKUP(id) IN LOOKUP_LIST(:notes)",
+            document=keys[namespace_id, record.root, record.name],
+            namespace=namespace_id,
+            notes=record.notes,
+        )
 
 
 UNNAMED_MODEL = "given"

@@ -335,11 +335,7 @@ def _mark_common(transaction: SqlTransaction, titles: Sequence[int]) -> None:
 
 
 def entities_in(metadata: str) -> set[str]:
-    """Return the entities that a note's metadata lists, case-folded and with single spaces.
-
-    >>> sorted(entities_in('{"entities": ["Ines  Weber", "ines weber", "Kyoto", 7, " "]}'))
-    ['ines weber', 'kyoto']
-    """
+    """Return the entities that a note's metadata lists, case-folded and with single spaces."""
     if f'"{ENTITIES_KEY}"' not in metadata:
         return set()
     names = with_deep_stack(lambda: json.loads(metadata)).get(ENTITIES_KEY)
