@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from recollect.query.expressions import AnyOf, Match
 from recollect.stores.base import FIELD_WEIGHTS
 from recollect.stores.postgres.connections import Connections
-from recollect.stores.postgres.postings import TextChange, index_notes
-from recollect.stores.postgres.scoring import score_notes
+from recollect.stores.postgres.postings import TextChange, index_notes, score_notes
 from tests.stores.postgres.server import Server
 
 Fields = Sequence[str]

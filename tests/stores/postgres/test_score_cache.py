@@ -12,8 +12,8 @@ from psycopg.rows import TupleRow
 from recollect.model import draft_of
 from recollect.query.expressions import Expression, Match
 from recollect.stores.bm25 import Scores
-from recollect.stores.postgres import scoring
-from recollect.stores.postgres.scoring import ScoreCache, score_notes
+from recollect.stores.postgres import postings as scoring
+from recollect.stores.postgres.postings import ScoreCache, score_notes
 from recollect.stores.postgres.store import PostgresStore
 
 TEA, MILK, RUM = (Match("term", word) for word in ("tea", "milk", "rum"))

@@ -17,7 +17,7 @@ from recollect.query.expressions import AllOf, AnyOf, Except, Expression, Match,
 from recollect.stores.base import FIELD_WEIGHTS
 from recollect.stores.bm25 import Scores
 from recollect.stores.postgres.connections import Connections
-from recollect.stores.postgres.scoring import score_notes
+from recollect.stores.postgres.postings import score_notes
 from recollect.stores.postgres.text import query_terms
 from recollect.stores.sqlite.fts5 import _Fts5
 from recollect.stores.tokens import stems_of

@@ -167,8 +167,8 @@ _word = st.one_of(
 @example(["ёжъёжъ"], True, {})
 @example(["very"], True, {})
 @example([""], True, {})
-@example(["a" * 2000], True, {})
-@example(["Ω" * 2000, "webber"], True, {})
+@example(["a" * 900], True, {})
+@example(["Ω" * 900, "webber"], True, {})
 @example(["".join(map(chr, range(0x4E00, 0x6000)))], True, {})  # more trigrams than any name can share
 def test_name_similarities_equal_those_of_sqlite(
     both: Both, words: list[str], titles: bool, filters: dict[str, Any]

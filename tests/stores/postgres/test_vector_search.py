@@ -27,7 +27,7 @@ from recollect.stores.batches import NewVector
 from recollect.stores.postgres import search as search_module
 from recollect.stores.postgres import vector_index
 from recollect.stores.postgres.connections import Connections
-from recollect.stores.postgres.scoring import ScoreCache
+from recollect.stores.postgres.postings import ScoreCache
 from recollect.stores.postgres.transaction import PostgresTransaction
 from recollect.stores.postgres.vector_index import VectorIndexes
 from recollect.stores.sql.tables import active_model, write_vectors

@@ -19,7 +19,7 @@ from recollect.arguments import with_deep_stack
 from recollect.model import Filters
 from recollect.query import Query
 from recollect.query.expressions import exclusion
-from recollect.stores.postgres.scoring import matching_notes
+from recollect.stores.postgres.postings import matching_notes
 from recollect.stores.postgres.text import escape, render_tsquery
 from recollect.stores.rows import to_microseconds
 

@@ -23,8 +23,7 @@ from recollect.stores import tokens
 from recollect.stores.base import Model
 from recollect.stores.bm25 import Scores
 from recollect.stores.postgres.filters import candidate_conditions, filter_conditions
-from recollect.stores.postgres.postings import Postings
-from recollect.stores.postgres.scoring import ScoreCache, count_matches
+from recollect.stores.postgres.postings import Postings, ScoreCache, count_matches
 from recollect.stores.postgres.text import lookup_hash
 from recollect.stores.postgres.vector_index import VectorIndexes, halfvec
 from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of, cosine_similarity, rows_of

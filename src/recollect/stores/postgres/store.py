@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from copy import copy
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from recollect import arguments
 from recollect.model import Candidate, Filters
@@ -15,16 +15,9 @@ from recollect.query import Query
 from recollect.stores.base import Finding, Model, ModelChangedError, StoreStats
 from recollect.stores.copying import copy_store
 from recollect.stores.postgres import checking, names
-from recollect.stores.postgres.connections import (
-    POOL_SIZE,
-    POOL_TIMEOUT,
-    STATEMENT_TIMEOUT,
-    WRITE_TIMEOUT,
-    Connections,
-    split_options,
-)
+from recollect.stores.postgres.connections import WRITE_TIMEOUT, Connections, split_options
+from recollect.stores.postgres.postings import ScoreCache, read_vocabulary
 from recollect.stores.postgres.schema import SCHEMA_VERSION
-from recollect.stores.postgres.scoring import ScoreCache, read_vocabulary
 from recollect.stores.postgres.search import NamespaceSearch
 from recollect.stores.postgres.transaction import PostgresTransaction
 from recollect.stores.postgres.vector_index import VectorIndexes
@@ -53,28 +46,14 @@ class PostgresStore(SqlStore[PostgresTransaction]):
     Threads, processes and machines may share it. Writers of one namespace wait for each other; all others go on.
     """
 
-    def __init__(
-        self,
-        address: str,
-        *,
-        read_only: bool = False,
-        pool_size: int = POOL_SIZE,
-        pool_timeout: float = POOL_TIMEOUT,
-        statement_timeout: float = STATEMENT_TIMEOUT,
-    ) -> None:
+    def __init__(self, address: str, *, read_only: bool = False, **options: Any) -> None:
         """Open the database at ``address``; without ``read_only`` the tables are created where they are missing.
 
         At most ``pool_size`` connections are open at once; a caller waits ``pool_timeout`` seconds for one. No
         statement takes longer than ``statement_timeout`` seconds.
         """
         super().__init__(MAX_FILTERS)
-        self._connections = Connections(
-            address,
-            read_only=read_only,
-            pool_size=pool_size,
-            pool_timeout=pool_timeout,
-            statement_timeout=statement_timeout,
-        )
+        self._connections = Connections(address, read_only=read_only, **options)
         self._vocabularies: RevisionCache[PostgresTransaction, Vocabulary] = RevisionCache(read_vocabulary)
         self._scores = ScoreCache()
         self._vector_indexes = VectorIndexes(self._connections)
@@ -159,7 +138,6 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         return self._read(work, namespace)
 
     def note_counts(self, queries: Sequence[Query], *, namespace: str) -> tuple[int, list[int]]:
-        """Return how many notes the namespace has, and how many of them each query matches."""
         return self._read_namespace(
             namespace,
             (0, [0] * len(queries)),
@@ -238,7 +216,6 @@ class PostgresStore(SqlStore[PostgresTransaction]):
                 copy_store(frozen, target_store)
 
     def close(self) -> None:
-        """Close all connections."""
         self._vector_indexes.close()
         self._connections.close()
         self._vocabularies.clear()

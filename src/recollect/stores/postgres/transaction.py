@@ -12,7 +12,6 @@ import numpy as np
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from recollect.stores.postgres import statements
 from recollect.stores.postgres.filters import filter_conditions, metadata_facts
 from recollect.stores.postgres.names import write_names
 from recollect.stores.postgres.postings import TextChange, index_notes
@@ -121,7 +120,7 @@ class PostgresTransaction(SqlTransaction):
 
     def touch_notes(self, namespace_id: int, accessed: Mapping[str, int]) -> int:
         rows = [(lookup_hash(note_id), moment) for note_id, moment in accessed.items()]
-        return self.connection.execute(statements.TOUCH, [*_columns(rows, 2), namespace_id]).rowcount
+        return self.connection.execute(_TOUCH, [*_columns(rows, 2), namespace_id]).rowcount
 
     def new_keys(self, limit: int) -> Iterator[int]:
         rows = self.connection.execute("SELECT nextval('notes_key') FROM generate_series(1, %s)", [limit])
@@ -130,8 +129,8 @@ class PostgresTransaction(SqlTransaction):
     def insert_notes(self, rows: Sequence[NoteRow]) -> None:
         if rows:
             self.connection.execute(
-                statements.INSERT,
-                _columns([(*row, metadata_facts(row.metadata)) for row in rows], len(statements.NOTE)),
+                _INSERT,
+                _columns([(*row, metadata_facts(row.metadata)) for row in rows], len(_NOTE)),
             )
 
     def update_notes(self, changes: Sequence[Change]) -> None:
@@ -144,7 +143,7 @@ class PostgresTransaction(SqlTransaction):
             if change.old
         ]
         if rows:
-            self.connection.execute(statements.UPDATE, _columns(rows, len(statements.NOTE) + 1))
+            self.connection.execute(_UPDATE, _columns(rows, len(_NOTE) + 1))
 
     def index_texts(self, namespace_id: int, changes: Sequence[Change]) -> None:
         """Update the lexical index, and the names that misspelt ones are compared with."""
@@ -190,14 +189,12 @@ class PostgresTransaction(SqlTransaction):
             "suffixed": [lookup_hash(f"{target}.md") for target in names],
             "names": [None if "/" in target else lookup_hash(folded_name(target)) for target in names],
         }
-        rows = self.connection.execute(statements.RESOLVE, params)
+        rows = self.connection.execute(_RESOLVE, params)
         return {target: note for target, note in rows if note is not None}
 
     def adjacent_notes(self, notes: Sequence[int], distance: int) -> tuple[list[Row], list[Row]]:
         with self.connection.pipeline():
-            before, behind = (
-                self.connection.execute(sql, [distance, list(notes)]) for sql in (statements.BEFORE, statements.BEHIND)
-            )
+            before, behind = (self.connection.execute(sql, [distance, list(notes)]) for sql in (_BEFORE, _BEHIND))
         return before.fetchall(), behind.fetchall()
 
     def superseding_pairs(
@@ -211,7 +208,7 @@ class PostgresTransaction(SqlTransaction):
             "superseded_by": lookup_hash("superseded-by"),
             "limit": limit,
         }
-        return self.connection.execute(statements.CHAINS, params)
+        return self.connection.execute(_CHAINS, params)
 
     def index_state(self, namespace_id: int) -> tuple[int, bool, bool]:
         ((number, has_terms, has_titles),) = self.connection.execute(
@@ -228,14 +225,14 @@ class PostgresTransaction(SqlTransaction):
     def titles_starting_with(self, namespace_id: int, runs: Sequence[str]) -> Iterable[Row]:
         # "!" follows the space in Unicode: between a run and the run with "!" are the titles that start with it.
         params = {"namespace": namespace_id, "runs": runs, "ends": [f"{run}!" for run in runs]}
-        return self.connection.execute(statements.TITLES, params)
+        return self.connection.execute(_TITLES, params)
 
     def notes_containing(
         self, namespace_id: int, titles: Mapping[int, Title], exclude: Sequence[int], limit: int
     ) -> dict[int, list[int]]:
         phrases = [(key, *_phrase(namespace_id, title)) for key, title in titles.items()]
         rows = self.connection.execute(
-            statements.CONTAINING, [exclude, limit + 1, namespace_id, exclude, *_columns(phrases, 3)]
+            _CONTAINING, [exclude, limit + 1, namespace_id, exclude, *_columns(phrases, 3)]
         ).fetchall()
         doubtful = list({note for _, _, maybe in rows for note in maybe})
         sql = "SELECT key, title, summary, content FROM notes WHERE key = ANY (%s::bigint[])"
@@ -276,7 +273,7 @@ class PostgresTransaction(SqlTransaction):
         ]
         numbers = FloatArray.of(np.concatenate([vector.rows for vector in vectors]))
         self.connection.execute(
-            statements.INSERT_VECTORS, [model_key, numbers, model.dimension, model.dimension, *_columns(rows, 5)]
+            _INSERT_VECTORS, [model_key, numbers, model.dimension, model.dimension, *_columns(rows, 5)]
         )
 
     def stored_vectors(self, model_key: int, notes: Sequence[tuple[str, str, bytes]]) -> Mapping[int, bytes]:
@@ -286,7 +283,7 @@ class PostgresTransaction(SqlTransaction):
                 (lookup_hash(name), lookup_hash(note_id), digest)
                 for name, note_id, digest in notes[start : start + READ_VECTORS]
             ]
-            rows = self.connection.execute(statements.STORED_VECTORS, [*_columns(batch, 3), model_key], binary=True)
+            rows = self.connection.execute(_STORED_VECTORS, [*_columns(batch, 3), model_key], binary=True)
             stored.update((start + position - 1, vector) for position, vector in rows)
         return stored
 
@@ -299,3 +296,157 @@ def _phrase(namespace_id: int, title: Title) -> tuple[str, str]:
 
 def _contains(text: NoteText, title: Title) -> bool:
     return contains_phrase(title.stems, f" {' '.join(stem_stream([text.summary, text.content]))} ")
+
+
+_NOTE = {
+    **dict.fromkeys(NoteRow._fields, "text"),
+    **dict.fromkeys(
+        ("key", "position", "created_at", "updated_at", "last_accessed_at", "expires_at", "document"), "bigint"
+    ),
+    "namespace": "int",
+    "importance": "double precision",
+    "facts": "jsonb",
+}
+"""The types of a note's columns; ``facts`` is what filters compare of its metadata."""
+_NAMES = ", ".join(_NOTE)
+_ARRAYS = ", ".join(f"%b::{kind}[]" for kind in _NOTE.values())
+
+_INSERT = f"INSERT INTO notes ({_NAMES}) SELECT {_NAMES} FROM unnest({_ARRAYS}) AS new ({_NAMES})"  # noqa: S608 (names of our own)
+
+# Recording an access does not wait for the namespace: unless the batch itself changes that time, it stays.
+_NEW_VALUES = {name: f"new.{name}" for name in _NOTE} | {
+    "last_accessed_at": "CASE WHEN new.last_accessed_at IS DISTINCT FROM new.accessed_before "
+    "THEN new.last_accessed_at ELSE notes.last_accessed_at END"
+}
+_UPDATE = (
+    f"UPDATE notes SET ({_NAMES}) = ROW ({', '.join(_NEW_VALUES.values())}) "  # noqa: S608 (names of our own)
+    f"FROM unnest({_ARRAYS}, %b::bigint[]) AS new ({_NAMES}, accessed_before) WHERE notes.key = new.key"
+)
+
+# In the order of their keys, so that two transactions that touch the same notes do not deadlock.
+_TOUCH = """
+WITH late AS MATERIALIZED (
+    SELECT n.key, new.moment FROM unnest(%b::bytea[], %b::bigint[]) AS new (note, moment)
+    JOIN living AS n ON n.namespace = %s AND n.id_mark = new.note
+    WHERE coalesce(n.last_accessed_at < new.moment, true) ORDER BY n.key FOR NO KEY UPDATE OF n
+)
+UPDATE notes AS n SET last_accessed_at = late.moment FROM late WHERE n.key = late.key
+"""
+
+_RESOLVE = """
+SELECT links.target, coalesce(
+    (SELECT key FROM living AS n WHERE n.namespace = %(namespace)s AND n.id_mark = links.plain),
+    (SELECT key FROM living AS n WHERE n.namespace = %(namespace)s AND n.path_mark = links.plain),
+    (SELECT key FROM living AS n WHERE n.namespace = %(namespace)s AND n.id_mark = links.suffixed),
+    (SELECT key FROM living AS n WHERE n.namespace = %(namespace)s AND n.path_mark = links.suffixed),
+    (SELECT key FROM living AS n WHERE n.namespace = %(namespace)s AND n.name_mark = links.name
+     ORDER BY length(n.path), n.path LIMIT 1)
+) FROM unnest(%(targets)s::text[], %(plain)s::bytea[], %(suffixed)s::bytea[], %(names)s::bytea[])
+    AS links (target, plain, suffixed, name)
+"""
+
+# Notes of one position are in the order of their keys.
+_ADJACENT = """
+SELECT n.key, beside.key FROM notes AS n CROSS JOIN LATERAL (
+    SELECT other.key, other.position FROM living AS other
+    WHERE other.namespace = n.namespace AND other.session_mark = n.session_mark
+    AND (other.position, other.key) {comparison} (n.position, n.key)
+    ORDER BY other.position {order}, other.key {order} LIMIT %s
+) AS beside
+WHERE n.key = ANY (%s::bigint[]) ORDER BY n.key, beside.position {order}, beside.key {order}
+"""
+_BEFORE = _ADJACENT.format(comparison="<", order="DESC")
+_BEHIND = _ADJACENT.format(comparison=">", order="ASC")
+
+_TITLES = """
+WITH runs AS MATERIALIZED (
+    SELECT run, (
+        SELECT stems FROM titles WHERE namespace = %(namespace)s AND stems >= run AND stems < behind
+        ORDER BY stems DESC LIMIT 1
+    ) AS last
+    FROM unnest(%(runs)b::text[], %(ends)b::text[]) AS a (run, behind)
+)
+SELECT run, last, key, words FROM runs LEFT JOIN titles ON namespace = %(namespace)s AND stems = run AND NOT common
+WHERE last IS NOT NULL
+"""
+
+_MAYBE_CUT = 900  # lexemes: a tsvector that was cut has more
+
+# For a note that is too long for its tsvector, the text decides. Notes are joined so that its lexemes alone, which
+# carry no policy, do not show the namespace either.
+_CONTAINING = f"""
+SELECT title.key,
+    ARRAY(SELECT note FROM words WHERE words @@ title.phrase::tsquery AND whole AND note <> ALL (%s) LIMIT %s),
+    ARRAY(SELECT w.note FROM words AS w JOIN notes AS n ON n.key = w.note
+        WHERE NOT w.whole AND n.namespace = %s AND w.note <> ALL (%s)
+        AND (w.words @@ title.words::tsquery OR length(w.words) > {_MAYBE_CUT}))
+FROM unnest(%b::bigint[], %b::text[], %b::text[]) AS title (key, phrase, words)
+"""  # noqa: S608 (a number of our own)
+
+_INSERT_VECTORS = """
+INSERT INTO vectors (model, near, note, piece, namespace, digest, vector)
+SELECT %s, (%s)[(at - 1) * %s + 1 : at * %s]::halfvec, note, piece, namespace, digest, vector
+FROM unnest(%b::bigint[], %b::int[], %b::int[], %b::bytea[], %b::bytea[])
+    WITH ORDINALITY AS new (note, piece, namespace, digest, vector, at)
+"""
+
+_STORED_VECTORS = """
+SELECT asked.position, string_agg(v.vector, ''::bytea ORDER BY v.piece)
+FROM unnest(%b::bytea[], %b::bytea[], %b::bytea[]) WITH ORDINALITY AS asked (namespace, id, digest, position)
+JOIN namespaces AS s ON s.mark = asked.namespace
+JOIN living AS n ON n.namespace = s.key AND n.id_mark = asked.id
+JOIN vectors AS v ON v.note = n.key AND v.model = %s AND v.digest = asked.digest
+GROUP BY asked.position
+"""
+
+# The note that the target of the link l means, as in _RESOLVE. What is compared is computed first: under row-level
+# security no index is used for a function of another table.
+_TARGET = """(
+    SELECT coalesce(
+        (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.id_mark = l.target_mark),
+        (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.path_mark = l.target_mark),
+        (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.id_mark = suffixed.mark),
+        (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.path_mark = suffixed.mark),
+        (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.name_mark = l.name_mark
+         AND NOT suffixed.is_path ORDER BY length(t.path), t.path LIMIT 1)
+    ) FROM (SELECT mark(l.target || '.md') AS mark, strpos(l.target, '/') > 0 AS is_path OFFSET 0) AS suffixed
+)"""
+
+# UNION drops duplicate pairs, so that a cycle ends. OFFSET 0 has the planner look links up by their
+# target, which few share, and not by their kind, whatever it believes of tables without statistics.
+_CHAINS = f"""
+WITH RECURSIVE chain (old, new) AS (
+    SELECT NULL::bigint, key FROM living
+    WHERE namespace = %(namespace)s AND id_mark = ANY (%(ids)s::bytea[])
+    UNION
+    SELECT n.key, successor.key FROM chain AS c
+    CROSS JOIN LATERAL (
+        SELECT key, id, path, id_mark, path_mark, name_mark FROM living WHERE key = c.new OFFSET 0
+    ) AS n
+    CROSS JOIN LATERAL (
+        SELECT l.source AS key FROM (
+            SELECT n.id_mark AS mark UNION SELECT n.path_mark
+            UNION SELECT mark(left(n.id, -3)) WHERE right(n.id, 3) = '.md'
+            UNION SELECT mark(left(n.path, -3)) WHERE right(n.path, 3) = '.md'
+            OFFSET 0
+        ) AS spelled
+        CROSS JOIN LATERAL (
+            SELECT * FROM links WHERE namespace = %(namespace)s AND target_mark = spelled.mark OFFSET 0
+        ) AS l
+        WHERE l.kind_mark = %(supersedes)s AND {_TARGET} = n.key
+        UNION ALL
+        SELECT l.source FROM (
+            SELECT * FROM links WHERE namespace = %(namespace)s AND name_mark = n.name_mark OFFSET 0
+        ) AS l
+        WHERE l.kind_mark = %(supersedes)s AND {_TARGET} = n.key
+        UNION ALL
+        SELECT {_TARGET} FROM (SELECT * FROM links WHERE source = n.key OFFSET 0) AS l
+        WHERE l.kind_mark = %(superseded_by)s
+    ) AS followed
+    CROSS JOIN LATERAL (SELECT key, created_at FROM living WHERE key = followed.key OFFSET 0) AS successor
+    WHERE successor.key <> n.key AND successor.created_at < %(before)s
+),
+bounded AS MATERIALIZED (SELECT old, new FROM chain LIMIT %(limit)s)
+SELECT older.id, newer.id FROM bounded
+JOIN notes AS older ON older.key = old JOIN notes AS newer ON newer.key = new
+"""  # noqa: S608 (an expression of our own)

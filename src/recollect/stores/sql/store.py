@@ -159,7 +159,6 @@ class SqlStore(ABC, Generic[T]):
     def search_text(
         self, query: Query, limit: int, *, namespace: str, filters: Filters, semantics: Semantics = "strict"
     ) -> list[Candidate]:
-        """Return the best notes by BM25."""
         if limit <= 0:
             return []
         limit = min(limit, MAX_INTEGER)
@@ -180,8 +179,6 @@ class SqlStore(ABC, Generic[T]):
     def similarities(
         self, vector: Vector, ids: Sequence[str], *, namespace: str, model: Model | None = None
     ) -> dict[str, float]:
-        """Return the similarity of a vector to the notes with these ids."""
-
         def work(transaction: T, namespace_id: int) -> dict[str, float]:
             active = tables.active_model(transaction)
             if active is None or (model is not None and active[1] != model):
@@ -192,8 +189,6 @@ class SqlStore(ABC, Generic[T]):
         return self._read_namespace(namespace, {}, work)
 
     def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
-        """Return for each id or path its note."""
-
         def work(transaction: T, namespace_id: int) -> list[Note | None]:
             note_keys = tables.note_keys(transaction, namespace_id, keys)
             notes = tables.notes_by_key(transaction, list({key for key in note_keys if key is not None}))
@@ -211,7 +206,6 @@ class SqlStore(ABC, Generic[T]):
         return len(notes)
 
     def touch(self, accessed: Mapping[str, datetime], *, namespace: str) -> int:
-        """Set when notes were last accessed, where that is later than before."""
         with self._write([namespace], accesses_only=True) as transaction:
             namespace_id = transaction.namespace_id(namespace)
             if namespace_id is None:
@@ -227,7 +221,6 @@ class SqlStore(ABC, Generic[T]):
             cursor = max(notes)
 
     def page(self, limit: int, *, namespace: str, filters: Filters, after: int = 0) -> Page:
-        """Return the next notes after a cursor."""
         limit = min(limit, MAX_INTEGER - 1)
         notes = self._notes_after(min(after, MAX_INTEGER), limit + 1, namespace, filters)
         keys = list(notes)[:limit]
@@ -241,8 +234,6 @@ class SqlStore(ABC, Generic[T]):
         return self._read_some(namespace, {}, work)
 
     def vectors_of(self, notes: Sequence[Note]) -> tuple[Model | None, list[Vector | None]]:
-        """Return the model that the store is searched with, and its vectors of these notes as they are here."""
-
         def work(transaction: T) -> tuple[Model | None, list[Vector | None]]:
             active = tables.active_model(transaction)
             if active is None:
@@ -254,19 +245,15 @@ class SqlStore(ABC, Generic[T]):
     def edges(
         self, ids: Sequence[str], *, namespace: str, reach: int = 1, kinds: Collection[str] | None = None
     ) -> list[Edge]:
-        """Return the edges of the notes with these ids, or those of some kinds, each once."""
         read = partial(graph.edges, ids=ids, distance=min(reach, MAX_INTEGER), kinds=kinds)
         return self._read_namespace(namespace, [], read)
 
     def successors(
         self, ids: Sequence[str], *, namespace: str, created_before: datetime | None = None
     ) -> dict[str, tuple[str, ...]]:
-        """Return what supersedes these notes, directly and along their chains."""
         return self._read_namespace(namespace, {}, partial(graph.successors, ids=ids, created_before=created_before))
 
     def similar_words(self, words: Sequence[str], *, namespace: str) -> dict[str, tuple[str, ...]]:
-        """Return for each word that no note contains the most similar ones that notes contain."""
-
         def work(transaction: T, namespace_id: int) -> dict[str, tuple[str, ...]]:
             index = self._spelling_index(transaction, namespace_id)
             if not unknown_words(index, words):
@@ -316,7 +303,6 @@ class SqlStore(ABC, Generic[T]):
             return 0 if namespace_id is None else tables.remove_documents(transaction, namespace_id, root, names)
 
     def document_records(self, *, namespace: str | None = None) -> Iterator[DocumentRecord]:
-        """Iterate over the documents in the order of their creation."""
         cursor = 0
         none: dict[int, DocumentRecord] = {}
         read = partial(tables.document_records_after, limit=BATCH_DOCUMENTS)
@@ -331,7 +317,6 @@ class SqlStore(ABC, Generic[T]):
             )
 
     def pending(self, model: Model, limit: int, *, after: Any = None) -> list[Pending]:
-        """Return notes of any namespace that have no vector of ``model``."""
         limit = min(limit, MAX_INTEGER)
         return self._read(lambda transaction: tables.pending(transaction, model, limit, after or 0), None)
 
