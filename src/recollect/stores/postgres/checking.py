@@ -34,9 +34,11 @@ _FIELDS = "path, title, summary, tags, content"
 def check(transaction: PostgresTransaction) -> list[Finding]:
     """Check every part. Where a table is missing, the rest cannot be checked."""
     connection = transaction.connection
-    missing = _missing_tables(connection)
+    rows = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'recollect'")
+    missing = {*TABLES}.difference(name for (name,) in rows)
     if missing:
-        return [Finding("tables", missing, repairable=False)]
+        problem = list_problems(f"the table {name} is missing" for name in TABLES if name in missing)
+        return [Finding("tables", problem, repairable=False)]
     findings = [Finding("tables", "")]
     for key, name in namespaces(transaction):
         findings += [
@@ -73,12 +75,6 @@ def rebuild_vectors(transaction: PostgresTransaction) -> None:
         "WHERE v.note = wrong.note AND v.model = wrong.model",
         [[note for note, _ in wrong], [model for _, model in wrong]],
     )
-
-
-def _missing_tables(connection: Connection[TupleRow]) -> str:
-    rows = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'recollect'")
-    there = {name for (name,) in rows}
-    return list_problems(f"the table {name} is missing" for name in TABLES if name not in there)
 
 
 def _name_problems(transaction: PostgresTransaction, namespace: int) -> Iterator[str]:

@@ -263,7 +263,7 @@ def count_matches(connection: Connection[TupleRow], namespace: int, nodes: set[E
     """Count the notes that match each of some expressions; those of single terms are counted in the postings."""
     words = {node: query_terms(node.text) for node in nodes if isinstance(node, Match) and node.kind != "prefix"}
     terms = {node: term(stems[0]) for node, stems in words.items() if len(stems) == 1}
-    rows = connection.execute(_COUNTS, [namespace, list(set(terms.values()))])
+    rows = connection.execute(_COUNTS.format("term = ANY (%s)"), [namespace, list(set(terms.values()))])
     counts = {word: count for word, count in rows}  # noqa: C416 (rows have any length for mypy)
     return {
         node: counts.get(terms[node], 0) if node in terms else len(matching_notes(connection, namespace, node))
@@ -273,7 +273,7 @@ def count_matches(connection: Connection[TupleRow], namespace: int, nodes: set[E
 
 def read_vocabulary(transaction: PostgresTransaction, namespace: int, _: Vocabulary | None) -> Vocabulary:
     """Return the terms of a namespace that a transaction sees."""
-    rows = transaction.connection.execute(_VOCABULARY, [namespace, MAX_LENGTH])
+    rows = transaction.connection.execute(_COUNTS.format("length(term) <= %s"), [namespace, MAX_LENGTH])
     return build_vocabulary(rows.fetchall())
 
 
@@ -302,11 +302,6 @@ class ScoreCache:
                 size -= len(self._queries.pop(next(iter(self._queries))).notes)
         return scores
 
-    def clear(self) -> None:
-        """Drop all entries."""
-        with self._lock:
-            self._queries.clear()
-
 
 def _read(connection: Connection[TupleRow], namespace: int, leaves: Sequence[Match]) -> tuple[int, int, list[Postings]]:
     """Return the number of notes and tokens of a namespace, and the posting list of each leaf."""
@@ -315,9 +310,11 @@ def _read(connection: Connection[TupleRow], namespace: int, leaves: Sequence[Mat
     terms = {term(word) for leaf, words in stems.items() for word in (words[:-1] if leaf.kind == "prefix" else words)}
     with connection.pipeline():
         counts = connection.execute("SELECT notes, tokens FROM namespaces WHERE key = %s", [namespace])
-        by_term = connection.execute(_BY_TERM, [namespace, list(terms)], binary=True)
+        by_term = connection.execute(_LISTS.format("term = ANY (%s)"), [namespace, list(terms)], binary=True)
         by_prefix = {
-            word: connection.execute(_BY_PREFIX, [namespace, first, first + "\U0010ffff"], binary=True)
+            word: connection.execute(
+                _LISTS.format("term >= %s AND term < %s"), [namespace, first, first + "\U0010ffff"], binary=True
+            )
             for word, first in ((word, term_prefix(word)) for word in prefixes)
         }
     ((notes, tokens),) = counts.fetchall()
@@ -359,19 +356,9 @@ def _decode(rows: Sequence[tuple[str, int, bytes]]) -> dict[str, Postings]:
     return {word: Postings.of_blocks(parts) for word, parts in blocks.items()}
 
 
-_COUNTS = "SELECT term, sum(count)::bigint FROM postings WHERE namespace = %s AND term = ANY (%s) GROUP BY term"
+_COUNTS = "SELECT term, sum(count)::bigint FROM postings WHERE namespace = %s AND {} GROUP BY term"
 
-_VOCABULARY = """
-SELECT term, sum(count)::bigint FROM postings WHERE namespace = %s AND length(term) <= %s GROUP BY term
-"""
-
-_BY_TERM = """
-SELECT term, block, list FROM postings WHERE namespace = %s AND term = ANY (%s) ORDER BY term, block
-"""
-
-_BY_PREFIX = """
-SELECT term, block, list FROM postings WHERE namespace = %s AND term >= %s AND term < %s ORDER BY term, block
-"""
+_LISTS = "SELECT term, block, list FROM postings WHERE namespace = %s AND {} ORDER BY term, block"
 
 # The vector of a long note is incomplete and may not show a phrase that the note contains.
 _PHRASE = """

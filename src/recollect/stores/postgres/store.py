@@ -53,6 +53,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         statement takes longer than ``statement_timeout`` seconds.
         """
         super().__init__(MAX_FILTERS)
+        self.read_only = read_only
         self._connections = Connections(address, read_only=read_only, **options)
         self._vocabularies: RevisionCache[PostgresTransaction, Vocabulary] = RevisionCache(read_vocabulary)
         self._scores = ScoreCache()
@@ -63,11 +64,6 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         """Open the database at a URL, whose options may have ``pool_size`` and the timeouts."""
         address, options = split_options(url)
         return cls(address, read_only=read_only, **options)
-
-    @property
-    def read_only(self) -> bool:
-        """Whether the store was opened read-only."""
-        return self._connections.read_only
 
     def _read(
         self,
@@ -188,7 +184,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
                 engine=f"PostgreSQL {version // 10000}.{version % 10000}",
                 schema=SCHEMA_VERSION,
                 model=active[1] if active else None,
-                bytes=transaction.disk_size(),
+                bytes=transaction.fetch_value(_DISK_SIZE),
                 **count_rows(transaction),
             )
 
@@ -218,5 +214,9 @@ class PostgresStore(SqlStore[PostgresTransaction]):
     def close(self) -> None:
         self._vector_indexes.close()
         self._connections.close()
-        self._vocabularies.clear()
-        self._scores.clear()
+
+
+_DISK_SIZE = """
+SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
+WHERE relnamespace = 'recollect'::regnamespace AND relkind = 'r'
+"""

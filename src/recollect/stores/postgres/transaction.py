@@ -50,28 +50,17 @@ def _columns(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
 class PostgresTransaction(SqlTransaction):
     """A connection to a PostgreSQL database, in a transaction."""
 
+    dialect = _DIALECT
     first_chunk = "v.piece = 0"
 
     def __init__(self, connection: Connection[TupleRow], namespaces: Mapping[str, int]) -> None:
         """Use a connection that is in a transaction, which sees these namespaces."""
-        self.connection = connection
+        self.connection: Connection[TupleRow] = connection
         self.namespaces = namespaces
 
-    def fetch(self, sql: str, **params: Any) -> list[Row]:
-        statement = _DIALECT.render(sql)
-        return self.connection.execute(statement.sql, _DIALECT.bind(statement, params)).fetchall()
-
-    def execute(self, sql: str, **params: Any) -> None:
-        statement = _DIALECT.render(sql)
-        self.connection.execute(statement.sql, _DIALECT.bind(statement, params))
-
     def fetch_together(self, queries: Iterable[tuple[str, dict[str, Any]]]) -> list[list[Row]]:
-        statements = [(_DIALECT.render(sql), params) for sql, params in queries]
         with self.connection.pipeline():
-            cursors = [
-                self.connection.execute(statement.sql, _DIALECT.bind(statement, params))
-                for statement, params in statements
-            ]
+            cursors = [self.run(sql, params) for sql, params in queries]
         return [cursor.fetchall() for cursor in cursors]
 
     def insert(
@@ -128,10 +117,8 @@ class PostgresTransaction(SqlTransaction):
 
     def insert_notes(self, rows: Sequence[NoteRow]) -> None:
         if rows:
-            self.connection.execute(
-                _INSERT,
-                _columns([(*row, metadata_facts(row.metadata)) for row in rows], len(_NOTE)),
-            )
+            values = [(*row, metadata_facts(row.metadata)) for row in rows]
+            self.connection.execute(_INSERT, _columns(values, len(_NOTE)))
 
     def update_notes(self, changes: Sequence[Change]) -> None:
         renamed = [change.new.key for change in changes if change.renamed]
@@ -144,6 +131,9 @@ class PostgresTransaction(SqlTransaction):
         ]
         if rows:
             self.connection.execute(_UPDATE, _columns(rows, len(_NOTE) + 1))
+
+    def unindex_texts(self, namespace_id: int, notes: Sequence[int]) -> None:
+        """Do nothing: ``index_texts`` removes the old terms."""
 
     def index_texts(self, namespace_id: int, changes: Sequence[Change]) -> None:
         """Update the lexical index, and the names that misspelt ones are compared with."""
@@ -256,14 +246,6 @@ class PostgresTransaction(SqlTransaction):
                 [notes],
             )
 
-    def disk_size(self) -> int:
-        """Return the bytes of all tables and indexes."""
-        size: int = self.fetch_value(
-            "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class "
-            "WHERE relnamespace = 'recollect'::regnamespace AND relkind = 'r'"
-        )
-        return size
-
     def insert_vectors(self, model_key: int, model: Model, vectors: Sequence[VectorRows]) -> None:
         """Insert vectors: each chunk has a row, and a copy in half precision that is indexed."""
         rows = [
@@ -333,17 +315,21 @@ WITH late AS MATERIALIZED (
 UPDATE notes AS n SET last_accessed_at = late.moment FROM late WHERE n.key = late.key
 """
 
-_RESOLVE = """
-SELECT links.target, coalesce(
-    (SELECT key FROM living AS n WHERE n.namespace = %(namespace)s AND n.id_mark = links.plain),
-    (SELECT key FROM living AS n WHERE n.namespace = %(namespace)s AND n.path_mark = links.plain),
-    (SELECT key FROM living AS n WHERE n.namespace = %(namespace)s AND n.id_mark = links.suffixed),
-    (SELECT key FROM living AS n WHERE n.namespace = %(namespace)s AND n.path_mark = links.suffixed),
-    (SELECT key FROM living AS n WHERE n.namespace = %(namespace)s AND n.name_mark = links.name
-     ORDER BY length(n.path), n.path LIMIT 1)
-) FROM unnest(%(targets)s::text[], %(plain)s::bytea[], %(suffixed)s::bytea[], %(names)s::bytea[])
+# The note that the target of a link means: by id, by path, both also with the suffix, or by name.
+_MEANT = """coalesce(
+    (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.id_mark = {plain}),
+    (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.path_mark = {plain}),
+    (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.id_mark = {suffixed}),
+    (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.path_mark = {suffixed}),
+    (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.name_mark = {name}
+     ORDER BY length(t.path), t.path LIMIT 1)
+)"""
+
+_RESOLVE = f"""
+SELECT links.target, {_MEANT.format(plain="links.plain", suffixed="links.suffixed", name="links.name")}
+FROM unnest(%(targets)s::text[], %(plain)s::bytea[], %(suffixed)s::bytea[], %(names)s::bytea[])
     AS links (target, plain, suffixed, name)
-"""
+"""  # noqa: S608 (an expression of our own)
 
 # Notes of one position are in the order of their keys.
 _ADJACENT = """
@@ -399,18 +385,13 @@ JOIN vectors AS v ON v.note = n.key AND v.model = %s AND v.digest = asked.digest
 GROUP BY asked.position
 """
 
-# The note that the target of the link l means, as in _RESOLVE. What is compared is computed first: under row-level
-# security no index is used for a function of another table.
-_TARGET = """(
-    SELECT coalesce(
-        (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.id_mark = l.target_mark),
-        (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.path_mark = l.target_mark),
-        (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.id_mark = suffixed.mark),
-        (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.path_mark = suffixed.mark),
-        (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.name_mark = l.name_mark
-         AND NOT suffixed.is_path ORDER BY length(t.path), t.path LIMIT 1)
-    ) FROM (SELECT mark(l.target || '.md') AS mark, strpos(l.target, '/') > 0 AS is_path OFFSET 0) AS suffixed
-)"""
+# What is compared is computed first: under row-level security no index is used for a function of another table.
+_TARGET = f"""(
+    SELECT {_MEANT.format(plain="l.target_mark", suffixed="link.suffixed", name="link.name")} FROM (
+        SELECT mark(l.target || '.md') AS suffixed, CASE WHEN strpos(l.target, '/') = 0 THEN l.name_mark END AS name
+        OFFSET 0
+    ) AS link
+)"""  # noqa: S608 (an expression of our own)
 
 # UNION drops duplicate pairs, so that a cycle ends. OFFSET 0 has the planner look links up by their
 # target, which few share, and not by their kind, whatever it believes of tables without statistics.

@@ -183,24 +183,24 @@ def measure_recall(connection: Connection[TupleRow], key: int, model: Model) -> 
     ((first, last),) = connection.execute(_KEY_RANGE, [key]).fetchall()
     notes = [first + (last - first) * index // _TEST_QUERIES for index in range(_TEST_QUERIES)]
     queries = [vector for (vector,) in connection.execute(_SAMPLE, [notes, key])]
+
+    def search(statement: str, vector: str, limit: int) -> set[int]:
+        return {note for (note,) in connection.execute(statement, [vector, limit])}
+
     # The index is of a cast, so that this statement does not use it.
     exact = f"SELECT note FROM vectors WHERE model = {key:d} ORDER BY near <#> %s::halfvec LIMIT %s"  # noqa: S608 (a number)
-    expected = [_search(connection, exact, query, _TEST_LIMIT) for query in queries]
+    expected = [search(exact, query, _TEST_LIMIT) for query in queries]
     near, parameter = halfvec("near", model), halfvec("%s", model)
     indexed = f"SELECT note FROM vectors WHERE model = {key:d} ORDER BY {near} <#> {parameter} LIMIT %s"  # noqa: S608 (fixed names)
     for ef_search in EF_SEARCH:
         connection.execute(_TEST_SETTINGS, [str(ef_search)])
         hits = sum(
-            len(neighbours & _search(connection, indexed, query, ef_search))
+            len(neighbours & search(indexed, query, ef_search))
             for query, neighbours in zip(queries, expected, strict=True)
         )
         if hits >= MIN_RECALL * sum(map(len, expected)):
             return ef_search
     return 0
-
-
-def _search(connection: Connection[TupleRow], statement: str, vector: str, limit: int) -> set[int]:
-    return {note for (note,) in connection.execute(statement, [vector, limit])}
 
 
 _STATE = """

@@ -23,9 +23,8 @@ from __future__ import annotations
 
 import re
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -114,19 +113,28 @@ class VectorRows(NamedTuple):
     rows: NDArray[float32]
 
 
-class SqlTransaction(ABC):
+class SqlTransaction(Protocol):
     """An open transaction: runs neutral SQL, and has the few statements that the engines do not share."""
 
     first_chunk: ClassVar[str] = "true"
     """The condition that a row of ``vectors AS v`` is that of a note's first chunk."""
 
-    @abstractmethod
+    dialect: ClassVar[Dialect]
+    connection: Any
+
+    def run(self, sql: str, params: dict[str, Any]) -> Any:
+        """Run a neutral statement and return the engine's cursor."""
+        statement = self.dialect.render(sql)
+        return self.connection.execute(statement.sql, self.dialect.bind(statement, params))
+
     def fetch(self, sql: str, **params: Any) -> list[Row]:
         """Return all rows of a neutral query."""
+        rows: list[Row] = self.run(sql, params).fetchall()
+        return rows
 
-    @abstractmethod
     def execute(self, sql: str, **params: Any) -> None:
         """Run a neutral statement."""
+        self.run(sql, params)
 
     def fetch_value(self, sql: str, **params: Any) -> Any:
         """Return the first column of the first row of a neutral query, ``None`` where it has no row."""
@@ -145,7 +153,6 @@ class SqlTransaction(ABC):
         """Return the rows of several queries, which do not depend on each other."""
         return [self.fetch(sql, **params) for sql, params in queries]
 
-    @abstractmethod
     def insert(
         self,
         table: str,
@@ -160,11 +167,9 @@ class SqlTransaction(ABC):
         ``conflict`` is what to do where a row is there already, such as ``NOTHING``; otherwise that is an error.
         """
 
-    @abstractmethod
     def namespace_id(self, name: str) -> int | None:
         """Return the key of a namespace, ``None`` if nothing was ever stored in it."""
 
-    @abstractmethod
     def ensure_namespace(self, name: str) -> int:
         """Return the key of a namespace, which is created if it is new."""
 
@@ -173,70 +178,58 @@ class SqlTransaction(ABC):
         number: int = self.fetch_value("SELECT revision FROM namespaces WHERE key = :key", key=namespace_id)
         return number
 
-    def restart(self) -> None:  # noqa: B027 (PostgreSQL keeps a snapshot to the end)
+    def restart(self) -> None:
         """Restart a transaction that reads, where the engine can, so that it sees what others wrote."""
+        return  # PostgreSQL keeps its snapshot
 
     def hides_notes(self) -> bool:
         """Return whether there may be expired notes that ``visible_notes`` leaves out."""
         return True
 
-    @abstractmethod
     def note_keys_after(self, cursor: int, limit: int, namespace_id: int | None, filters: Filters) -> list[int]:
         """Return the next keys of visible notes that pass the filters, in their order."""
 
-    @abstractmethod
     def touch_notes(self, namespace_id: int, accessed: Mapping[str, int]) -> int:
         """Set when notes, by id, were last accessed, where that is later than before; return how many changed."""
 
-    @abstractmethod
     def new_keys(self, limit: int) -> Iterator[int]:
         """Yield keys for new notes, ``limit`` at most, higher than any before."""
 
-    @abstractmethod
     def insert_notes(self, rows: Sequence[NoteRow]) -> None:
         """Insert new notes."""
 
-    @abstractmethod
     def update_notes(self, changes: Sequence[Change]) -> None:
         """Update notes; all release their id and path before any takes that of another."""
 
-    def unindex_texts(self, namespace_id: int, notes: Sequence[int]) -> None:  # noqa: B027 (for FTS5)
+    def unindex_texts(self, namespace_id: int, notes: Sequence[int]) -> None:
         """Remove the terms of notes, which are about to change, from the lexical index, where that must come first."""
 
-    @abstractmethod
     def index_texts(self, namespace_id: int, changes: Sequence[Change]) -> None:
         """Update the lexical index with new and changed notes, and count a revision."""
 
-    @abstractmethod
     def remove_from_indexes(self, namespace_id: int, notes: Sequence[int]) -> None:
         """Remove notes, which are about to be deleted, from the lexical index."""
 
-    @abstractmethod
     def resolve_links(self, namespace_id: int, targets: Iterable[str]) -> dict[str, int]:
         """Return the visible notes that link targets mean: by id, by path, both also with ``.md``, or by name.
 
         A name is the last part of a path; of several notes the one with the shortest path is meant.
         """
 
-    @abstractmethod
     def adjacent_notes(self, notes: Sequence[int], distance: int) -> tuple[list[Row], list[Row]]:
         """Return pairs of a note and one before it in its session, nearest first, and of a note and one behind it."""
 
-    @abstractmethod
     def superseding_pairs(
         self, namespace_id: int, ids: Sequence[str], created_before: int, limit: int
     ) -> Iterable[Row]:
         """Return pairs of a superseded note and one that supersedes it, along the chains of these notes."""
 
-    @abstractmethod
     def index_state(self, namespace_id: int) -> tuple[int, bool, bool]:
         """Return the revision of a namespace, whether its lexical index has notes, and whether it has titles."""
 
-    @abstractmethod
     def indexed_terms(self, namespace_id: int) -> Iterable[str]:
         """Return the terms of the lexical index of a namespace."""
 
-    @abstractmethod
     def titles_starting_with(self, namespace_id: int, runs: Sequence[str]) -> Iterable[Row]:
         """Return for runs of stems that a title starts with the last such title, and the titles that are the run.
 
@@ -244,7 +237,6 @@ class SqlTransaction(ABC):
         or ``None``.
         """
 
-    @abstractmethod
     def notes_containing(
         self, namespace_id: int, titles: Mapping[int, Title], exclude: Sequence[int], limit: int
     ) -> dict[int, list[int]]:
@@ -254,19 +246,15 @@ class SqlTransaction(ABC):
         returned.
         """
 
-    @abstractmethod
     def lock_models(self) -> None:
         """Let no other transaction add a model until this one ends."""
 
-    @abstractmethod
     def lock_texts(self, notes: Sequence[int] | None) -> None:
         """Let no other transaction change the texts of notes, or of any, until this one ends."""
 
-    @abstractmethod
     def insert_vectors(self, model_key: int, model: Model, vectors: Sequence[VectorRows]) -> None:
         """Insert vectors, of notes that have none of this model."""
 
-    @abstractmethod
     def stored_vectors(self, model_key: int, notes: Sequence[tuple[str, str, bytes]]) -> Mapping[int, bytes]:
         """Return the vectors of notes, given by namespace, id and digest of their text, by position in ``notes``."""
 
@@ -327,11 +315,6 @@ class RevisionCache(Generic[T, V]):
                 value = self._derive(transaction, namespace_id, cached[1] if cached else None)
                 cached = entry.cached = (revision, value)
             return cached[1]
-
-    def clear(self) -> None:
-        """Drop all values."""
-        with self._lock:
-            self._entries = {}
 
 
 class NoteCounts(Generic[K]):

@@ -206,7 +206,9 @@ def write_mentions(
         return None
     titles = titles_by_note(texts)
     if term_filter is None and (not (has_titles or has_terms) or len(titles) >= MIN_TITLES):
-        term_filter = _read_filter(transaction, namespace_id)
+        all_titles = "SELECT stems FROM titles WHERE namespace = :namespace"
+        stems = transaction.fetch_column(all_titles, namespace=namespace_id)
+        term_filter = TermFilter(transaction.indexed_terms(namespace_id), stems)
     if changed:
         transaction.execute("DELETE FROM mentions WHERE note IN LIST(:notes)", notes=changed)
     new = write_titles(transaction, namespace_id, titles, changed, term_filter)
@@ -217,11 +219,6 @@ def write_mentions(
     lookup = partial(look_up_titles, transaction, namespace_id)
     insert_mentions(transaction, find_mentions(lookup, texts, titles, StemStream.of(texts), term_filter))
     return term_filter
-
-
-def _read_filter(transaction: SqlTransaction, namespace_id: int) -> TermFilter:
-    titles = transaction.fetch_column("SELECT stems FROM titles WHERE namespace = :namespace", namespace=namespace_id)
-    return TermFilter(transaction.indexed_terms(namespace_id), titles)
 
 
 def write_titles(
@@ -287,14 +284,12 @@ def _find_notes(
                 notes=sorted({note for keys in few.values() for note in keys}),
             )
             folded = {row[0]: folded_text(NoteText(*row)) for row in rows}
-            _insert(
-                transaction,
-                [
-                    Mention(key, note, contains_phrase(group[key].words, folded[note]))
-                    for key, keys in few.items()
-                    for note in keys
-                ],
-            )
+            mentions = [
+                Mention(key, note, contains_phrase(group[key].words, folded[note]))
+                for key, keys in few.items()
+                for note in keys
+            ]
+            transaction.insert("mentions", Mention._fields, mentions)
 
 
 def look_up_titles(
@@ -315,17 +310,13 @@ def look_up_titles(
 def insert_mentions(transaction: SqlTransaction, mentions: Sequence[Mention]) -> None:
     """Write mentions, and mark the titles that have too many by now."""
     if mentions:
-        _insert(transaction, mentions)
+        transaction.insert("mentions", Mention._fields, mentions)
         common = transaction.fetch_column(
             "SELECT key FROM titles WHERE namers > :limit AND key IN LIST(:titles)",
             limit=MAX_MENTIONS,
             titles=list({mention.title for mention in mentions}),
         )
         _mark_common(transaction, common)
-
-
-def _insert(transaction: SqlTransaction, mentions: Sequence[Mention]) -> None:
-    transaction.insert("mentions", Mention._fields, mentions)
 
 
 def _mark_common(transaction: SqlTransaction, titles: Sequence[int]) -> None:

@@ -240,10 +240,6 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
             self._indexes.worker.stop()
             self._connections.close()
             self._indexes.clear()
-        for cache in self._names.values():
-            cache.clear()
-        self._vocabularies.clear()
-        self._counts.clear()
 
     def _files(self) -> list[Path]:
         path = self._connections.file

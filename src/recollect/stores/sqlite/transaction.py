@@ -88,16 +88,10 @@ def _change_temporary(connection: apsw.Connection, sql: str) -> None:
 class SqliteTransaction(SqlTransaction):
     """A connection to an SQLite file, in a transaction."""
 
+    dialect = _DIALECT
+
     def __init__(self, connection: apsw.Connection) -> None:
-        self.connection = connection
-
-    def fetch(self, sql: str, **params: Any) -> list[Row]:
-        statement = _DIALECT.render(sql)
-        return self.connection.execute(statement.sql, _DIALECT.bind(statement, params)).fetchall()
-
-    def execute(self, sql: str, **params: Any) -> None:
-        statement = _DIALECT.render(sql)
-        self.connection.execute(statement.sql, _DIALECT.bind(statement, params))
+        self.connection: apsw.Connection = connection
 
     def insert(
         self,
