@@ -14,8 +14,9 @@ from recollect.model import Candidate, Filters
 from recollect.query import Query
 from recollect.stores.base import Finding, Model, ModelChangedError, StoreStats
 from recollect.stores.copying import copy_store
-from recollect.stores.postgres import checking, names
+from recollect.stores.postgres import checking
 from recollect.stores.postgres.connections import WRITE_TIMEOUT, Connections, split_options
+from recollect.stores.postgres.names import search_names
 from recollect.stores.postgres.postings import ScoreCache, read_vocabulary
 from recollect.stores.postgres.schema import SCHEMA_VERSION
 from recollect.stores.postgres.search import NamespaceSearch
@@ -65,30 +66,15 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         address, options = split_options(url)
         return cls(address, read_only=read_only, **options)
 
-    def _read(
-        self,
-        work: Callable[[PostgresTransaction], R],
-        namespace: str | None,
-        statement_timeout: float | None = None,
-    ) -> R:
-        return self._connections.read(work, namespace=namespace, statement_timeout=statement_timeout)
+    def _read(self, work: Callable[[PostgresTransaction], R], namespace: str | None) -> R:
+        return self._connections.read(work, namespace=namespace)
 
     @contextmanager
     def _write(
-        self,
-        namespaces: Collection[str] | None,
-        *,
-        create: bool = False,
-        accesses_only: bool = False,
-        statement_timeout: float | None = None,
+        self, namespaces: Collection[str] | None, *, create: bool = False, accesses_only: bool = False
     ) -> Iterator[PostgresTransaction]:
-        with self._connections.write(
-            namespaces,
-            create=create,
-            lock=not accesses_only,
-            timeout=TOUCH_TIMEOUT if accesses_only else WRITE_TIMEOUT,
-            statement_timeout=statement_timeout,
-        ) as transaction:
+        timeout = TOUCH_TIMEOUT if accesses_only else WRITE_TIMEOUT
+        with self._connections.write(namespaces, create=create, lock=not accesses_only, timeout=timeout) as transaction:
             if namespaces is not None and not accesses_only:
                 locked = list(transaction.namespaces.values())
                 remove_expired(transaction, to_microseconds(arguments.now()), namespaces=locked)
@@ -98,10 +84,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         """Delete the notes that have expired, if no other transaction keeps their namespaces busy."""
         moment = to_microseconds(now)
         due = "SELECT name FROM namespaces WHERE key IN (SELECT namespace FROM notes WHERE expires_at <= :now)"
-        names = (
-            [] if self.read_only else self._read(lambda transaction: transaction.fetch_column(due, now=moment), None)
-        )
-        if not names:
+        if self.read_only or not (names := self._read(lambda reader: reader.fetch_column(due, now=moment), None)):
             return 0
         with self._connections.write(names, timeout=0) as transaction:
             locked = list(transaction.namespaces.values())
@@ -150,11 +133,9 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         titles: bool = False,
         without: Query | None = None,
     ) -> list[Candidate]:
-        def work(transaction: PostgresTransaction, namespace_id: int) -> list[Candidate]:
+        def work(transaction: PostgresTransaction, key: int) -> list[Candidate]:
             count = min(limit, MAX_INTEGER)
-            return names.search_names(
-                transaction.connection, namespace_id, words, count, filters, without, titles=titles
-            )
+            return search_names(transaction.connection, key, words, count, filters, without, titles=titles)
 
         return [] if limit <= 0 else self._read_namespace(namespace, [], work)
 
@@ -165,7 +146,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         return self._vocabularies.get(transaction, namespace_id)
 
     def activate(self, model: Model) -> bool:
-        with self._write(None, statement_timeout=NO_TIMEOUT) as transaction:
+        with self._connections.write(None, statement_timeout=NO_TIMEOUT) as transaction:
             activated = tables.activate(transaction, model)
         if activated:
             self.finish_indexes()
@@ -188,13 +169,13 @@ class PostgresStore(SqlStore[PostgresTransaction]):
                 **count_rows(transaction),
             )
 
-        return self._read(work, None, NO_TIMEOUT)
+        return self._connections.read(work, namespace=None, statement_timeout=NO_TIMEOUT)
 
     def check(self) -> list[Finding]:
-        return self._read(checking.check, None, NO_TIMEOUT)
+        return self._connections.read(checking.check, namespace=None, statement_timeout=NO_TIMEOUT)
 
     def repair(self) -> list[Finding]:
-        with self._write(None, statement_timeout=NO_TIMEOUT) as transaction:
+        with self._connections.write(None, statement_timeout=NO_TIMEOUT) as transaction:
             checking.rebuild_vectors(transaction)
             stored = namespaces(transaction)
         for namespace_id, name in stored:
