@@ -25,11 +25,13 @@ _WORDS = (
 
 
 def _notes() -> list[list[str]]:
-    """Return notes of five fields in which each word stands beside many others, in every field."""
+    """Return notes of five fields in which each word has many different neighbours, in every field."""
     notes = []
     for number in range(150):
         steps, lengths = number % 5 + 1, [(number * step) % 6 for step in (1, 2, 3, 5, 7)]
-        words = [[_WORDS[(number * 7 + place * steps) % len(_WORDS)] for place in range(length)] for length in lengths]
+        words = [
+            [_WORDS[(number * 7 + position * steps) % len(_WORDS)] for position in range(length)] for length in lengths
+        ]
         notes.append([" ".join(field) for field in words])
     notes.append(["", "z" * 40_000 + " tail", "", "", "y" * 2500])
     return notes

@@ -150,12 +150,12 @@ class TestWriting:
                 assert row is not None
                 transaction.connection.execute("UPDATE namespaces SET revision = %s", [row[0] + 1])
 
-        with ThreadPoolExecutor(4) as crew:
-            list(crew.map(count_on, range(40)))
-        found = connections.read(
+        with ThreadPoolExecutor(4) as executor:
+            list(executor.map(count_on, range(40)))
+        rows = connections.read(
             lambda t: t.connection.execute("SELECT revision FROM namespaces").fetchall(), namespace=None
         )
-        assert found == [(40,)]
+        assert rows == [(40,)]
 
     def test_writers_of_several_namespaces_do_not_deadlock(self, connections: Connections) -> None:
         def both(number: int) -> None:
@@ -163,8 +163,8 @@ class TestWriting:
             with connections.write(wanted[:: (-1) ** number], create=True) as transaction:
                 assert set(transaction.namespaces) == set(wanted)
 
-        with ThreadPoolExecutor(6) as crew:
-            list(crew.map(both, range(60)))
+        with ThreadPoolExecutor(6) as executor:
+            list(executor.map(both, range(60)))
         assert len(connections.read(names, namespace=None)) == 7
 
     def test_read_only_store_rejects_writes(self, opened: Opener) -> None:
@@ -184,11 +184,11 @@ class TestWriting:
         fresh = opened()
         for namespaces in (["tea"], ["new"], None):
             with (
-                pytest.raises(StoreReadOnlyError, match="it is a replica, or set to be read only") as told,
+                pytest.raises(StoreReadOnlyError, match="it is a replica, or set to be read only") as caught,
                 fresh.write(namespaces, create=True) as transaction,
             ):
                 transaction.connection.execute("DELETE FROM namespaces")
-            assert "\n" not in str(told.value)
+            assert "\n" not in str(caught.value)
         assert fresh.read(names, namespace=None) == ["tea"]
 
     def test_swallowed_error_prevents_the_commit(self, connections: Connections) -> None:
@@ -291,13 +291,13 @@ class TestFaults:
             inside.set()
             leave.wait(30)
 
-        with ThreadPoolExecutor(2) as crew:
-            held = crew.submit(patient.read, hold, namespace=None)
+        with ThreadPoolExecutor(2) as executor:
+            blocking = executor.submit(patient.read, hold, namespace=None)
             inside.wait(30)
-            waiting = crew.submit(patient.read, names, namespace=None)
+            waiting = executor.submit(patient.read, names, namespace=None)
             threading.Timer(1.2, leave.set).start()  # longer than one look
             assert waiting.result(30) == ["tea"]
-            held.result(30)
+            blocking.result(30)
 
     def test_restart_between_calls(self, fragile: Server) -> None:
         with closing(Connections(fragile.address(fragile.create()))) as connections:
@@ -345,8 +345,8 @@ class TestClosing:
 
     def test_close_wakes_waiting_threads(self, opened: Opener) -> None:
         connections = opened(pool_size=1)
-        with ThreadPoolExecutor(1) as crew, connections.write(["tea"], create=True):
-            waiting = crew.submit(connections.read, names, namespace=None)
+        with ThreadPoolExecutor(1) as executor, connections.write(["tea"], create=True):
+            waiting = executor.submit(connections.read, names, namespace=None)
             threading.Event().wait(0.2)
             connections.close()
             with pytest.raises(StoreError, match="is closed; open it again to use it"):

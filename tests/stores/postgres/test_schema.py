@@ -56,8 +56,8 @@ class TestOpening:
         assert {name for (name,) in listed} == {*TABLES, "schema_version"}
 
     def test_concurrent_creation_of_a_store(self, opened: Opener, ask: Ask) -> None:
-        with ThreadPoolExecutor(4) as crew:
-            list(crew.map(lambda _: opened(), range(4)))
+        with ThreadPoolExecutor(4) as executor:
+            list(executor.map(lambda _: opened(), range(4)))
         assert ask("SELECT version FROM recollect.schema_version") == [(schema.SCHEMA_VERSION,)]
 
     def test_existing_empty_schema_is_used(self, opened: Opener, ask: Ask) -> None:
@@ -189,11 +189,11 @@ class TestRowLevelSecurity:
     @pytest.mark.parametrize("table", ISOLATED_TABLES)
     def test_every_table_with_text_has_a_policy(self, opened: Opener, ask: Ask, table: str) -> None:
         opened()
-        found = ask(
+        policies = ask(
             "SELECT relname, relrowsecurity, relforcerowsecurity, polname FROM pg_class JOIN pg_policy "
             "ON polrelid = pg_class.oid WHERE relnamespace = 'recollect'::regnamespace"
         )
-        assert (table, True, True, "wall") in found
+        assert (table, True, True, "wall") in policies
 
     def test_indexes_are_used_with_policies(self, connections: Connections) -> None:
         def plan(statement: str) -> str:

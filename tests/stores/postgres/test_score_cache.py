@@ -1,4 +1,4 @@
-"""Scores of recent queries are kept for as long as no word changes, and as far as there is room."""
+"""Scores of recent queries are cached until a term changes, up to a number of scores."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ def store(database: str) -> Iterator[PostgresStore]:
 @pytest.fixture
 def computed(monkeypatch: pytest.MonkeyPatch) -> list[Expression]:
     """Give the queries whose scores were computed."""
-    asked: list[Expression] = []
+    nodes: list[Expression] = []
 
     def counting(connection: Connection[TupleRow], namespace: int, node: Expression) -> Scores:
-        asked.append(node)
+        nodes.append(node)
         return score_notes(connection, namespace, node)
 
     monkeypatch.setattr(scoring, "score_notes", counting)
-    return asked
+    return nodes
 
 
 def scores(store: PostgresStore, cache: ScoreCache, node: Expression) -> list[float]:
-    found = store._connections.read(
+    results = store._connections.read(
         lambda at: cache.scores(at.connection, at.namespaces["default"], node), namespace="default"
     )
-    return list(map(float, found.scores))
+    return list(map(float, results.scores))
 
 
 def test_scores_of_a_query_are_computed_once(store: PostgresStore, computed: list[Expression]) -> None:

@@ -1,4 +1,4 @@
-"""What is found by words and by names is what SQLite finds, in the same order, with the same scores."""
+"""Lexical search and name search return what SQLite returns, in the same order, with the same scores."""
 
 from __future__ import annotations
 
@@ -59,11 +59,15 @@ def drafts() -> Iterator[dict[str, Any]]:
             "created_at": f"2026-01-{key % 28 + 1:02d}",
         }
     yield {"id": "book", "content": BOOK}
-    for place in range(40):  # of one score, in another order than their paths
-        yield {"id": f"tie{place}", "path": f"ties/{(place * 7) % 40}.md" if place % 2 else "", "content": "tied knots"}
-    for place, name in enumerate(_NAMES):
-        yield {"id": f"name{place}", "title": name, "content": "named"}
-        yield {"id": f"path{place}", "path": f"named/{name.strip().replace('/', '')} {place}.md", "content": "named"}
+    for number in range(40):  # of one score, in another order than their paths
+        yield {
+            "id": f"tie{number}",
+            "path": f"ties/{(number * 7) % 40}.md" if number % 2 else "",
+            "content": "tied knots",
+        }
+    for number, name in enumerate(_NAMES):
+        yield {"id": f"name{number}", "title": name, "content": "named"}
+        yield {"id": f"path{number}", "path": f"named/{name.strip().replace('/', '')} {number}.md", "content": "named"}
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +84,8 @@ def both(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     postgres.drop(name)
 
 
-def ranked(found: Sequence[Candidate]) -> list[tuple[str, float, int | None]]:
-    return [(candidate.id, candidate.score, candidate.lexical_rank) for candidate in found]
+def ranked(candidates: Sequence[Candidate]) -> list[tuple[str, float, int | None]]:
+    return [(candidate.id, candidate.score, candidate.lexical_rank) for candidate in candidates]
 
 
 _FILTERS = [
@@ -115,7 +119,7 @@ def test_lexical_results_equal_those_of_sqlite(
     if node is None or is_scored_as_a_whole(node):
         assert ours == theirs
     elif limit == 300:
-        assert {each for each, *_ in ours} == {each for each, *_ in theirs}
+        assert {note_id for note_id, *_ in ours} == {note_id for note_id, *_ in theirs}
 
 
 def test_filter_reads_the_whole_ranking(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +139,7 @@ def test_filter_reads_the_whole_ranking(both: Both, monkeypatch: pytest.MonkeyPa
 def test_exclusions_equal_those_of_sqlite(both: Both, query: Query) -> None:
     every = ["book", *(f"n{key}" for key in range(len(NOTES)))]
     ours, theirs = (
-        [found.id for found in store.candidates(every, namespace=HOME, filters=Filters(), without=query)]
+        [candidate.id for candidate in store.candidates(every, namespace=HOME, filters=Filters(), without=query)]
         for store in both
     )
     assert ours == theirs
@@ -144,8 +148,8 @@ def test_exclusions_equal_those_of_sqlite(both: Both, query: Query) -> None:
 @settings(max_examples=ENGINE_EXAMPLES // 200)
 @given(st.lists(queries, max_size=4))
 @example([parse("tea"), parse("teas"), parse("?!"), parse("nothing"), parse('"green tea"'), parse("te*")])
-def test_counts_equal_those_of_sqlite(both: Both, asked: list[Query]) -> None:
-    ours, theirs = (store.note_counts(asked, namespace=HOME) for store in both)
+def test_counts_equal_those_of_sqlite(both: Both, counted: list[Query]) -> None:
+    ours, theirs = (store.note_counts(counted, namespace=HOME) for store in both)
     assert ours == theirs
 
 
@@ -193,8 +197,8 @@ def test_repair_rebuilds_wrong_names(postgres: Server) -> None:
             "names of 'default'": "the stored names of note 'tea.md' differ from its path and title",
         }
         assert not any(finding.problem for finding in store.repair())
-        found = store.search_names(["teaa"], 5, namespace=HOME, filters=Filters())
-        assert [candidate.id for candidate in found] == ["a"]
+        results = store.search_names(["teaa"], 5, namespace=HOME, filters=Filters())
+        assert [candidate.id for candidate in results] == ["a"]
     postgres.drop(name)
 
 

@@ -377,12 +377,12 @@ FROM unnest(%b::bigint[], %b::int[], %b::int[], %b::bytea[], %b::bytea[])
 """
 
 _STORED_VECTORS = """
-SELECT asked.position, string_agg(v.vector, ''::bytea ORDER BY v.piece)
-FROM unnest(%b::bytea[], %b::bytea[], %b::bytea[]) WITH ORDINALITY AS asked (namespace, id, digest, position)
-JOIN namespaces AS s ON s.mark = asked.namespace
-JOIN living AS n ON n.namespace = s.key AND n.id_mark = asked.id
-JOIN vectors AS v ON v.note = n.key AND v.model = %s AND v.digest = asked.digest
-GROUP BY asked.position
+SELECT given.position, string_agg(v.vector, ''::bytea ORDER BY v.piece)
+FROM unnest(%b::bytea[], %b::bytea[], %b::bytea[]) WITH ORDINALITY AS given (namespace, id, digest, position)
+JOIN namespaces AS s ON s.mark = given.namespace
+JOIN living AS n ON n.namespace = s.key AND n.id_mark = given.id
+JOIN vectors AS v ON v.note = n.key AND v.model = %s AND v.digest = given.digest
+GROUP BY given.position
 """
 
 # What is compared is computed first: under row-level security no index is used for a function of another table.
