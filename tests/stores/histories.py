@@ -76,4 +76,4 @@ def check_against_brute_force(store: Store, history: list[list[Any]]) -> None:
     assert problems(store) == {}
     assert not any(finding.problem for finding in store.repair())
     assert edges(store) == naming.mentions(there)
-    store.delete("abcd", namespace=HOME)
+    store.delete(list("abcd"), namespace=HOME)

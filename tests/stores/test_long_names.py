@@ -28,7 +28,7 @@ WAYS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_it_is_kept_as_it_was_given(store: Store, way: str) -> None:
+def test_long_value_round_trips(store: Store, way: str) -> None:
     ((note,), _) = store.write([draft_of({"content": "tea", "id": "short", "vector": [1.0, 0.0], **WAYS[way]})])
     assert store.get([note.id], namespace=note.namespace) == [note]
     assert list(store.notes()) == [note]
@@ -40,7 +40,7 @@ def test_it_is_kept_as_it_was_given(store: Store, way: str) -> None:
     assert not any(finding.problem for finding in store.repair())
 
 
-def test_two_that_begin_alike_are_two(store: Store) -> None:
+def test_long_names_with_a_common_prefix_differ(store: Store) -> None:
     names = [f"{LONG}{end}" for end in "abc"]
     store.write([draft_of({"id": name, "path": f"{name}.md", "content": name[-1]}) for name in names])
     found = store.get([*names, *(f"{name}.md" for name in names), LONG], namespace=HOME)
@@ -51,7 +51,7 @@ def test_two_that_begin_alike_are_two(store: Store) -> None:
     assert [note.content for note in prefixed.notes] == ["b"]
 
 
-def test_they_are_connected(store: Store) -> None:
+def test_long_names_have_edges(store: Store) -> None:
     shared = {"entities": [LONG]}
     store.write(
         [
@@ -79,7 +79,7 @@ def test_they_are_connected(store: Store) -> None:
     ]
 
 
-def test_documents_may_be_called_so(store: Store) -> None:
+def test_documents_may_have_long_names(store: Store) -> None:
     long = LONG[:5_000]
     documents = [Document(long, f"{long}{end}", long, [draft_of({"path": end, "content": "x"})]) for end in "ab"]
     store.write_documents(documents, namespace=HOME)
@@ -91,7 +91,7 @@ def test_documents_may_be_called_so(store: Store) -> None:
 @pytest.mark.parametrize(
     "text", ["\0", "a\0b\x1a", "\x1aN\x1aS\x1a", "' \\ \" % %s $1 {} {{", "\ufffe\uffff🍵\U0010ffff"]
 )
-def test_any_text_comes_back_as_it_was(store: Store, text: str) -> None:
+def test_any_text_round_trips(store: Store, text: str) -> None:
     given = {"content": text, "title": f"{text} tea", "summary": text, "metadata": {text: [text, {text: text}]}}
     ((note,), _) = store.write([draft_of({**given, "id": "1"})])
     assert (note.content, note.title, note.summary, note.metadata) == tuple(given.values())

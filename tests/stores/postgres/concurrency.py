@@ -19,7 +19,7 @@ BATCH = 4
 
 
 def write(store: Store, name: str, batches: int) -> None:
-    """Write batches; each goes to two namespaces, in whatever order, and speaks of what the others bring."""
+    """Write batches: each to two namespaces, in any order, with mentions of notes that other processes write."""
     for batch in range(batches):
         first, second = NAMESPACES[batch % 3], NAMESPACES[(batch + len(name)) % 3]
         notes, _ = store.write(
@@ -44,8 +44,8 @@ def write(store: Store, name: str, batches: int) -> None:
 
 def main(address: str, name: str, batches: int) -> None:
     """Write from threads of this process."""
-    with closing(PostgresStore(address)) as store, ThreadPoolExecutor(THREADS) as crew:
-        for done in [crew.submit(write, store, f"{name}{thread}", batches) for thread in range(THREADS)]:
+    with closing(PostgresStore(address)) as store, ThreadPoolExecutor(THREADS) as executor:
+        for done in [executor.submit(write, store, f"{name}{thread}", batches) for thread in range(THREADS)]:
             done.result()
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from recollect.query import Query, expand_aliases, normalise, parse
 from recollect.query.expressions import AllOf, AnyOf, Except, Expression, Match
-from recollect.stores.postgres.connections import Transaction
 from recollect.stores.postgres.postings import TextChange, index_notes
 from recollect.stores.postgres.text import escape
+from recollect.stores.postgres.transaction import PostgresTransaction
 from tests.strategies import query_text
 
 __all__ = ["NAMESPACE", "NOTES", "expressions", "fts5", "path_and_rest", "queries", "store_words"]
@@ -25,11 +25,13 @@ _WORDS = (
 
 
 def _notes() -> list[list[str]]:
-    """Return notes of five fields in which each word stands beside many others, in every field."""
+    """Return notes of five fields in which each word has many different neighbours, in every field."""
     notes = []
     for number in range(150):
         steps, lengths = number % 5 + 1, [(number * step) % 6 for step in (1, 2, 3, 5, 7)]
-        words = [[_WORDS[(number * 7 + place * steps) % len(_WORDS)] for place in range(length)] for length in lengths]
+        words = [
+            [_WORDS[(number * 7 + position * steps) % len(_WORDS)] for position in range(length)] for length in lengths
+        ]
         notes.append([" ".join(field) for field in words])
     notes.append(["", "z" * 40_000 + " tail", "", "", "y" * 2500])
     return notes
@@ -49,7 +51,7 @@ def fts5(notes: Sequence[Sequence[str]] = NOTES) -> apsw.Connection:
     return connection
 
 
-def store_words(transaction: Transaction, notes: Mapping[int, Sequence[str]], *, fresh: bool = True) -> None:
+def store_words(transaction: PostgresTransaction, notes: Mapping[int, Sequence[str]], *, fresh: bool = True) -> None:
     """Write notes with their words and postings, as a store does."""
     (namespace,) = transaction.namespaces.values()
     for key, fields in notes.items():

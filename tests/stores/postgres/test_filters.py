@@ -37,11 +37,11 @@ def connection() -> apsw.Connection:
     return made
 
 
-def holds(held: dict[str, Any], asked: dict[str, Any]) -> bool:
+def holds(stored: dict[str, Any], queried: dict[str, Any]) -> bool:
     """Return whether metadata passes a filter, as the server compares what it is given."""
-    facts = json.loads(metadata_facts(json.dumps(held)))
-    conditions, values = filter_conditions(Filters(metadata=asked))
-    assert conditions == " AND n.facts ->> %s::text = %s" * len(asked)
+    facts = json.loads(metadata_facts(json.dumps(stored)))
+    conditions, values = filter_conditions(Filters(metadata=queried))
+    assert conditions == " AND n.facts ->> %s::text = %s" * len(queried)
     return all(
         facts.get(key.replace("\x1a", "\x1aS").replace("\0", "\x1aN")) == fact
         for key, fact in zip(values[::2], values[1::2], strict=True)
@@ -54,12 +54,12 @@ def holds(held: dict[str, Any], asked: dict[str, Any]) -> bool:
 @example({"a": 10**400}, {"a": 10**400})
 @example(2**64, 2**64 + 1)
 @example(10**400, 10**401)
-def test_values_are_equal_as_in_sqlite(connection: apsw.Connection, held: Any, asked: Any) -> None:
-    conditions, values = sqlite.filter_conditions(Filters(metadata={"key": asked}))
+def test_values_are_equal_as_in_sqlite(connection: apsw.Connection, stored: Any, queried: Any) -> None:
+    conditions, values = sqlite.filter_conditions(Filters(metadata={"key": queried}))
     statement = f"SELECT 1 FROM (SELECT ? AS metadata) AS n WHERE true {conditions}"  # noqa: S608 (our own)
-    for value in (held, asked):
+    for value in (stored, queried):
         expected = connection.execute(statement, (json.dumps({"key": value}), *values)).get is not None
-        assert holds({"key": value}, {"key": asked}) == expected
+        assert holds({"key": value}, {"key": queried}) == expected
 
 
 def test_deep_and_long_values_are_compared() -> None:

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from recollect.query.expressions import AnyOf, Match
 from recollect.stores.base import FIELD_WEIGHTS
 from recollect.stores.postgres.connections import Connections
-from recollect.stores.postgres.postings import TextChange, index_notes
-from recollect.stores.postgres.scoring import score_notes
+from recollect.stores.postgres.postings import TextChange, index_notes, score_notes
 from tests.stores.postgres.server import Server
 
 Fields = Sequence[str]
@@ -33,9 +32,9 @@ def opened(postgres: Server) -> Iterator[Connections]:
     postgres.drop(name)
 
 
-def write(connections: Connections, held: dict[int, Fields], batch: dict[int, Fields | None]) -> None:
+def write(connections: Connections, stored: dict[int, Fields], batch: dict[int, Fields | None]) -> None:
     """Write, change and delete notes as a store does."""
-    changes = [TextChange(note, held.get(note), fields) for note, fields in batch.items() if fields or note in held]
+    changes = [TextChange(note, stored.get(note), fields) for note, fields in batch.items() if fields or note in stored]
     with connections.write(["tea"], create=True) as transaction:
         (namespace,) = transaction.namespaces.values()
         for note, before, after in changes:
@@ -55,27 +54,27 @@ def write(connections: Connections, held: dict[int, Fields], batch: dict[int, Fi
         transaction.connection.execute("DELETE FROM notes WHERE key = ANY (%s)", [gone])
     for note, _, after in changes:
         if after is None:
-            del held[note]
+            del stored[note]
         else:
-            held[note] = list(map(str, after))
+            stored[note] = list(map(str, after))
 
 
 def _with_key(change: TextChange) -> TextChange:
     note, before, after = change
     return TextChange(
-        note, *((f"{each[0]} {note}", *each[1:]) if each is not None else None for each in (before, after))
+        note, *((f"{texts[0]} {note}", *texts[1:]) if texts is not None else None for texts in (before, after))
     )
 
 
 @settings(max_examples=60)
 @given(_batches)
 def test_any_history_gives_the_index_of_fts5(opened: Connections, batches: list[dict[int, Fields | None]]) -> None:
-    held: dict[int, Fields] = {}
+    stored: dict[int, Fields] = {}
     for batch in batches:
-        write(opened, held, batch)
+        write(opened, stored, batch)
     fts5 = apsw.Connection(":memory:")
     fts5.execute("CREATE VIRTUAL TABLE w USING fts5 (a, b, c, d, e, tokenize = 'porter unicode61')")
-    rows = [(note, f"{path} {note}", *rest) for note, (path, *rest) in held.items()]
+    rows = [(note, f"{path} {note}", *rest) for note, (path, *rest) in stored.items()]
     fts5.executemany("INSERT INTO w (rowid, a, b, c, d, e) VALUES (?, ?, ?, ?, ?, ?)", rows)
     weights = ", ".join(map(str, FIELD_WEIGHTS.values()))
     statement = f"SELECT rowid, -bm25(w, {weights}) FROM w WHERE w MATCH ? ORDER BY rowid"  # noqa: S608 (our numbers)
@@ -86,9 +85,9 @@ def test_any_history_gives_the_index_of_fts5(opened: Connections, batches: list[
         words = transaction.connection.execute("SELECT note FROM words ORDER BY note").fetchall()
         counts = transaction.connection.execute("SELECT notes FROM namespaces").fetchall()
     assert list(zip(scores.notes.tolist(), scores.scores.tolist(), strict=True)) == expected
-    assert words == [(note,) for note in sorted(held)]
-    assert counts == [(len(held),)]
-    write(opened, held, dict.fromkeys(held))  # the next history begins with nothing
+    assert words == [(note,) for note in sorted(stored)]
+    assert counts == [(len(stored),)]
+    write(opened, stored, dict.fromkeys(stored))  # the next history begins with nothing
     left = opened.read(
         lambda t: t.connection.execute(
             "SELECT notes, tokens, (SELECT count(*) FROM postings) FROM namespaces"
@@ -105,8 +104,8 @@ def test_changed_terms_raise_the_revision(opened: Connections) -> None:
         )
         return int(number)
 
-    held: dict[int, Fields] = {}
-    write(opened, held, {1: ["", "tea", "", "", ""]})
+    stored: dict[int, Fields] = {}
+    write(opened, stored, {1: ["", "tea", "", "", ""]})
     before = revision()
-    write(opened, held, {1: None})
+    write(opened, stored, {1: None})
     assert revision() == before + 1

@@ -1,4 +1,4 @@
-"""Damage to what is derived is found and put right; a backup is whole; what is due goes without waiting."""
+"""Checks find damage to derived data and repair it; backups are complete; expired notes are deleted without waiting."""
 
 from __future__ import annotations
 
@@ -104,7 +104,8 @@ def test_check_reports_a_missing_table(store: PostgresStore, ask: Ask) -> None:
 
 
 def test_check_reads_in_batches(store: PostgresStore, monkeypatch: pytest.MonkeyPatch, ask: Ask) -> None:
-    monkeypatch.setattr(checking, "READ_NOTES", 3)
+    monkeypatch.setattr("recollect.stores.sql.checking.BATCH_NOTES", 3)
+    monkeypatch.setattr(checking, "READ_VECTORS", 3)
     monkeypatch.setattr(checking, "READ_BLOCKS", 2)
     assert problems(store) == {}
     store.repair()
@@ -121,12 +122,12 @@ def test_backup_is_a_consistent_snapshot(store: PostgresStore, tmp_path: Path) -
     store.write([{"content": "later"}, {"content": "gone", "expires_at": datetime(2020, 1, 1, tzinfo=UTC)}])
     target = tmp_path / "copy.db"
     store.backup(target)
-    kept = list(store.notes())
+    notes = list(store.notes())
     store.write([{"content": "later still"}])
     with closing(open_store(target)) as copy:
-        assert list(copy.notes()) == kept
+        assert list(copy.notes()) == notes
         assert copy.model == store.model
-        for one, other in zip(store.vectors_of(kept)[1], copy.vectors_of(kept)[1], strict=True):
+        for one, other in zip(store.vectors_of(notes)[1], copy.vectors_of(notes)[1], strict=True):
             assert (one is None and other is None) or np.array_equal(one, other)  # type: ignore[arg-type]
         assert copy.documents("/vault", namespace="bob") == {"b.md": "7", "c": "8"}
         assert copy.remove_documents("/vault", ["b.md"], namespace="bob") == 3
@@ -165,10 +166,10 @@ class TestExpiry:
     def test_expire_does_not_wait_for_locks(self, store: PostgresStore, frozen_clock: FrozenClock) -> None:
         store.write([{"id": "fair", "content": "x", "expires_at": frozen_clock.now() + HOUR}])
         frozen_clock.time += HOUR
-        with store._connections.write([HOME]), ThreadPoolExecutor(1) as crew:
+        with store._connections.write([HOME]), ThreadPoolExecutor(1) as executor:
             with pytest.raises(StoreBusyError, match="is locked by other writers"):
-                crew.submit(store.expire, frozen_clock.now()).result(30)
-            assert crew.submit(store.expire, frozen_clock.now() - HOUR).result(30) == 0
+                executor.submit(store.expire, frozen_clock.now()).result(30)
+            assert executor.submit(store.expire, frozen_clock.now() - HOUR).result(30) == 0
         assert store.expire(frozen_clock.now()) == 1
 
     def test_expire_does_not_lock_other_namespaces(self, store: PostgresStore, frozen_clock: FrozenClock) -> None:
@@ -234,7 +235,7 @@ class TestModels:
     def test_activate_waits_for_writers(self, store: PostgresStore) -> None:
         other = Model("other", 2)
         vector = np.array([1, 0], np.float32)
-        assert store.embed(other, [(each, vector) for each in store.pending(other, 20)]) == 8
+        assert store.embed(other, [(note, vector) for note in store.pending(other, 20)]) == 8
         inside, go_on = threading.Event(), threading.Event()
 
         def write() -> None:
@@ -242,10 +243,10 @@ class TestModels:
                 inside.set()
                 go_on.wait(30)
 
-        with ThreadPoolExecutor(2) as crew:
-            writing = crew.submit(write)
+        with ThreadPoolExecutor(2) as executor:
+            writing = executor.submit(write)
             inside.wait(30)
-            activating = crew.submit(store.activate, other)
+            activating = executor.submit(store.activate, other)
             assert store.model == Model("given", 8)
             go_on.set()
             assert activating.result(30)
@@ -260,18 +261,15 @@ class TestModels:
                 store.write([{"content": "x", "vector": [1.0, 2.0], "namespace": namespace}])
 
             for _ in range(3):
-                with ThreadPoolExecutor(4) as crew:
-                    list(crew.map(write, "abcd"))
+                with ThreadPoolExecutor(4) as executor:
+                    list(executor.map(write, "abcd"))
             assert store.stats().vectors == {"given": 12}
 
-    def test_wide_vectors_are_stored(self, database: str) -> None:
-        wide = np.zeros((2, 16_001), np.float32)
-        wide[0, 0] = wide[1, 16_000] = 1
+    def test_too_wide_vectors_are_refused(self, database: str) -> None:
         with closing(PostgresStore(database)) as store:
-            store.write([{"path": str(n), "content": str(n), "vector": row} for n, row in enumerate(wide)])
-            found = store.search_vectors(wide[1], 2, namespace=HOME, filters=EVERYTHING)
-            assert [(each.path, each.score) for each in found] == [("1", 1.0), ("0", 0.0)]
-            assert problems(store) == {}
+            with pytest.raises(StoreError, match="cannot store this: a text, a vector .* 16000 dimensions"):
+                store.write([{"content": "x", "vector": np.ones(16_001, np.float32)}])
+            assert store.stats().notes == {}
 
     def test_half_precision_round_trips(self, database: str) -> None:
         model = Model("half", 3, "float16")

@@ -144,17 +144,17 @@ def test_repair_fixes_damage(trip: PostgresStore, ask: Ask, name: str) -> None:
 
 
 def titles_sought(store: PostgresStore, monkeypatch: pytest.MonkeyPatch, notes: list[dict[str, Any]]) -> int:
-    asked: list[Any] = []
+    checked: list[Any] = []
     original = transaction._phrase
 
     def counted(namespace: int, title: Any) -> Any:
-        asked.append(title)
+        checked.append(title)
         return original(namespace, title)
 
     with monkeypatch.context() as patch:
         patch.setattr(transaction, "_phrase", counted)
         store.write(notes)
-    return len(asked)
+    return len(checked)
 
 
 def test_titles_of_new_words_are_not_sought(

@@ -18,10 +18,10 @@ def matches(postgres: Server) -> Iterator[Matches]:
     with psycopg.connect(postgres.address("empty"), autocommit=True) as connection:
 
         def match(words: NoteTerms, query: str) -> bool:
-            ((found,),) = connection.execute(
+            ((matched,),) = connection.execute(
                 "SELECT %s::tsvector @@ %s::tsquery", [words.vector(7)[0], query.replace("~", "7\x1f")]
             ).fetchall()
-            return bool(found)
+            return bool(matched)
 
         yield match
 
@@ -47,8 +47,8 @@ def test_phrase_does_not_cross_fields(matches: Matches) -> None:
 
 def test_label_marks_summary_and_content(matches: Matches) -> None:
     words = read_terms(["green tea.md", "a tea pot", "two mugs", "green tea\nlid", "no sugar"])
-    for found in ("'~green' <-> '~tea'", "'~tea' <-> '~pot'"):
-        assert matches(words, found)
+    for query in ("'~green' <-> '~tea'", "'~tea' <-> '~pot'"):
+        assert matches(words, query)
     for named in ("'~two':A <-> '~mug':A", "'~no':A <-> '~sugar':A"):
         assert matches(words, named)
     for label in ("'~green':A <-> '~tea':A", "'~tea':A <-> '~pot':A", "'~lid':A", "'~md':A"):

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.stores.postgres.connections import Connections, Transaction
+from recollect.stores.postgres.connections import Connections
 from recollect.stores.postgres.postings import BLOCK_SIZE, Posting, Postings, update_postings
+from recollect.stores.postgres.transaction import PostgresTransaction
 from tests.stores.postgres.server import Server
 
 
@@ -31,12 +32,12 @@ def empty(stored: Connections) -> Connections:
     return stored
 
 
-def rows(transaction: Transaction) -> list[tuple[str, int, int, bytes]]:
-    found = transaction.connection.execute("SELECT term, block, count, list FROM postings ORDER BY term, block")
-    return [(term, block, count, held) for term, block, count, held in found]
+def rows(transaction: PostgresTransaction) -> list[tuple[str, int, int, bytes]]:
+    stored = transaction.connection.execute("SELECT term, block, count, list FROM postings ORDER BY term, block")
+    return [(term, block, count, data) for term, block, count, data in stored]
 
 
-def held(transaction: Transaction) -> dict[str, list[Posting]]:
+def stored_postings(transaction: PostgresTransaction) -> dict[str, list[Posting]]:
     """Return all postings, after a look at the blocks: none is empty, too long or out of order."""
     lists: dict[str, list[Posting]] = {}
     for term, block, count, data in rows(transaction):
@@ -66,30 +67,30 @@ def postings(*notes: int) -> list[Posting]:
 
 def test_long_list_is_split_into_blocks(empty: Connections) -> None:
     change(empty, {"tea": postings(*range(10, 510)), "cup": postings(11)}, fresh=10)
-    found = empty.read(rows, namespace="tea")
-    assert [(term, block, count) for term, block, count, _ in found] == [
+    blocks = empty.read(rows, namespace="tea")
+    assert [(term, block, count) for term, block, count, _ in blocks] == [
         ("cup", 11, 1),
         ("tea", 10, 160),
         ("tea", 170, 160),
         ("tea", 330, 160),
         ("tea", 490, 20),
     ]
-    assert empty.read(held, namespace="tea")["tea"] == postings(*range(10, 510))
+    assert empty.read(stored_postings, namespace="tea")["tea"] == postings(*range(10, 510))
 
 
 def test_new_notes_are_appended(empty: Connections) -> None:
     change(empty, {"tea": postings(*range(1, 200))}, fresh=1)
     change(empty, {"tea": postings(*range(200, 300))}, fresh=200)
     change(empty, {"tea": postings(*range(300, 400))}, fresh=300)
-    assert empty.read(held, namespace="tea") == {"tea": postings(*range(1, 400))}
+    assert empty.read(stored_postings, namespace="tea") == {"tea": postings(*range(1, 400))}
 
 
 def test_distant_keys_have_separate_blocks(empty: Connections) -> None:
     far = [1, 2**32, 2**32 + 1, 2**40]
     change(empty, {"tea": postings(*far)})
-    assert empty.read(held, namespace="tea") == {"tea": postings(*far)}
+    assert empty.read(stored_postings, namespace="tea") == {"tea": postings(*far)}
     change(empty, {"tea": postings(2**41)}, fresh=2**41)
-    assert empty.read(held, namespace="tea") == {"tea": postings(*far, 2**41)}
+    assert empty.read(stored_postings, namespace="tea") == {"tea": postings(*far, 2**41)}
 
 
 def test_empty_list_is_deleted(empty: Connections) -> None:
@@ -102,7 +103,7 @@ def test_empty_list_is_deleted(empty: Connections) -> None:
 def test_changed_note_has_its_new_weight(empty: Connections) -> None:
     change(empty, {"tea": postings(1, 2, 3)})
     change(empty, {"tea": [Posting(2, 50.0, 60)]}, {"tea": [2]})
-    assert empty.read(held, namespace="tea") == {"tea": [*postings(1), Posting(2, 50.0, 60), *postings(3)]}
+    assert empty.read(stored_postings, namespace="tea") == {"tea": [*postings(1), Posting(2, 50.0, 60), *postings(3)]}
 
 
 _notes = st.sets(st.integers(1, 900), max_size=300)
@@ -129,7 +130,7 @@ def test_any_history_gives_the_expected_postings(
         for term, notes in removed.items():
             for note in notes:
                 model[term].pop(note, None)
-        for term, each in new.items():
-            model[term] |= {posting.note: posting for posting in each}
-    expected = {term: sorted(each.values()) for term, each in model.items() if each}
-    assert stored.read(held, namespace="tea") == expected
+        for term, new_postings in new.items():
+            model[term] |= {posting.note: posting for posting in new_postings}
+    expected = {term: sorted(by_note.values()) for term, by_note in model.items() if by_note}
+    assert stored.read(stored_postings, namespace="tea") == expected

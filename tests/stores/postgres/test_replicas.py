@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import closing
 
 import psycopg
 import pytest
@@ -22,8 +23,8 @@ def put(store: Store, *texts: str) -> None:
     store.write([draft_of(text) for text in texts])
 
 
-def found(store: Store, query: str) -> list[str]:
-    return [each.content for each in store.search_text(parse(query), 10, namespace=HOME, filters=Filters())]
+def search(store: Store, query: str) -> list[str]:
+    return [candidate.content for candidate in store.search_text(parse(query), 10, namespace=HOME, filters=Filters())]
 
 
 @pytest.fixture
@@ -61,15 +62,15 @@ def test_replica_is_searched_and_rejects_writes(pair: tuple[Server, Server, str]
     put(store, "green tea", "black tea", "coffee")
     wait_for(replica, first)
     reader = PostgresStore(replica.address(name), read_only=True)
-    assert found(reader, "tea") == found(store, "tea")
-    assert len(found(reader, "tea")) == 2
+    assert search(reader, "tea") == search(store, "tea")
+    assert len(search(reader, "tea")) == 2
     put(store, "mint tea")
     wait_for(replica, first)
-    assert "mint tea" in found(reader, "mint")
+    assert "mint tea" in search(reader, "mint")
     with pytest.raises(StoreReadOnlyError, match="was opened with read_only=True"):
         put(reader, "rum")
-    with pytest.raises(StoreError, match="read_only=True"):
-        put(PostgresStore(replica.address(name)), "rum")
+    with pytest.raises(StoreError, match="read_only=True"), closing(PostgresStore(replica.address(name))) as writer:
+        put(writer, "rum")
     reader.close()
     store.close()
 
@@ -82,9 +83,9 @@ def test_failover_to_a_second_server(pair: tuple[Server, Server, str]) -> None:
     wait_for(second, first)
     first.kill()
     second.execute("SELECT pg_promote()")
-    assert found(store, "tea") == ["green tea"]
+    assert search(store, "tea") == ["green tea"]
     put(store, "black tea")
-    assert sorted(found(store, "tea")) == ["black tea", "green tea"]
+    assert sorted(search(store, "tea")) == ["black tea", "green tea"]
     store.close()
 
 
@@ -97,10 +98,10 @@ def test_restore_from_pg_dump(postgres: Server, database: str) -> None:
     other = postgres.create()
     postgres.run("pg_restore", "-h", str(postgres.home), "-U", "postgres", "-d", other, dump)
     restored = PostgresStore(postgres.address(other))
-    assert found(restored, "tea") == found(store, "tea")
+    assert search(restored, "tea") == search(store, "tea")
     put(restored, "mint tea")
-    assert len(found(restored, "tea")) == 3
-    assert not [each for each in restored.check() if each.problem]
+    assert len(search(restored, "tea")) == 3
+    assert not [finding for finding in restored.check() if finding.problem]
     restored.close()
     store.close()
     postgres.drop(other)

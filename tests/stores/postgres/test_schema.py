@@ -12,8 +12,9 @@ import pytest
 
 from recollect.errors import RecollectWarning, StoreDamagedError, StoreError, StoreVersionError
 from recollect.stores.postgres import schema
-from recollect.stores.postgres.connections import Connections, Transaction
+from recollect.stores.postgres.connections import Connections
 from recollect.stores.postgres.schema import ISOLATED_TABLES, TABLES
+from recollect.stores.postgres.transaction import PostgresTransaction
 from tests.frozen_clock import HOUR, FrozenClock
 from tests.stores.postgres.conftest import Opener
 from tests.stores.postgres.server import Server
@@ -29,7 +30,7 @@ def bare(postgres: Server) -> Iterator[str]:
     postgres.drop(name)
 
 
-def insert_note(transaction: Transaction, name: str, *, expires_at: int | None = None) -> int:
+def insert_note(transaction: PostgresTransaction, name: str, *, expires_at: int | None = None) -> int:
     (namespace,) = transaction.namespaces.values()
     row = transaction.connection.execute(
         "INSERT INTO notes (namespace, id, importance, created_at, updated_at, expires_at, tags, metadata, title, "
@@ -40,7 +41,7 @@ def insert_note(transaction: Transaction, name: str, *, expires_at: int | None =
     return int(row[0])
 
 
-def ids(transaction: Transaction, table: str = "notes") -> list[str]:
+def ids(transaction: PostgresTransaction, table: str = "notes") -> list[str]:
     return [row[2] for row in transaction.connection.execute(f"TABLE {table} ORDER BY id")]
 
 
@@ -55,8 +56,8 @@ class TestOpening:
         assert {name for (name,) in listed} == {*TABLES, "schema_version"}
 
     def test_concurrent_creation_of_a_store(self, opened: Opener, ask: Ask) -> None:
-        with ThreadPoolExecutor(4) as crew:
-            list(crew.map(lambda _: opened(), range(4)))
+        with ThreadPoolExecutor(4) as executor:
+            list(executor.map(lambda _: opened(), range(4)))
         assert ask("SELECT version FROM recollect.schema_version") == [(schema.SCHEMA_VERSION,)]
 
     def test_existing_empty_schema_is_used(self, opened: Opener, ask: Ask) -> None:
@@ -182,21 +183,21 @@ class TestRowLevelSecurity:
             pytest.raises(StoreError, match="row-level security policy"),
             connections.write(["tea"]) as transaction,
         ):
-            insert_note(transaction._replace(namespaces=elsewhere), "smuggled")
+            insert_note(PostgresTransaction(transaction.connection, elsewhere), "smuggled")
         assert connections.read(ids, namespace=None) == ["of tea", "of work"]
 
     @pytest.mark.parametrize("table", ISOLATED_TABLES)
     def test_every_table_with_text_has_a_policy(self, opened: Opener, ask: Ask, table: str) -> None:
         opened()
-        found = ask(
+        policies = ask(
             "SELECT relname, relrowsecurity, relforcerowsecurity, polname FROM pg_class JOIN pg_policy "
             "ON polrelid = pg_class.oid WHERE relnamespace = 'recollect'::regnamespace"
         )
-        assert (table, True, True, "wall") in found
+        assert (table, True, True, "wall") in policies
 
     def test_indexes_are_used_with_policies(self, connections: Connections) -> None:
         def plan(statement: str) -> str:
-            def work(transaction: Transaction) -> str:
+            def work(transaction: PostgresTransaction) -> str:
                 transaction.connection.execute("SET LOCAL enable_seqscan = off")
                 return "\n".join(line for (line,) in transaction.connection.execute(f"EXPLAIN {statement}"))
 
@@ -223,7 +224,7 @@ def test_view_living_hides_expired_notes(connections: Connections, frozen_clock:
 
 
 def test_titles_count_mentions_and_are_dropped_with_their_last_note(connections: Connections) -> None:
-    def titles(transaction: Transaction) -> list[tuple[Any, ...]]:
+    def titles(transaction: PostgresTransaction) -> list[tuple[Any, ...]]:
         return transaction.connection.execute("SELECT words, namers FROM titles ORDER BY words").fetchall()
 
     with connections.write(["tea"], create=True) as transaction:

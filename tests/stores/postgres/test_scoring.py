@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from recollect.query import Query, expression, parse, render
 from recollect.query.expressions import AllOf, AnyOf, Except, Expression, Match, Semantics
 from recollect.stores.base import FIELD_WEIGHTS
+from recollect.stores.bm25 import Scores
 from recollect.stores.postgres.connections import Connections
-from recollect.stores.postgres.scoring import Scores, score_notes
+from recollect.stores.postgres.postings import score_notes
 from recollect.stores.postgres.text import query_terms
 from recollect.stores.sqlite.search import _Fts5
 from recollect.stores.tokens import stems_of
@@ -49,10 +50,10 @@ def stored(postgres: Server) -> Iterator[Connections]:
 
 @pytest.fixture(scope="module")
 def search(stored: Connections) -> Search:
-    def found(node: Expression) -> dict[int, float]:
+    def scores(node: Expression) -> dict[int, float]:
         return stored.read(lambda t: as_dict(score_notes(t.connection, t.namespaces["tea"], node)), namespace="tea")
 
-    return found
+    return scores
 
 
 @pytest.fixture(scope="module")
@@ -61,11 +62,11 @@ def beside() -> Search:
     weights = ", ".join(map(str, FIELD_WEIGHTS.values()))
     statement = f"SELECT rowid, -bm25(w, {weights}) FROM w WHERE w MATCH ?"  # noqa: S608 (numbers of our own)
 
-    def found(node: Expression) -> dict[int, float]:
+    def scores(node: Expression) -> dict[int, float]:
         rows: list[Any] = connection.execute(statement, (render(node, _Fts5()),)).fetchall()
         return dict(rows)
 
-    return found
+    return scores
 
 
 def is_scored_as_a_whole(node: Expression, *, below_a_choice: bool = False) -> bool:
@@ -92,10 +93,10 @@ def is_scored_as_a_whole(node: Expression, *, below_a_choice: bool = False) -> b
 @example(Match("prefix", "word1"))
 @example(AnyOf((Match("term", "tea"), Match("term", "tea"), Match("term", "?!"))))
 def test_any_tree_scores_as_in_fts5(search: Search, beside: Search, node: Expression) -> None:
-    found, expected = search(node), beside(node)
-    assert found.keys() == expected.keys()
+    actual, expected = search(node), beside(node)
+    assert actual.keys() == expected.keys()
     if is_scored_as_a_whole(node):
-        assert found == expected
+        assert actual == expected
 
 
 @settings(max_examples=ENGINE_EXAMPLES // 40)
@@ -103,10 +104,10 @@ def test_any_tree_scores_as_in_fts5(search: Search, beside: Search, node: Expres
 def test_any_query_scores_as_in_fts5(search: Search, beside: Search, query: Query, semantics: Semantics) -> None:
     node = expression(query, semantics)
     if node is not None:
-        found, expected = search(node), beside(node)
-        assert found.keys() == expected.keys()
+        actual, expected = search(node), beside(node)
+        assert actual.keys() == expected.keys()
         if is_scored_as_a_whole(node):
-            assert found == expected
+            assert actual == expected
 
 
 def reference(node: Expression) -> dict[int, float]:
@@ -134,11 +135,14 @@ def reference(node: Expression) -> dict[int, float]:
             case Match():
                 return leaf(node)
             case AnyOf(parts):
-                found = list(map(value, parts))
-                return {key: sum(each.get(key, 0.0) for each in found) for key in set().union(*found)}
+                part_scores = list(map(value, parts))
+                return {key: sum(part.get(key, 0.0) for part in part_scores) for key in set().union(*part_scores)}
             case AllOf(parts):
-                found = list(map(value, parts))
-                return {key: sum(each[key] for each in found) for key in set(found[0]).intersection(*found)}
+                part_scores = list(map(value, parts))
+                return {
+                    key: sum(part[key] for part in part_scores)
+                    for key in set(part_scores[0]).intersection(*part_scores)
+                }
             case Except(wanted, excluded):
                 gone = value(excluded)
                 return {key: score for key, score in value(wanted).items() if key not in gone}
@@ -171,10 +175,10 @@ def test_phrase_at_the_end_of_a_long_note(search: Search, beside: Search) -> Non
 def test_scores_do_not_depend_on_other_namespaces(stored: Connections) -> None:
     node = expression(parse('tea OR "green tea" OR gre*'))
     assert node is not None
-    found = stored.read(lambda t: as_dict(score_notes(t.connection, t.namespaces["other"], node)), namespace="other")
-    # One note, held by all three leaves: idf is 0.000001, f is 11, 1 and 1, and it is as long as the average.
+    actual = stored.read(lambda t: as_dict(score_notes(t.connection, t.namespaces["other"], node)), namespace="other")
+    # One note that all three leaves match: idf is 0.000001, f is 11, 1 and 1, and it is as long as the average.
     expected = 1e-6 * 2.2 * (11 / (11 + 1.2) + 1 / (1 + 1.2) + 1 / (1 + 1.2))
-    assert found == {1001: pytest.approx(expected, rel=1e-12)}
+    assert actual == {1001: pytest.approx(expected, rel=1e-12)}
 
 
 def test_empty_namespace_has_no_results(stored: Connections) -> None:

@@ -22,22 +22,22 @@ def test_each_test_has_its_own_database(postgres: Server) -> None:
 
 def test_test_role_is_subject_to_policies(database: str) -> None:
     with psycopg.connect(database) as connection:
-        asked = connection.execute("SELECT rolname, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user")
-        assert asked.fetchall() == [(ROLE, False, False)]
+        rows = connection.execute("SELECT rolname, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user")
+        assert rows.fetchall() == [(ROLE, False, False)]
 
 
 def test_server_is_killed_restarted_and_removed() -> None:
     server = Server()
     try:
         server.start()
-        server.execute("CREATE TABLE kept AS SELECT 7 AS number")
+        server.execute("CREATE TABLE stored AS SELECT 7 AS number")
         server.kill()
         with pytest.raises(psycopg.OperationalError):
             server.execute("SELECT 1")
         server.start()
-        assert server.execute("SELECT number FROM kept") == [(7,)]
+        assert server.execute("SELECT number FROM stored") == [(7,)]
         server.restart()
-        assert server.execute("SELECT number FROM kept") == [(7,)]
+        assert server.execute("SELECT number FROM stored") == [(7,)]
         ((folder, process),) = server.execute("SELECT current_setting('data_directory'), pg_backend_pid()")
         owner = Path(folder).stat().st_uid
         assert owner == (65534 if os.geteuid() == 0 else os.geteuid())

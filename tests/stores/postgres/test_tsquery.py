@@ -34,8 +34,8 @@ def server_side(postgres: Server) -> Iterator[Search]:
         )
 
         def search(query: str | None) -> set[int]:
-            found = connection.execute("SELECT key FROM w WHERE words @@ %s::tsquery", [query])
-            return {key for (key,) in found}
+            rows = connection.execute("SELECT key FROM w WHERE words @@ %s::tsquery", [query])
+            return {key for (key,) in rows}
 
         yield search
 
@@ -62,9 +62,9 @@ def test_any_query_finds_the_same_notes_as_fts5(
     server_side: Search, beside: Search, query: Query, semantics: Semantics
 ) -> None:
     node = expression(query, semantics)
-    found = set() if node is None else server_side(render_tsquery(node, NAMESPACE))
-    asked = render_fts5(query, semantics)
-    assert found == (beside(asked) if asked else set())
+    matching = set() if node is None else server_side(render_tsquery(node, NAMESPACE))
+    fts5_query = render_fts5(query, semantics)
+    assert matching == (beside(fts5_query) if fts5_query else set())
 
 
 @pytest.mark.usefixtures("server_side")
@@ -82,7 +82,7 @@ def test_another_namespace_finds_nothing(server_side: Search) -> None:
 
 @pytest.mark.parametrize("number", [20_000, 50_000])
 def test_query_of_many_terms_is_not_too_deep(server_side: Search, number: int) -> None:
-    node = AnyOf(tuple(Match("term", f"w{place}") for place in range(number)) + (Match("term", "tea"),))
+    node = AnyOf(tuple(Match("term", f"w{index}") for index in range(number)) + (Match("term", "tea"),))
     assert server_side(render_tsquery(node, NAMESPACE)) == server_side(render_tsquery(Match("term", "tea"), NAMESPACE))
 
 

@@ -1,4 +1,4 @@
-"""Vectors are found exactly, and where they are many, by an index that nobody has to think of."""
+"""Vector search is exact in small namespaces, and uses an index in large ones."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from recollect.stores.base import Model
 from recollect.stores.batches import NewVector
 from recollect.stores.postgres import search as search_module
 from recollect.stores.postgres import vector_index
-from recollect.stores.postgres.connections import Connections, Transaction
-from recollect.stores.postgres.scoring import ScoreCache
+from recollect.stores.postgres.connections import Connections
+from recollect.stores.postgres.postings import ScoreCache
 from recollect.stores.postgres.transaction import PostgresTransaction
 from recollect.stores.postgres.vector_index import VectorIndexes
 from recollect.stores.sql.tables import active_model, write_vectors
@@ -52,7 +52,7 @@ def topics(number: int, dimension: int = DIMENSION) -> Vectors:
     return unit
 
 
-def store_vectors(transaction: Transaction, vectors: Vectors, model: Model = MODEL, *, first: int = 1) -> None:
+def store_vectors(transaction: PostgresTransaction, vectors: Vectors, model: Model = MODEL, *, first: int = 1) -> None:
     """Write notes that are little but their vectors; every tenth is in a session, every third has the tag."""
     (namespace,) = transaction.namespaces.values()
     keys = range(first, first + len(vectors))
@@ -66,7 +66,7 @@ def store_vectors(transaction: Transaction, vectors: Vectors, model: Model = MOD
         "UPDATE namespaces SET notes = notes + %s, revision = revision + 1 WHERE key = %s", [len(vectors), namespace]
     )
     given = [NewVector(key, namespace, b"%d" % key, vector) for key, vector in zip(keys, vectors, strict=True)]
-    write_vectors(PostgresTransaction(*transaction), model, given)
+    write_vectors(transaction, model, given)
 
 
 class Searches:
@@ -98,8 +98,8 @@ class Searches:
 def best(vectors: Vectors, query: Vectors, limit: int, keep: Callable[[int], bool] = lambda _: True) -> list[str]:
     """Return the ids of the nearest, by looking at all."""
     scores = vectors.astype(np.float64) @ query.astype(np.float64)
-    order = [place for place in np.argsort(-scores, kind="stable").tolist() if keep(place + 1)]
-    return [f"n{place + 1}" for place in order[:limit]]
+    order = [index for index in np.argsort(-scores, kind="stable").tolist() if keep(index + 1)]
+    return [f"n{index + 1}" for index in order[:limit]]
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,7 @@ def indexed(big: Searches) -> Searches:
     return big
 
 
-def found(hits: list[Candidate]) -> list[str]:
+def ids(hits: list[Candidate]) -> list[str]:
     return [hit.id for hit in hits]
 
 
@@ -134,13 +134,13 @@ def test_missing_index_is_built_in_the_background(
     big: Searches, vectors: Vectors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = topics(1)[0]
-    asked: list[bool] = []
-    monkeypatch.setattr(VectorIndexes, "start", lambda _: asked.append(True))
+    started: list[bool] = []
+    monkeypatch.setattr(VectorIndexes, "start", lambda _: started.append(True))
     hits = big.nearest(query, 10)
-    assert found(hits) == best(vectors, query, 10)
+    assert ids(hits) == best(vectors, query, 10)
     assert [hit.vector_rank for hit in hits] == list(range(1, 11))
     assert hits[0].vector_similarity == hits[0].score == pytest.approx(float(vectors.max(axis=0).max()), abs=1)
-    assert asked == [True]
+    assert started == [True]
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def only_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("only_the_index")
 def test_index_recall(indexed: Searches, vectors: Vectors) -> None:
     queries = topics(60)
-    recall = [len(set(found(indexed.nearest(query, 10))) & set(best(vectors, query, 10))) / 10 for query in queries]
+    recall = [len(set(ids(indexed.nearest(query, 10))) & set(best(vectors, query, 10))) / 10 for query in queries]
     assert np.mean(recall) >= 0.95
 
 
@@ -165,13 +165,13 @@ def test_build_analyzes_the_tables(indexed: Searches) -> None:
 def test_planner_uses_the_index(indexed: Searches) -> None:
     def plan(connection: Connection[TupleRow], namespace: int) -> str:
         connection.execute(search_module._SEARCH_SETTINGS, ["200"])
-        asked = [namespace, search_module.vector_literal(topics(1)[0]), 200]
-        rows = connection.execute(f"EXPLAIN {search_module.index_query(1, MODEL)}", asked).fetchall()
+        params = [namespace, search_module.vector_literal(topics(1)[0]), 200]
+        rows = connection.execute(f"EXPLAIN {search_module.index_query(1, MODEL)}", params).fetchall()
         return "\n".join(line for (line,) in rows)
 
-    told = indexed.read(plan)
-    assert "Index Scan using vectors_near_1" in told
-    assert "Sort" not in told
+    explained = indexed.read(plan)
+    assert "Index Scan using vectors_near_1" in explained
+    assert "Sort" not in explained
 
 
 @pytest.mark.usefixtures("only_the_index")
@@ -180,7 +180,7 @@ def test_index_results_are_rescored(indexed: Searches) -> None:
     hits = indexed.nearest(query, 20)
     same = indexed.read(
         lambda c, n: search_module.NamespaceSearch(c, n, ScoreCache(), indexed.indexes).similarities(
-            (1, MODEL), query, found(hits)
+            (1, MODEL), query, ids(hits)
         )
     )
     assert {hit.id: hit.score for hit in hits} == same
@@ -191,7 +191,7 @@ def test_index_results_are_rescored(indexed: Searches) -> None:
 def test_filtered_search_uses_the_index(indexed: Searches, vectors: Vectors) -> None:
     queries, third = topics(30), Filters(tags=("third",))
     for query in queries:
-        hits = found(indexed.nearest(query, 10, third))
+        hits = ids(indexed.nearest(query, 10, third))
         assert len(set(hits) & set(best(vectors, query, 10, lambda key: key % 3 == 0))) >= 8
         assert all(int(hit[1:]) % 3 == 0 for hit in hits)
 
@@ -202,18 +202,18 @@ def test_index_search_is_widened_for_expired_notes(indexed: Searches, vectors: V
     nearest_ones = best(vectors, query, 195)
     with indexed.connections.write(["big"]) as transaction:
         transaction.connection.execute("UPDATE notes SET expires_at = 1 WHERE id = ANY (%s)", [nearest_ones])
-    hits = found(indexed.nearest(query, 10))
+    hits = ids(indexed.nearest(query, 10))
     with indexed.connections.write(["big"]) as transaction:
         transaction.connection.execute("UPDATE notes SET expires_at = NULL WHERE id = ANY (%s)", [nearest_ones])
-    left = [each for each in best(vectors, query, 210) if each not in nearest_ones]
+    left = [note_id for note_id in best(vectors, query, 210) if note_id not in nearest_ones]
     assert len(set(hits) & set(left[:10])) >= 8
 
 
 def test_selective_filters_and_large_limits_are_exact(indexed: Searches, vectors: Vectors) -> None:
     query = topics(2)[1]
     tenth = Filters(session="tenth")
-    assert found(indexed.nearest(query, 10, tenth)) == best(vectors, query, 10, lambda key: key % 10 == 0)
-    assert found(indexed.nearest(query, 700)) == best(vectors, query, 700)
+    assert ids(indexed.nearest(query, 10, tenth)) == best(vectors, query, 10, lambda key: key % 10 == 0)
+    assert ids(indexed.nearest(query, 700)) == best(vectors, query, 700)
 
 
 def test_small_namespace_does_not_use_the_index(
@@ -221,12 +221,12 @@ def test_small_namespace_does_not_use_the_index(
 ) -> None:
     monkeypatch.setattr(vector_index, "MIN_SHARE", 1.1)
     monkeypatch.delattr(search_module._VectorSearch, "by_index")
-    assert found(indexed.nearest(vectors[7], 1)) == ["n8"]
+    assert ids(indexed.nearest(vectors[7], 1)) == ["n8"]
 
 
 @pytest.fixture
 def in_a_row(connections: Connections, monkeypatch: pytest.MonkeyPatch) -> InARow:
-    """Give a search of vectors, each a bit farther than the one before, that also says what the index was asked for."""
+    """Give a search of vectors at growing distances that also returns the depths of the index scans."""
     monkeypatch.setattr(vector_index, "MAX_EXACT_NOTES", 20)
     monkeypatch.setattr(vector_index, "EF_SEARCH", (20,))
     angles = np.arange(100) / 100
@@ -239,15 +239,15 @@ def in_a_row(connections: Connections, monkeypatch: pytest.MonkeyPatch) -> InARo
     led_to = search_module._VectorSearch._search_index
 
     def search(limit: int, filters: Filters) -> tuple[list[str], list[int]]:
-        asked: list[int] = []
+        depths: list[int] = []
 
-        def told(search: search_module._VectorSearch, wanted: int) -> Any:
-            asked.append(wanted)
+        def counted(search: search_module._VectorSearch, wanted: int) -> Any:
+            depths.append(wanted)
             return led_to(search, wanted)
 
         with monkeypatch.context() as patch:
-            patch.setattr(search_module._VectorSearch, "_search_index", told)
-            return found(searches.nearest(rows[0], limit, filters)), asked
+            patch.setattr(search_module._VectorSearch, "_search_index", counted)
+            return ids(searches.nearest(rows[0], limit, filters)), depths
 
     return search
 
@@ -264,13 +264,13 @@ class TestWidening:
 
     def test_index_search_is_limited(self, in_a_row: InARow) -> None:
         # Two of 22 pass, then ten, which are all: 2 * 22 * 11 / 2, 2 * 242 * 11 / 10, and the next would be too much.
-        hits, asked = in_a_row(11, Filters(session="tenth"))
+        hits, depths = in_a_row(11, Filters(session="tenth"))
         assert hits == [f"n{10 * n}" for n in range(1, 11)]
-        assert asked == [22, 242, 532]
+        assert depths == [22, 242, 532]
 
     def test_index_search_without_results(self, in_a_row: InARow) -> None:
-        hits, asked = in_a_row(30, Filters(session="nowhere"))
-        assert (hits, asked) == ([], [60])
+        hits, depths = in_a_row(30, Filters(session="nowhere"))
+        assert (hits, depths) == ([], [60])
 
 
 def index_names(searches: Searches) -> list[str]:
@@ -303,8 +303,8 @@ class TestIndexBuilds:
         with connections.write(["big"], create=True) as transaction:
             store_vectors(transaction, topics(3000))
         others = [VectorIndexes(opened()) for _ in range(3)]
-        with ThreadPoolExecutor(3) as crew:
-            for done in [crew.submit(each.ensure) for each in others]:
+        with ThreadPoolExecutor(3) as executor:
+            for done in [executor.submit(other.ensure) for other in others]:
                 done.result(60)
         searches = Searches(connections)
         assert searches.read(lambda c, n: searches.indexes.ef_search(c, n, (1, MODEL)))
@@ -327,7 +327,7 @@ class TestIndexBuilds:
         searches.indexes.ensure()
         searches.indexes.wait()
         assert index_names(searches) == []
-        assert found(searches.nearest(topics(30)[4], 1)) == ["n5"]
+        assert ids(searches.nearest(topics(30)[4], 1)) == ["n5"]
 
     def test_no_index_for_wide_vectors(self, connections: Connections, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(vector_index, "MAX_EXACT_NOTES", 5)
@@ -337,7 +337,7 @@ class TestIndexBuilds:
         searches = Searches(connections)
         searches.indexes.ensure()
         assert index_names(searches) == []
-        assert found(searches.nearest(wide[4], 2)) == best(wide, wide[4], 2)
+        assert ids(searches.nearest(wide[4], 2)) == best(wide, wide[4], 2)
 
     def test_abandoned_index_is_rebuilt(self, small: Searches) -> None:
         small.indexes.ensure()
@@ -389,13 +389,13 @@ class TestIndexBuilds:
         monkeypatch.setattr(VectorIndexes, "ensure", fail)
         small.indexes.start()
         small.indexes.close()
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             go_on.set()
             small.indexes.wait()
             small.indexes.start()
             small.indexes.wait()
-        assert told == []
+        assert caught == []
 
     def test_read_only_store_builds_no_index(self, small: Searches, opened: Callable[..., Connections]) -> None:
         reading = Searches(opened(read_only=True))
@@ -426,7 +426,7 @@ from recollect.stores.postgres import vector_index
 from recollect.stores.postgres.store import PostgresStore
 vector_index.MAX_EXACT_NOTES = 20
 store = PostgresStore(sys.argv[1])
-found, = store.search_vectors(np.eye(64, dtype=np.float32)[0], 1, namespace="big", filters=Filters())
+_, = store.search_vectors(np.eye(64, dtype=np.float32)[0], 1, namespace="big", filters=Filters())
 assert store._vector_indexes._thread.is_alive()
 with psycopg.connect(sys.argv[1], autocommit=True) as watching:  # it leaves when the server is at it
     while store._vector_indexes._thread.is_alive() and not watching.execute(
@@ -452,26 +452,18 @@ _VALID = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('recoll
 
 class TestExactSearch:
     def test_half_precision_does_not_change_results(self, connections: Connections) -> None:
-        """Vectors that are the same in half precision are told apart, and those of one score go by path and id."""
+        """Vectors that are the same in half precision have different scores; ties are sorted by path and id."""
         base = topics(1, 8)[0]
-        rows = np.stack([base + np.float32(1e-5) * place * topics(2, 8)[1] for place in range(40)])
+        rows = np.stack([base + np.float32(1e-5) * index * topics(2, 8)[1] for index in range(40)])
         rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
         with connections.write(["big"], create=True) as transaction:
             store_vectors(transaction, rows, Model("near", 8))
         query = topics(2, 8)[1]
-        assert found(Searches(connections).nearest(query, 5)) == best(rows, query, 5)
-
-    def test_very_wide_vectors_are_compared_in_python(self, connections: Connections) -> None:
-        wide = topics(4, 16_001)
-        with connections.write(["big"], create=True) as transaction:
-            store_vectors(transaction, wide, Model("widest", 16_001))
-        searches = Searches(connections)
-        assert found(searches.nearest(wide[2], 2)) == best(wide, wide[2], 2)
-        assert found(searches.nearest(wide[2], 4, Filters(tags=("third",)))) == ["n3"]
+        assert ids(Searches(connections).nearest(query, 5)) == best(rows, query, 5)
 
 
 class TestRecall:
-    """An index that misses much of what is nearest is not asked."""
+    """An index that misses much of what is nearest is not used."""
 
     @pytest.fixture
     def scattered(self, connections: Connections, monkeypatch: pytest.MonkeyPatch) -> tuple[Searches, Vectors]:
@@ -484,7 +476,7 @@ class TestRecall:
             store_vectors(transaction, vectors, Model("anywhere", 64))
         return Searches(connections), vectors
 
-    def told(self, searches: Searches) -> str | None:
+    def comment(self, searches: Searches) -> str | None:
         rows = searches.read(
             lambda c, _: c.execute("SELECT obj_description('recollect.vectors_near_1'::regclass)").fetchall()
         )
@@ -494,9 +486,9 @@ class TestRecall:
     def test_index_with_low_recall_is_not_used(self, scattered: tuple[Searches, Vectors]) -> None:
         searches, vectors = scattered
         searches.indexes.ensure()
-        assert self.told(searches) == "breadth 0 for 3000 notes"
+        assert self.comment(searches) == "breadth 0 for 3000 notes"
         query = topics(1, 64)[0]
-        assert found(searches.nearest(query, 10)) == best(vectors, query, 10)
+        assert ids(searches.nearest(query, 10)) == best(vectors, query, 10)
         assert searches.indexes._thread is None
 
     def test_lowest_sufficient_ef_search_is_used(
@@ -505,10 +497,10 @@ class TestRecall:
         searches, vectors = scattered
         monkeypatch.setattr(vector_index, "EF_SEARCH", (2, 1000))
         searches.indexes.ensure()
-        assert self.told(searches) == "breadth 1000 for 3000 notes"
+        assert self.comment(searches) == "breadth 1000 for 3000 notes"
         monkeypatch.delattr(search_module._VectorSearch, "by_scan")
         query = topics(1, 64)[0]
-        assert len(set(found(searches.nearest(query, 10))) & set(best(vectors, query, 10))) >= 9
+        assert len(set(ids(searches.nearest(query, 10))) & set(best(vectors, query, 10))) >= 9
 
     def test_index_is_tested_again_after_growth(
         self, scattered: tuple[Searches, Vectors], monkeypatch: pytest.MonkeyPatch
@@ -521,4 +513,4 @@ class TestRecall:
         monkeypatch.setattr(vector_index, "MIN_RECALL", 0.0)
         searches.nearest(topics(1, 64)[0], 1)
         searches.indexes.wait()
-        assert self.told(searches) == "breadth 2 for 6001 notes"
+        assert self.comment(searches) == "breadth 2 for 6001 notes"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.stores.sql.graph import KeyEdge, links_between, merge_edges
+from recollect.stores.sql.graph import KeyEdge, merge_edges
 
 
 def test_merge_edges_groups_by_note_without_duplicates() -> None:
@@ -18,13 +18,3 @@ def test_merge_edges_drops_loops() -> None:
 def test_merge_edges_filters_by_kind() -> None:
     edges = [KeyEdge(1, 2, "related", "out"), KeyEdge(1, 2, "mention", "out")]
     assert merge_edges([1], [edges], {"mention"}) == edges[1:]
-
-
-def test_links_between_yields_both_directions() -> None:
-    links = [(3, "related", "tea"), (1, "related", "tea"), (1, "part-of", "milk"), (1, "related", "nowhere")]
-    assert list(links_between({1, 2}, links, {"tea": 2, "milk": 4})) == [
-        KeyEdge(1, 2, "related", "out"),
-        KeyEdge(1, 4, "part-of", "out"),
-        KeyEdge(2, 1, "related", "in"),
-        KeyEdge(2, 3, "related", "in"),
-    ]

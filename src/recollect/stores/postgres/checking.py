@@ -1,15 +1,15 @@
-"""Is every part of a store whole, and what can be rebuilt if it is not."""
+"""Check every part of a store, and rebuild what can be rebuilt."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from recollect.stores.base import Finding
-from recollect.stores.postgres import names
+from recollect.stores.postgres.names import name_problems, write_names
 from recollect.stores.postgres.postings import Postings, TextChange, index_notes
 from recollect.stores.postgres.schema import TABLES
 from recollect.stores.postgres.text import read_terms
@@ -19,12 +19,13 @@ from recollect.stores.sql.checking import (
     list_problems,
     mention_problems,
     namespaces,
+    read_notes,
     rebuild_entities,
     rebuild_mentions,
     vector_problems,
 )
 
-READ_NOTES = 1000
+READ_VECTORS = 1000
 READ_BLOCKS = 2000
 
 _FIELDS = "path, title, summary, tags, content"
@@ -33,14 +34,16 @@ _FIELDS = "path, title, summary, tags, content"
 def check(transaction: PostgresTransaction) -> list[Finding]:
     """Check every part. Where a table is missing, the rest cannot be checked."""
     connection = transaction.connection
-    missing = _missing_tables(connection)
+    rows = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'recollect'")
+    missing = {*TABLES}.difference(name for (name,) in rows)
     if missing:
-        return [Finding("tables", missing, repairable=False)]
+        problem = list_problems(f"the table {name} is missing" for name in TABLES if name in missing)
+        return [Finding("tables", problem, repairable=False)]
     findings = [Finding("tables", "")]
     for key, name in namespaces(transaction):
         findings += [
-            Finding(f"words of {name!r}", list_problems(_word_problems(connection, key))),
-            Finding(f"names of {name!r}", list_problems(names.problems(connection, key))),
+            Finding(f"words of {name!r}", list_problems(_term_problems(transaction, key))),
+            Finding(f"names of {name!r}", list_problems(_name_problems(transaction, key))),
             Finding(f"mentions of {name!r}", list_problems(mention_problems(transaction, key))),
             Finding(f"entities of {name!r}", list_problems(entity_problems(transaction, key))),
         ]
@@ -55,9 +58,10 @@ def rebuild(transaction: PostgresTransaction, namespace: int) -> None:
     )
     connection.execute("DELETE FROM postings WHERE namespace = %s", [namespace])
     connection.execute("DELETE FROM words USING notes WHERE note = notes.key AND namespace = %s", [namespace])
-    for rows in _walk(connection, namespace):
+    connection.execute("DELETE FROM names WHERE namespace = %s", [namespace])
+    for rows in read_notes(transaction, namespace, _FIELDS):
         index_notes(connection, namespace, [TextChange(note, None, fields) for note, *fields in rows], fresh=rows[0][0])
-    names.rebuild(connection, namespace)
+        write_names(connection, namespace, [row[:3] for row in rows], ())
     rebuild_mentions(transaction, namespace)
     rebuild_entities(transaction, namespace)
 
@@ -73,88 +77,66 @@ def rebuild_vectors(transaction: PostgresTransaction) -> None:
     )
 
 
-def _missing_tables(connection: Connection[TupleRow]) -> str:
-    rows = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'recollect'")
-    there = {name for (name,) in rows}
-    return list_problems(f"the table {name} is missing" for name in TABLES if name not in there)
+def _name_problems(transaction: PostgresTransaction, namespace: int) -> Iterator[str]:
+    for rows in read_notes(transaction, namespace, "path, title"):
+        yield from name_problems(transaction.connection, rows)
 
 
-def _word_problems(connection: Connection[TupleRow], namespace: int) -> Iterator[str]:
-    """Hold the vectors of words, the postings and the counts of a namespace against the texts of all its notes."""
+def _term_problems(transaction: PostgresTransaction, namespace: int) -> Iterator[str]:
+    """Compare the term vectors, the postings and the counts of a namespace with the texts of all its notes."""
+    connection = transaction.connection
     sums: dict[int, int] = {}
     tokens = 0
-    for rows in _walk(connection, namespace):
+    for rows in read_notes(transaction, namespace, _FIELDS):
         vectors = []
         for note, *fields in rows:
-            words = read_terms(fields)
-            tokens += words.tokens
-            sums[note] = _sum((term, weight, words.tokens) for term, weight in words.weights.items())
-            vectors.append((note, *words.vector(namespace)))
-        wrong = connection.execute(
-            _WRONG_VECTORS,
-            [[each[0] for each in vectors], [each[1] for each in vectors], [each[2] for each in vectors]],
-        )
-        for (note,) in wrong:
+            terms = read_terms(fields)
+            tokens += terms.tokens
+            sums[note] = sum(hash((term, weight, terms.tokens)) for term, weight in terms.weights.items()) % _MODULUS
+            vectors.append((note, *terms.vector(namespace)))
+        for (note,) in connection.execute(_WRONG_TERMS, list(map(list, zip(*vectors, strict=True)))):
             yield f"the words of note {note} do not agree with its text"
-    ((counted, words_counted),) = connection.execute(
-        "SELECT notes, tokens FROM namespaces WHERE key = %s", [namespace]
-    ).fetchall()
-    if (counted, words_counted) != (len(sums), tokens):
-        yield f"{counted} notes of {words_counted} words are counted; there are {len(sums)} of {tokens}"
+    ((notes, words),) = connection.execute("SELECT notes, tokens FROM namespaces WHERE key = %s", [namespace])
+    if (notes, words) != (len(sums), tokens):
+        yield f"{notes} notes of {words} words are counted; there are {len(sums)} of {tokens}"
     yield from _wrong_postings(connection, namespace, sums)
 
 
 def _wrong_postings(connection: Connection[TupleRow], namespace: int, sums: dict[int, int]) -> Iterator[str]:
-    """Find the notes whose postings do not add up to what their words do; ``sums`` is used up."""
-    after: tuple[str, int] = ("", 0)
+    """Find notes whose postings differ from their terms; ``sums`` has the sum of the hashes of each note's terms."""
+    cursor: tuple[str, int] = ("", 0)
     while rows := connection.execute(
         "SELECT term, block, count, list FROM postings WHERE namespace = %s AND (term, block) > (%s, %s) "
         "ORDER BY term, block LIMIT %s",
-        [namespace, *after, READ_BLOCKS],
+        [namespace, *cursor, READ_BLOCKS],
         binary=True,
     ).fetchall():
-        for term, block, count, held in rows:
-            postings = Postings.of_blocks([(block, held)])
+        for term, block, count, data in rows:
+            postings = Postings.of_blocks([(block, data)])
             if len(postings.notes) != count or not np.all(np.diff(postings.notes) > 0):
                 yield f"a block of the postings of {term!r} is not in order"
-            for note, weight, tokens in zip(*(each.tolist() for each in postings), strict=True):
-                sums[note] = (sums.get(note, 0) - hash((term, weight, tokens))) % _SPAN
-        after = rows[-1][0], rows[-1][1]
-    for note, rest in sums.items():
-        if rest:
+            for note, weight, tokens in zip(*(column.tolist() for column in postings), strict=True):
+                sums[note] = (sums.get(note, 0) - hash((term, weight, tokens))) % _MODULUS
+        cursor = rows[-1][:2]
+    for note, difference in sums.items():
+        if difference:
             yield f"the postings of note {note} do not agree with its text"
-
-
-_SPAN = 1 << 64
-
-
-def _sum(postings: Iterable[tuple[str, float, float]]) -> int:
-    """Return a number that is another for other postings, whatever their order, as long as this process lives."""
-    return sum(map(hash, postings)) % _SPAN
-
-
-def _walk(connection: Connection[TupleRow], namespace: int) -> Iterator[list[TupleRow]]:
-    last = 0
-    while rows := connection.execute(
-        f"SELECT key, {_FIELDS} FROM notes WHERE namespace = %s AND key > %s ORDER BY key LIMIT %s",  # noqa: S608 (our own)
-        [namespace, last, READ_NOTES],
-    ).fetchall():
-        yield rows
-        last = rows[-1][0]
 
 
 def _wrong_vectors(connection: Connection[TupleRow]) -> Iterator[tuple[tuple[int, int], str]]:
     """Find vectors that are not those of their notes: each with its note and model."""
     cursor = (0, 0, -1)
-    while rows := connection.execute(_VECTORS, [*cursor, READ_NOTES]).fetchall():
+    while rows := connection.execute(_VECTORS, [*cursor, READ_VECTORS]).fetchall():
         yield from vector_problems(((note, model), *row) for note, model, _, *row in rows)
         cursor = rows[-1][:3]
 
 
-_WRONG_VECTORS = """
-SELECT asked.note FROM unnest(%b::bigint[], %b::text[], %b::boolean[]) AS asked (note, words, whole)
-LEFT JOIN words AS w ON w.note = asked.note
-WHERE (w.words, w.whole) IS DISTINCT FROM (asked.words::tsvector, asked.whole) ORDER BY asked.note
+_MODULUS = 1 << 64
+
+_WRONG_TERMS = """
+SELECT expected.note FROM unnest(%b::bigint[], %b::text[], %b::boolean[]) AS expected (note, words, whole)
+LEFT JOIN words AS w ON w.note = expected.note
+WHERE (w.words, w.whole) IS DISTINCT FROM (expected.words::tsvector, expected.whole) ORDER BY expected.note
 """
 
 _VECTORS = """

@@ -1,39 +1,32 @@
-"""Connections to one PostgreSQL database: a pool, and transactions for reading and writing.
+"""Connections to one PostgreSQL database: addresses, a pool, and transactions for reading and writing.
 
 Readers have a consistent snapshot, and are repeated once if their connection breaks. Writers of a namespace lock its
 row. Each transaction sets the namespaces that it may see, the time and its timeouts itself, so that a pooled connection
-has no state, also behind a pooler such as PgBouncer.
+has no state, also behind a pooler such as PgBouncer. The pool is a queue: psycopg_pool does not say why a server
+accepts no connection.
 """
 
 from __future__ import annotations
 
 import os
-import threading
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import NamedTuple, TypeVar
-from weakref import WeakSet
+from copy import copy
+from queue import Empty, LifoQueue
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import Connection
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg.sql import SQL, Composed
 
 from recollect import arguments
-from recollect.errors import StoreBusyError, StoreError, StoreReadOnlyError, StoreUnavailableError
+from recollect.errors import ArgumentError, StoreBusyError, StoreError, StoreReadOnlyError, StoreUnavailableError
 from recollect.stores.postgres import schema
 from recollect.stores.postgres.errors import is_disconnect, translate_error
-from recollect.stores.postgres.pool import (
-    ConnectionCheck,
-    display_address,
-    parse_address,
-    pipeline,
-    pool_name,
-    silence_psycopg,
-)
 from recollect.stores.postgres.text import lookup_hash, register_adapters
+from recollect.stores.postgres.transaction import PostgresTransaction
 from recollect.stores.rows import to_microseconds
 
 WRITE_TIMEOUT = 60.0
@@ -44,28 +37,66 @@ POOL_TIMEOUT = 10.0
 """Seconds: less than the timeout of an HTTP request, so that the response can say what is wrong."""
 STATEMENT_TIMEOUT = 60.0
 CONNECT_TIMEOUT = 5
-"""Seconds for each host: the second of two is tried before the pool gives up."""
-
-_POLL_SECONDS = 1.0  # the pool gives up on a server that is down, and does not notice that it is back
-_RECONNECT_SECONDS = 0.5
-_ALL_NAMESPACES = "*"
+"""Seconds for each host."""
+_MAX_SECONDS = 86_400
 
 Result = TypeVar("Result")
 
 
-class Transaction(NamedTuple):
-    """A connection in a transaction."""
+def split_options(address: str) -> tuple[str, dict[str, Any]]:
+    """Return an address for libpq, and the options in it that are for the pool.
 
-    connection: Connection[TupleRow]
-    namespaces: Mapping[str, int]
-    """The keys of the namespaces of the transaction; one in which nothing was ever stored has none."""
+    >>> split_options("postgresql://db/notes?sslmode=require&pool_size=20")
+    ('postgresql://db/notes?sslmode=require', {'pool_size': 20})
+    """
+    base, _, query = address.partition("?")
+    options: dict[str, Any] = {}
+    others = []
+    for option in query.split("&"):
+        name, _, value = option.partition("=")
+        if name in ("pool_size", "pool_timeout", "statement_timeout"):
+            options[name] = _number(name, value)
+        else:
+            others.append(option)
+    return f"{base}?{'&'.join(others)}" if any(others) else base, options
 
 
-class _Outage(NamedTuple):
-    """Why the server accepts no connections, and when to try again."""
+def _number(name: str, value: str) -> float:
+    try:
+        number = int(value) if name == "pool_size" else float(value)
+    except ValueError:
+        number = -1
+    if name == "pool_size" and number < 1:
+        raise ArgumentError("target", f"has {name}={value}; give a whole number from 1 on")
+    if not 0 <= number < _MAX_SECONDS:
+        raise ArgumentError("target", f"has {name}={value}; give seconds, from 0 to {_MAX_SECONDS}")
+    return number
 
-    reason: StoreError
-    until: float
+
+def _parse_address(address: str) -> dict[str, Any]:
+    """Return the parts of an address. An error does not repeat it: a part may be the password."""
+    try:
+        parts = dict(conninfo_to_dict(address))
+    except psycopg.Error:
+        parts = {"host": "@"}
+    ports = str(parts.get("port", "")).replace(",", "")
+    # An unescaped @ or slash in the password moves a part of it to the host or the database.
+    if "@" in f"{parts.get('host', '')}{parts.get('dbname', '')}" or (ports and not ports.isdecimal()):
+        raise ArgumentError(
+            "target",
+            "is no address of a PostgreSQL database; write postgresql://user:password@host:port/database, "
+            "with %40 for an @ in the password, %2F for a slash, %3A for a colon; options of libpq, "
+            "pool_size, pool_timeout and statement_timeout follow a ?",
+        ) from None
+    return parts
+
+
+def _display_address(parts: Mapping[str, Any]) -> str:
+    """Return the address without the password."""
+    host, port = str(parts.get("host", "")), parts.get("port")
+    user = f"{parts['user']}@" if parts.get("user") else ""
+    server, socket = ("", f"?host={host}") if host.startswith("/") else (host, "")
+    return f"postgresql://{user}{server}{f':{port}' if port else ''}/{parts.get('dbname', '')}{socket}"
 
 
 class Connections:
@@ -81,25 +112,24 @@ class Connections:
         statement_timeout: float = STATEMENT_TIMEOUT,
     ) -> None:
         """Connect, and create or migrate the tables if necessary and allowed."""
-        parts = parse_address(address)
-        self.location = display_address(parts)
+        parts = _parse_address(address)
+        self.location = _display_address(parts)
         self.read_only = read_only
-        self.pool_size = pool_size
+        self._pool_size = pool_size
         self._pool_timeout = pool_timeout
         self._statement_timeout = statement_timeout
-        self._secret = str(parts["password"]) if parts.get("password") else None
-        defaults: dict[str, str | int | None] = {"application_name": "recollect", "connect_timeout": CONNECT_TIMEOUT}
+        self._secret = parts.get("password")
+        defaults = {"application_name": "recollect", "connect_timeout": CONNECT_TIMEOUT}
         self._address = make_conninfo("", **{**defaults, **parts, "client_encoding": "utf8"})
+        self._snapshot = ""
         self._closed = False
-        self._pool: ConnectionPool[Connection[TupleRow]] | None
-        self.drop_pool()
-        with self._translated(), psycopg.connect(self._address, autocommit=True) as connection:
+        self._start_pool()
+        with self._translated(), self._connect() as connection:
             self._search_path = schema.prepare(connection, self.location, read_only=read_only)
-        _OPEN.add(self)
 
     def read(
         self,
-        work: Callable[[Transaction], Result],
+        work: Callable[[PostgresTransaction], Result],
         *,
         namespace: str | None,
         statement_timeout: float | None = None,
@@ -108,18 +138,14 @@ class Connections:
 
         If the connection breaks, ``work`` is repeated once on another. A ``statement_timeout`` of 0 is none.
         """
-        for attempt in (1, 2):
-            try:
-                return self._read(work, namespace, statement_timeout)
-            except psycopg.Error as error:
-                if not is_disconnect(error):
-                    raise translate_error(self.location, error, self._secret) from error
-                self._check.distrust_idle()
-                if attempt == 2:
-                    raise StoreUnavailableError(
-                        f"{self.location} closed the connection twice; see the server's log, and try again"
-                    ) from error
-        raise AssertionError  # pragma: no cover (the second attempt returns or raises)
+        namespaces = None if namespace is None else [namespace]
+        begin = self._begin(_READ_ONLY, namespaces, statement_timeout) + _FIND.format(_hashes(namespaces))
+        try:
+            with self._transaction(begin) as transaction:
+                return work(transaction)
+        except StoreUnavailableError:
+            with self._transaction(begin) as transaction:
+                return work(transaction)
 
     @contextmanager
     def write(
@@ -130,7 +156,7 @@ class Connections:
         lock: bool = True,
         timeout: float = WRITE_TIMEOUT,
         statement_timeout: float | None = None,
-    ) -> Iterator[Transaction]:
+    ) -> Iterator[PostgresTransaction]:
         """Yield a transaction that changes these namespaces; it is committed unless an error is raised.
 
         They are locked, unless ``lock`` is false; ``create`` creates those that are missing. ``None`` is all of them,
@@ -138,80 +164,125 @@ class Connections:
         """
         if self.read_only:
             raise StoreReadOnlyError(f"{self.location} was opened with read_only=True; open it without to change it")
-
-        def begin(connection: Connection[TupleRow]) -> Transaction:
-            with pipeline(connection):
-                # Not READ WRITE: an administrator may have made the database read-only.
-                connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
-                version = self._settings(
-                    connection, _ALL_NAMESPACES if namespaces is None else "", statement_timeout, timeout
-                )
-                if namespaces and create:
-                    connection.execute(_CREATE, [sorted(namespaces)])
-                rows = connection.execute(_LOCK if lock else _FIND, [[lookup_hash(name) for name in namespaces or ()]])
-            schema.require_version(version.fetchone(), self.location)
-            return Transaction(connection, {name: key for name, key, _ in rows})
-
-        with self._translated(), self._transaction(begin) as transaction:
+        begin = self._begin(_READ_WRITE, namespaces, statement_timeout, timeout)
+        if namespaces and create:
+            begin += _CREATE.format(sorted(namespaces))
+        begin += (_LOCK if lock else _FIND).format(_hashes(namespaces))
+        with self._transaction(begin) as transaction:
             yield transaction
             self._commit(transaction.connection)
 
     @contextmanager
     def outside(self) -> Iterator[Connection[TupleRow]]:
         """Yield a connection of its own, without transaction and timeouts, for work on indexes."""
-        with self._translated(), psycopg.connect(self._address, autocommit=True) as connection:
+        with self._translated(), self._connect() as connection:
             connection.execute(_NO_TIMEOUTS, [self._search_path])
             yield connection
 
-    def read_snapshot(self, work: Callable[[SnapshotConnections], Result]) -> Result:
-        """Return what ``work`` reads of the store in one snapshot, with any number of calls and without timeout."""
-        return self.read(lambda at: work(SnapshotConnections(self, at.connection)), namespace=None, statement_timeout=0)
+    @contextmanager
+    def snapshot(self) -> Iterator[Connections]:
+        """Yield connections that read the store as it is now, for as long as that takes."""
+        begin = self._begin(_READ_ONLY, None, statement_timeout=0) + _FIND.format([])
+        with self._transaction(begin) as transaction:
+            frozen = copy(self)
+            frozen.read_only, frozen._statement_timeout = True, 0.0
+            ((_, frozen._snapshot),) = transaction.connection.execute(_EXPORT_SNAPSHOT).fetchall()
+            frozen._start_pool()
+            try:
+                yield frozen
+            finally:
+                frozen.close()
 
     def close(self) -> None:
         """Close idle connections; one in use is closed when it is returned."""
-        with self._guard:
-            self._closed = True
-            pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.close()
+        self._closed = True
+        with suppress(Empty):
+            while True:
+                connection = self._pool.get_nowait()
+                if connection is not None:
+                    connection.close()
+        for _ in range(self._pool_size):
+            self._pool.put(None)  # wakes a thread that waits
 
-    def drop_pool(self) -> None:
-        """Start without connections, as a forked process must: those that it inherits are its parent's."""
-        self._guard = threading.Lock()
-        self._pool = None
-        self._in_use = 0
-        self._outage: _Outage | None = None
-        self._check = ConnectionCheck()
+    def _start_pool(self) -> None:
+        self._process = os.getpid()
+        self._pool: LifoQueue[Connection[TupleRow] | None] = LifoQueue()
+        for _ in range(self._pool_size):
+            self._pool.put(None)  # a connection that is not yet open
 
-    def _read(
-        self, work: Callable[[Transaction], Result], namespace: str | None, statement_timeout: float | None
-    ) -> Result:
-        with self._borrowed() as connection:
-            with pipeline(connection):
-                connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                version = self._settings(
-                    connection, _ALL_NAMESPACES if namespace is None else "", statement_timeout, WRITE_TIMEOUT
-                )
-                rows = connection.execute(_FIND, [[] if namespace is None else [lookup_hash(namespace)]])
-            schema.require_version(version.fetchone(), self.location)
-            result = work(Transaction(connection, {name: key for name, key, _ in rows}))
-            connection.execute("COMMIT")
-            return result
+    def _connect(self) -> Connection[TupleRow]:
+        # A prepared plan for a small table would stay while the table grows.
+        connection = psycopg.connect(self._address, autocommit=True, prepare_threshold=None)
+        register_adapters(connection)
+        return connection
 
-    def _settings(
-        self, connection: Connection[TupleRow], namespaces: str, statement_timeout: float | None, timeout: float
-    ) -> psycopg.Cursor[TupleRow]:
+    def _begin(
+        self,
+        mode: str,
+        namespaces: Collection[str] | None,
+        statement_timeout: float | None,
+        timeout: float = WRITE_TIMEOUT,
+    ) -> Composed:
+        """Return the statements that begin a transaction: they are sent together, in one round trip."""
         limit = self._statement_timeout if statement_timeout is None else statement_timeout
-        return connection.execute(
-            _SETTINGS,
-            [
-                self._search_path,
-                namespaces,
-                str(to_microseconds(arguments.now())),
-                _milliseconds(limit),
-                _milliseconds(max(timeout, 0.001)),
-            ],
+        snapshot = SQL("SET TRANSACTION SNAPSHOT {};").format(self._snapshot) if self._snapshot else SQL("")
+        return _BEGIN.format(
+            mode=SQL(mode),
+            snapshot=snapshot,
+            search_path=self._search_path,
+            namespaces="*" if namespaces is None else "",
+            now=str(to_microseconds(arguments.now())),
+            statement_timeout=str(round(limit * 1000)),
+            lock_timeout=str(max(round(timeout * 1000), 1)),
         )
+
+    @contextmanager
+    def _transaction(self, begin: Composed) -> Iterator[PostgresTransaction]:
+        """Yield a transaction on a pooled connection, or on a new one if that was cut while it was idle."""
+        connection = self._wait_for_connection()
+        try:
+            with self._translated():
+                try:
+                    connection = connection or self._connect()
+                    transaction = self._start(connection, begin)
+                except psycopg.Error as error:
+                    if connection is None or not is_disconnect(error):
+                        raise
+                    connection = self._connect()
+                    transaction = self._start(connection, begin)
+                yield transaction
+        finally:
+            if connection is not None:
+                with suppress(psycopg.Error):  # a broken one has nothing to roll back
+                    connection.rollback()
+                if self._closed:
+                    connection.close()
+            self._pool.put(None if connection is None or connection.closed else connection)
+
+    def _wait_for_connection(self) -> Connection[TupleRow] | None:
+        """Return an idle connection, ``None`` if there may be another one."""
+        if self._process != os.getpid():
+            self._start_pool()  # in a forked process: those that it inherits are its parent's
+        try:
+            connection = self._pool.get(timeout=self._pool_timeout)
+        except Empty:
+            raise StoreBusyError(
+                f"{self.location}: all {self._pool_size} connections were in use for {self._pool_timeout:g} seconds; "
+                "raise pool_size, or send fewer requests at once"
+            ) from None
+        if self._closed:
+            self._pool.put(None)
+            raise StoreError(f"{self.location} is closed; open it again to use it")
+        return connection
+
+    def _start(self, connection: Connection[TupleRow], begin: Composed) -> PostgresTransaction:
+        results = connection.execute(begin)
+        while not results.description:
+            results.nextset()
+        schema.require_version(results.fetchone(), self.location)
+        while results.nextset():
+            pass  # the last statement returns the namespaces
+        return PostgresTransaction(connection, {name: key for name, key, _ in results})
 
     def _commit(self, connection: Connection[TupleRow]) -> None:
         try:
@@ -227,105 +298,6 @@ class Connections:
             raise StoreError(f"{self.location} rejected a part of a change; nothing was written")
 
     @contextmanager
-    def _transaction(self, begin: Callable[[Connection[TupleRow]], Transaction]) -> Iterator[Transaction]:
-        """Yield a transaction; if the connection turns out to be broken, on another: nothing was written."""
-        for attempt in (1, 2):  # pragma: no branch (the second returns or raises)
-            with self._borrowed() as connection:
-                try:
-                    transaction = begin(connection)
-                except psycopg.Error as error:
-                    self._check.distrust_idle()
-                    if attempt == 2 or not is_disconnect(error):
-                        raise
-                else:
-                    yield transaction
-                    return
-
-    @contextmanager
-    def _borrowed(self) -> Iterator[Connection[TupleRow]]:
-        pool = self._open_pool()
-        connection = self._wait_for_connection(pool)
-        try:
-            yield connection
-        finally:
-            with self._guard:
-                self._in_use -= 1
-            with suppress(psycopg.Error):  # a broken one has nothing to roll back
-                connection.rollback()
-            self._check.returned(connection)
-            with silence_psycopg():
-                pool.putconn(connection)
-
-    def _open_pool(self) -> ConnectionPool[Connection[TupleRow]]:
-        with self._guard:
-            if self._closed:
-                raise StoreError(f"{self.location} is closed; open it again to use it")
-            if self._pool is None:
-                self._pool = ConnectionPool(
-                    self._address,
-                    # A prepared plan for a small table would stay while the table grows.
-                    kwargs={"autocommit": True, "prepare_threshold": None},
-                    min_size=0,
-                    max_size=self.pool_size,
-                    reconnect_timeout=_RECONNECT_SECONDS,
-                    configure=register_adapters,
-                    check=self._check.check,
-                    name=pool_name(),
-                    open=True,
-                )
-            return self._pool
-
-    def _wait_for_connection(self, pool: ConnectionPool[Connection[TupleRow]]) -> Connection[TupleRow]:
-        self._fail_during_outage()
-        end = time.monotonic() + self._pool_timeout
-        while True:
-            try:
-                connection = pool.getconn(max(0.001, min(_POLL_SECONDS, end - time.monotonic())))
-            except PoolTimeout:
-                if time.monotonic() >= end:
-                    raise self._no_connection() from None
-            except psycopg.OperationalError as error:  # another thread closed it
-                raise StoreError(f"{self.location} is closed; open it again to use it") from error
-            else:
-                with self._guard:
-                    self._in_use += 1
-                self._outage = None
-                return connection
-
-    def _fail_during_outage(self) -> None:
-        """Raise an error at once if the server was unreachable just now: each step of a call would wait again."""
-        outage = self._outage
-        if outage is None:
-            return
-        reason = type(outage.reason)(*outage.reason.args) if time.monotonic() < outage.until else self._probe()
-        if reason is not None and not isinstance(reason, StoreBusyError):
-            raise reason
-
-    def _no_connection(self) -> StoreError:
-        if self._in_use >= self.pool_size:
-            return StoreBusyError(
-                f"{self.location}: all {self.pool_size} connections were in use for {self._pool_timeout:g} seconds; "
-                "raise pool_size, or send fewer requests at once"
-            )
-        return self._probe() or StoreBusyError(
-            f"{self.location} gave no connection within {self._pool_timeout:g} seconds; try again"
-        )
-
-    def _probe(self) -> StoreError | None:
-        """Connect, and return why that fails, if it does; the pool does not tell."""
-        started = time.monotonic()
-        try:
-            psycopg.connect(self._address).close()
-        except psycopg.Error as error:
-            reason = translate_error(self.location, error, self._secret)
-            now = time.monotonic()
-            # A fast refusal is probed again soon, a slow timeout less often.
-            self._outage = None if isinstance(reason, StoreBusyError) else _Outage(reason, now + (now - started))
-            return reason
-        self._outage = None
-        return None
-
-    @contextmanager
     def _translated(self) -> Iterator[None]:
         try:
             yield
@@ -333,79 +305,48 @@ class Connections:
             raise translate_error(self.location, error, self._secret) from error
 
 
-class SnapshotConnections(Connections):
-    """Connections whose reads are all in one transaction."""
+def _hashes(namespaces: Collection[str] | None) -> list[bytes]:
+    return [lookup_hash(name) for name in namespaces or ()]
 
-    def __init__(self, connections: Connections, connection: Connection[TupleRow]) -> None:
-        self.location = connections.location
-        self.read_only = True
-        self._connection = connection
 
-    def read(
-        self,
-        work: Callable[[Transaction], Result],
-        *,
-        namespace: str | None,
-        statement_timeout: float | None = None,  # noqa: ARG002 (copying a store has no timeout)
-    ) -> Result:
-        """Return what ``work`` reads of a namespace, or of all for ``None``."""
-        self._connection.execute(_SET_NAMESPACES, [_ALL_NAMESPACES if namespace is None else ""])
-        rows = self._connection.execute(_FIND, [[] if namespace is None else [lookup_hash(namespace)]])
-        return work(Transaction(self._connection, {name: key for name, key, _ in rows}))
-
+_READ_ONLY = "REPEATABLE READ READ ONLY"
+_READ_WRITE = "READ COMMITTED"  # not READ WRITE: an administrator may have made the database read-only
 
 # The idle timeout ends the lock of a process that hangs.
-_SETTINGS = """
+_BEGIN = SQL("""
+BEGIN ISOLATION LEVEL {mode}; {snapshot}
 SELECT (SELECT version FROM recollect.schema_version),
-    set_config('search_path', %s, true),
-    set_config('recollect.namespaces', %s, true),
-    set_config('recollect.now', %s, true),
-    set_config('statement_timeout', %s, true),
-    set_config('lock_timeout', %s, true),
-    set_config('idle_in_transaction_session_timeout', '300000', true)
-"""
+    set_config('search_path', {search_path}, true),
+    set_config('recollect.namespaces', {namespaces}, true),
+    set_config('recollect.now', {now}, true),
+    set_config('statement_timeout', {statement_timeout}, true),
+    set_config('lock_timeout', {lock_timeout}, true),
+    set_config('idle_in_transaction_session_timeout', '300000', true);
+""")
+
+_FIND = SQL("""
+SELECT name, key, set_config('recollect.namespaces', string_agg(key::text, ',') OVER (), true)
+FROM recollect.namespaces WHERE mark = ANY ({}::bytea[])
+""")
+
+# In the order of their keys, so that there is no deadlock.
+_LOCK = SQL("""
+WITH locked AS MATERIALIZED (
+    SELECT key, name FROM recollect.namespaces WHERE mark = ANY ({}::bytea[]) ORDER BY key FOR NO KEY UPDATE
+)
+SELECT name, key, set_config('recollect.namespaces', string_agg(key::text, ',') OVER (), true) FROM locked
+""")
+
+# An existing one is not inserted: every attempt would use up a key.
+_CREATE = SQL("""
+INSERT INTO recollect.namespaces (name) SELECT new.name FROM unnest({}::text[]) AS new (name)
+WHERE NOT EXISTS (SELECT 1 FROM recollect.namespaces AS n WHERE n.mark = recollect.mark(new.name))
+ORDER BY new.name ON CONFLICT DO NOTHING;
+""")
 
 _NO_TIMEOUTS = """
 SELECT set_config('search_path', %s, false), set_config('statement_timeout', '0', false),
     set_config('lock_timeout', '0', false)
 """
 
-_SET_NAMESPACES = "SELECT set_config('recollect.namespaces', %s, true)"
-
-_FIND = """
-SELECT name, key, set_config('recollect.namespaces', string_agg(key::text, ',') OVER (), true)
-FROM recollect.namespaces WHERE mark = ANY (%s)
-"""
-
-# In the order of their keys, so that there is no deadlock.
-_LOCK = """
-WITH locked AS MATERIALIZED (
-    SELECT key, name FROM recollect.namespaces WHERE mark = ANY (%s) ORDER BY key FOR NO KEY UPDATE
-)
-SELECT name, key, set_config('recollect.namespaces', string_agg(key::text, ',') OVER (), true) FROM locked
-"""
-
-# An existing one is not inserted: every attempt would use up a key.
-_CREATE = """
-INSERT INTO recollect.namespaces (name) SELECT new.name FROM unnest(%s::text[]) AS new (name)
-WHERE NOT EXISTS (SELECT 1 FROM recollect.namespaces AS n WHERE n.mark = recollect.mark(new.name))
-ORDER BY new.name ON CONFLICT DO NOTHING
-"""
-
-
-def _milliseconds(seconds: float) -> str:
-    return str(round(seconds * 1000))
-
-
-_OPEN: WeakSet[Connections] = WeakSet()
-_inherited: list[object] = []
-
-
-def _after_fork_in_child() -> None:  # pragma: no cover (another process)
-    for connections in list(_OPEN):
-        _inherited.append(connections.__dict__.get("_pool"))  # collecting it would close the parent's connections
-        connections.drop_pool()
-
-
-if hasattr(os, "register_at_fork"):  # pragma: no branch (not on Windows)
-    os.register_at_fork(after_in_child=_after_fork_in_child)
+_EXPORT_SNAPSHOT = "SELECT set_config('idle_in_transaction_session_timeout', '0', true), pg_export_snapshot()"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import psycopg
 from psycopg import errors
 
@@ -35,7 +37,7 @@ _ERRORS: tuple[tuple[type[psycopg.Error], type[StoreError], str], ...] = (
     (errors.InvalidSchemaName, StoreDamagedError, "lacks a table of the store; restore a backup"),
     (errors.DataCorrupted, StoreDamagedError, _DAMAGED),
     (errors.IndexCorrupted, StoreDamagedError, _DAMAGED),
-    (errors.ProgramLimitExceeded, StoreError, "cannot hold this: a text, or the name of a model, is too long"),
+    (errors.ProgramLimitExceeded, StoreError, "cannot store this: a text, a vector or the name of a model is too long"),
 )
 
 _DISCONNECTS = (
@@ -50,27 +52,14 @@ _CONNECTION_EXCEPTION = "08"
 _PASSWORD = "refused the login; check the user and the password"  # noqa: S105 (a message)
 _NAMES = "refused the login; check the names of the database and of the user"
 _REFUSALS: tuple[tuple[str, type[StoreError], str], ...] = (
-    ("password authentication failed", StoreError, _PASSWORD),
-    ("no password supplied", StoreError, _PASSWORD),
-    ("no pg_hba.conf entry", StoreError, _PASSWORD),
-    ("authentication failed for", StoreError, _PASSWORD),
-    ("does not exist", StoreError, _NAMES),
-    ("permission denied for database", StoreError, _NAMES),
-    ("is not permitted to log in", StoreError, _NAMES),
-    ("too many clients", StoreBusyError, _NO_CONNECTION),
-    ("too many connections", StoreBusyError, _NO_CONNECTION),
-    ("remaining connection slots are reserved", StoreBusyError, _NO_CONNECTION),
+    (r"authentication failed for|no password supplied|no pg_hba.conf entry", StoreError, _PASSWORD),
+    (r"does not exist|permission denied for database|is not permitted to log in", StoreError, _NAMES),
+    (r"too many (clients|connections)|connection slots are reserved", StoreBusyError, _NO_CONNECTION),
 )
 
 
 def is_disconnect(error: psycopg.Error) -> bool:
-    """Return whether an error means that the connection is broken, not that a statement failed.
-
-    >>> is_disconnect(psycopg.OperationalError("server closed the connection unexpectedly"))
-    True
-    >>> is_disconnect(errors.QueryCanceled("canceling statement due to statement timeout"))
-    False
-    """
+    """Return whether an error means that the connection is broken, not that a statement failed."""
     if isinstance(error, _DISCONNECTS):
         return True
     if not isinstance(error, psycopg.OperationalError):
@@ -79,11 +68,7 @@ def is_disconnect(error: psycopg.Error) -> bool:
 
 
 def translate_error(location: str, error: psycopg.Error, secret: str | None = None) -> StoreError:
-    """Return the error to raise for one of PostgreSQL. ``secret`` is the password, which no message shows.
-
-    >>> print(translate_error("postgresql://db/notes", errors.DiskFull("could not extend file")))
-    postgresql://db/notes has no space left on its disk; nothing was written (could not extend file)
-    """
+    """Return the error to raise for one of PostgreSQL. ``secret`` is the password, which no message shows."""
     detail = " ".join(str(error).split()) or type(error).__name__
     if secret:
         detail = detail.replace(secret, "…")
@@ -92,7 +77,7 @@ def translate_error(location: str, error: psycopg.Error, secret: str | None = No
             return error_class(f"{location} {advice} ({detail})")
     if is_disconnect(error):
         for phrase, error_class, advice in _REFUSALS:
-            if phrase in detail:
+            if re.search(phrase, detail):
                 return error_class(f"{location} {advice} ({detail})")
         return StoreUnavailableError(
             f"{location} cannot be reached; check that the server runs, and try again ({detail})"

@@ -19,7 +19,7 @@ from recollect.arguments import with_deep_stack
 from recollect.model import Filters
 from recollect.query import Query
 from recollect.query.expressions import exclusion
-from recollect.stores.postgres.scoring import matching_notes
+from recollect.stores.postgres.postings import matching_notes
 from recollect.stores.postgres.text import escape, render_tsquery
 from recollect.stores.rows import to_microseconds
 
@@ -52,11 +52,7 @@ _EXCLUDED = """
 
 
 def filter_conditions(filters: Filters) -> tuple[str, list[Any]]:
-    """Return a condition for each filter, starting with AND, and the values of its placeholders.
-
-    >>> filter_conditions(Filters(path_prefix="tea/", session=""))
-    (' AND starts_with(n.path, %s) AND n.session IS NULL', ['tea/'])
-    """
+    """Return a condition for each filter, starting with AND, and the values of its placeholders."""
     parts: list[str] = []
     values: list[Any] = []
 
@@ -84,11 +80,7 @@ def filter_conditions(filters: Filters) -> tuple[str, list[Any]]:
 
 
 def metadata_facts(metadata: str) -> str:
-    r"""Return the column ``facts`` of a note: JSON that maps each metadata key to a text that stands for its value.
-
-    >>> metadata_facts('{"size": 2.0, "done": true, "names": ["Ines", 1e3]}')
-    '{"size": "2", "done": "true", "names": "[\\"Ines\\", 1000]"}'
-    """
+    """Return the column ``facts`` of a note: JSON that maps each metadata key to a text that stands for its value."""
     if metadata == "{}":
         return metadata
     values: Mapping[str, Any] = with_deep_stack(lambda: json.loads(metadata))
@@ -115,11 +107,7 @@ def _as_float(number: int) -> float:
 
 
 def _canonical(value: Any) -> str:
-    """Return JSON in which values that Python finds equal are written alike: 1, 1.0, and within lists true.
-
-    >>> _canonical({"b": [1.0, True, 0.5], "a": None}) == _canonical({"a": None, "b": [1, 1, 0.5]})
-    True
-    """
+    """Return JSON in which values that Python finds equal are written alike: 1, 1.0, and within lists true."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{json.dumps(key)}: {_canonical(value[key])}" for key in sorted(value)) + "}"
     if isinstance(value, list):

@@ -1,12 +1,14 @@
-"""Posting lists in blocks, and how notes are added to and removed from the lexical index.
+"""The lexical index: posting lists in blocks, how notes are added and removed, and BM25 scores.
 
 A posting has a note's key, the term's weight in it and its number of tokens. A list is split into blocks of ascending
 keys; a block is a row, named by a key that none of its notes is below. A writer has the namespace locked, so it reads a
-block, changes it and writes it back. The document frequency of a term is the length of its list.
+block, changes it and writes it back. The document frequency of a term is the length of its list. Scores are cached by
+query: ``text_scores`` needs those that ``search_text`` has just computed.
 """
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from struct import Struct
@@ -16,13 +18,31 @@ import numpy as np
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from recollect.stores.postgres.text import NoteTerms, read_terms
+from recollect.query.expressions import Expression, Match
+from recollect.stores import bm25
+from recollect.stores.bm25 import Occurrences, Scores
+from recollect.stores.postgres.text import (
+    NoteTerms,
+    phrase_weight,
+    query_terms,
+    read_terms,
+    render_tsquery,
+    term,
+    term_prefix,
+)
+from recollect.stores.spelling import MAX_LENGTH, Vocabulary, build_vocabulary
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from recollect.stores.postgres.transaction import PostgresTransaction
+
 BLOCK_SIZE = 160
 """Postings in a block: two thousand bytes, four blocks to a page of the server."""
+
+MAX_SCORES = 1_000_000
+"""How many scores are cached in all, at 16 bytes each; those of the latest query are always cached."""
+MAX_QUERIES = 256
 
 _ROW = np.dtype([("note", "<u4"), ("weight", "<f4"), ("tokens", "<u4")])
 _PACKED = Struct("<IfI")
@@ -48,11 +68,7 @@ class Postings(NamedTuple):
 
     @classmethod
     def of_blocks(cls, blocks: Sequence[tuple[int, bytes]]) -> Postings:
-        """Decode blocks, each with its first key; those of several terms too, if no note is in two.
-
-        >>> Postings.of_blocks([]).notes.tolist()
-        []
-        """
+        """Decode blocks, each with its first key; those of several terms too, if no note is in two."""
         rows = np.frombuffer(b"".join(data for _, data in blocks), _ROW)
         sizes = [len(data) // _ROW.itemsize for _, data in blocks]
         starts = np.repeat(np.array([block for block, _ in blocks], np.int64), sizes)
@@ -60,14 +76,7 @@ class Postings(NamedTuple):
 
 
 def union(lists: Collection[Postings]) -> Postings:
-    """Return the notes that have any of several terms, with the sums of their weights.
-
-    >>> tea = Postings(np.array([1, 4]), np.array([1.0, 3.0]), np.array([9.0, 5.0]))
-    >>> teapot = Postings(np.array([4, 7]), np.array([10.0, 1.0]), np.array([5.0, 2.0]))
-    >>> both = union([tea, teapot])
-    >>> both.notes.tolist(), both.weights.tolist(), both.tokens.tolist()
-    ([1, 4, 7], [1.0, 13.0, 1.0], [9.0, 5.0, 2.0])
-    """
+    """Return the notes that have any of several terms, with the sums of their weights."""
     all_notes = np.concatenate([postings.notes for postings in lists])
     notes, first, indices = np.unique(all_notes, return_index=True, return_inverse=True)
     weights = np.zeros(len(notes))
@@ -101,10 +110,10 @@ def index_notes(
         notes += (after is not None) - (before is not None)
         tokens += new.tokens - old.tokens
         # A posting has the length of its note, so a changed note is written again for all its terms.
-        for term in old.weights:
-            removed.setdefault(term, []).append(note)
-        for term, weight in new.weights.items():
-            added.setdefault(term, []).append(Posting(note, weight, new.tokens))
+        for word in old.weights:
+            removed.setdefault(word, []).append(note)
+        for word, weight in new.weights.items():
+            added.setdefault(word, []).append(Posting(note, weight, new.tokens))
         if after is not None:
             vectors.append((note, *new.vector(namespace)))
     connection.execute(
@@ -139,20 +148,20 @@ def update_postings(
     them. The namespace must be locked.
     """
     touched = {
-        term: {posting.note for posting in added.get(term, ())} | set(removed.get(term, ()))
-        for term in sorted(added.keys() | removed.keys())
+        word: {posting.note for posting in added.get(word, ())} | set(removed.get(word, ()))
+        for word in sorted(added.keys() | removed.keys())
     }
     stored = _read_blocks(connection, namespace, touched, fresh)
     written: list[tuple[str, int, bytes]] = []
     deleted: list[tuple[str, int]] = []
-    for term, notes in touched.items():
-        before = stored.get(term, {})
-        postings = sorted(added.get(term, ()))
+    for word, notes in touched.items():
+        before = stored.get(word, {})
+        postings = sorted(added.get(word, ()))
         after = _append(before, postings, min(notes)) or _rebuild(before, postings, notes)
-        written += [(term, block, data) for block, data in after.items()]
-        deleted += [(term, block) for block in before.keys() - after.keys()]
+        written += [(word, block, data) for block, data in after.items()]
+        deleted += [(word, block) for block in before.keys() - after.keys()]
     if deleted:
-        connection.execute(_DELETE, [[term for term, _ in deleted], [block for _, block in deleted], namespace])
+        connection.execute(_DELETE, [[word for word, _ in deleted], [block for _, block in deleted], namespace])
     if written:
         sizes = [len(data) // _ROW.itemsize for *_, data in written]
         terms, blocks, data = ([row[index] for row in written] for index in range(3))
@@ -164,14 +173,14 @@ def _read_blocks(
 ) -> dict[str, dict[int, bytes]]:
     """Return for each term the blocks that these notes belong to."""
     pairs = [
-        (term, note)
-        for term, notes in touched.items()
+        (word, note)
+        for word, notes in touched.items()
         for note in (notes if fresh is None else {min(note, fresh) for note in notes})
     ]
-    rows = connection.execute(_READ, [[term for term, _ in pairs], [note for _, note in pairs], namespace], binary=True)
+    rows = connection.execute(_READ, [[word for word, _ in pairs], [note for _, note in pairs], namespace], binary=True)
     blocks: dict[str, dict[int, bytes]] = {}
-    for term, block, data in rows:
-        blocks.setdefault(term, {})[block] = data
+    for word, block, data in rows:
+        blocks.setdefault(word, {})[block] = data
     return blocks
 
 
@@ -232,4 +241,130 @@ _WRITE = """
 INSERT INTO postings (namespace, term, block, count, list)
 SELECT %s, * FROM unnest(%b::text[], %b::bigint[], %b::int[], %b::bytea[])
 ON CONFLICT (namespace, term, block) DO UPDATE SET count = excluded.count, list = excluded.list
+"""
+
+_NO_POSTINGS = Postings.of_blocks([])
+
+
+def matching_notes(connection: Connection[TupleRow], namespace: int, node: Expression) -> NDArray[np.int64]:
+    """Return the keys of all notes that match ``node``, in ascending order."""
+    *_, lists = _read(connection, namespace, bm25.leaves_of(node))
+    return bm25.matching_notes(node, [postings.notes for postings in lists])
+
+
+def score_notes(connection: Connection[TupleRow], namespace: int, node: Expression) -> Scores:
+    """Return all notes that match ``node``, with their BM25 scores."""
+    notes, tokens, lists = _read(connection, namespace, bm25.leaves_of(node))
+    occurrences = [Occurrences(*postings, len(postings.notes)) for postings in lists]
+    return bm25.score_notes(node, occurrences, notes, tokens)
+
+
+def count_matches(connection: Connection[TupleRow], namespace: int, nodes: set[Expression]) -> dict[Expression, int]:
+    """Count the notes that match each of some expressions; those of single terms are counted in the postings."""
+    words = {node: query_terms(node.text) for node in nodes if isinstance(node, Match) and node.kind != "prefix"}
+    terms = {node: term(stems[0]) for node, stems in words.items() if len(stems) == 1}
+    rows = connection.execute(_COUNTS.format("term = ANY (%s)"), [namespace, list(set(terms.values()))])
+    counts = {word: count for word, count in rows}  # noqa: C416 (rows have any length for mypy)
+    return {
+        node: counts.get(terms[node], 0) if node in terms else len(matching_notes(connection, namespace, node))
+        for node in nodes
+    }
+
+
+def read_vocabulary(transaction: PostgresTransaction, namespace: int, _: Vocabulary | None) -> Vocabulary:
+    """Return the terms of a namespace that a transaction sees."""
+    rows = transaction.connection.execute(_COUNTS.format("length(term) <= %s"), [namespace, MAX_LENGTH])
+    return build_vocabulary(rows.fetchall())
+
+
+class ScoreCache:
+    """The scores of the latest queries; the least recently used are dropped first.
+
+    The key has the namespace's revision, which grows whenever a term changes, so that no entry is stale.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._queries: dict[tuple[int, int, Expression], Scores] = {}
+
+    def scores(self, connection: Connection[TupleRow], namespace: int, node: Expression) -> Scores:
+        """Return all notes that match ``node``, with their BM25 scores, as the transaction sees them."""
+        ((revision,),) = connection.execute("SELECT revision FROM namespaces WHERE key = %s", [namespace]).fetchall()
+        key = namespace, revision, node
+        with self._lock:
+            scores = self._queries.pop(key, None)
+        if scores is None:
+            scores = score_notes(connection, namespace, node)
+        with self._lock:
+            self._queries[key] = scores
+            size = sum(len(cached.notes) for cached in self._queries.values())
+            while len(self._queries) > 1 and (size > MAX_SCORES or len(self._queries) > MAX_QUERIES):
+                size -= len(self._queries.pop(next(iter(self._queries))).notes)
+        return scores
+
+
+def _read(connection: Connection[TupleRow], namespace: int, leaves: Sequence[Match]) -> tuple[int, int, list[Postings]]:
+    """Return the number of notes and tokens of a namespace, and the posting list of each leaf."""
+    stems = {leaf: query_terms(leaf.text) for leaf in leaves}
+    prefixes = {words[-1] for leaf, words in stems.items() if words and leaf.kind == "prefix"}
+    terms = {term(word) for leaf, words in stems.items() for word in (words[:-1] if leaf.kind == "prefix" else words)}
+    with connection.pipeline():
+        counts = connection.execute("SELECT notes, tokens FROM namespaces WHERE key = %s", [namespace])
+        by_term = connection.execute(_LISTS.format("term = ANY (%s)"), [namespace, list(terms)], binary=True)
+        by_prefix = {
+            word: connection.execute(
+                _LISTS.format("term >= %s AND term < %s"), [namespace, first, first + "\U0010ffff"], binary=True
+            )
+            for word, first in ((word, term_prefix(word)) for word in prefixes)
+        }
+    ((notes, tokens),) = counts.fetchall()
+    term_lists = _decode(by_term.fetchall())
+    prefix_lists = {word: union([_NO_POSTINGS, *_decode(rows.fetchall()).values()]) for word, rows in by_prefix.items()}
+    lists = {}
+    for leaf, words in stems.items():
+        parts = [term_lists.get(term(word), _NO_POSTINGS) for word in words]
+        if words and leaf.kind == "prefix":
+            parts[-1] = prefix_lists[words[-1]]
+        if len(words) > 1:
+            lists[leaf] = _read_phrase(connection, namespace, leaf, words, parts)
+        else:
+            lists[leaf] = parts[0] if parts else _NO_POSTINGS
+    return notes, tokens, [lists[leaf] for leaf in leaves]
+
+
+def _read_phrase(
+    connection: Connection[TupleRow], namespace: int, leaf: Match, words: Sequence[str], lists: Sequence[Postings]
+) -> Postings:
+    """Return the notes that contain a phrase, which their texts tell."""
+    notes = lists[0].notes
+    for postings in lists[1:]:
+        notes = np.intersect1d(notes, postings.notes, assume_unique=True)
+    if not len(notes):
+        return _NO_POSTINGS
+    query = render_tsquery(leaf, namespace)
+    rows = connection.execute(_PHRASE, [query, namespace, notes.tolist(), query])
+    weights = {note: phrase_weight(fields, words, prefix=leaf.kind == "prefix") for note, *fields in rows}
+    matches = np.array(sorted(note for note, weight in weights.items() if weight), np.int64)
+    lengths = lists[0].tokens[np.searchsorted(lists[0].notes, matches)]
+    return Postings(matches, np.array([weights[note] for note in matches.tolist()], np.float64), lengths)
+
+
+def _decode(rows: Sequence[tuple[str, int, bytes]]) -> dict[str, Postings]:
+    blocks: dict[str, list[tuple[int, bytes]]] = {}
+    for word, block, data in rows:
+        blocks.setdefault(word, []).append((block, data))
+    return {word: Postings.of_blocks(parts) for word, parts in blocks.items()}
+
+
+_COUNTS = "SELECT term, sum(count)::bigint FROM postings WHERE namespace = %s AND {} GROUP BY term"
+
+_LISTS = "SELECT term, block, list FROM postings WHERE namespace = %s AND {} ORDER BY term, block"
+
+# The vector of a long note is incomplete and may not show a phrase that the note contains.
+_PHRASE = """
+SELECT n.key, n.path, n.title, n.summary, n.tags, n.content FROM words AS w JOIN notes AS n ON n.key = w.note
+WHERE w.words @@ %s::tsquery AND n.namespace = %s
+UNION ALL
+SELECT n.key, n.path, n.title, n.summary, n.tags, n.content FROM words AS w JOIN notes AS n ON n.key = w.note
+WHERE NOT w.whole AND w.note = ANY (%s) AND NOT w.words @@ %s::tsquery
 """

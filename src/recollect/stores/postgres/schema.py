@@ -282,13 +282,12 @@ def require_version(row: Sequence[Any] | None, location: str) -> None:
 
 
 def _version(connection: Connection[TupleRow], location: str) -> int:
-    table, others = _one(
-        connection,
+    ((table, others),) = connection.execute(
         "SELECT to_regclass('recollect.schema_version') IS NOT NULL, "
         "EXISTS (SELECT 1 FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace WHERE nspname = 'recollect')",
     )
     if table:
-        version: int = _one(connection, "SELECT max(version) FROM recollect.schema_version")[0]
+        version: int = connection.execute("SELECT max(version) FROM recollect.schema_version").fetchall()[0][0]
         return version
     if others:
         raise StoreDamagedError(
@@ -302,43 +301,36 @@ def _migrate(connection: Connection[TupleRow], location: str) -> None:
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", _LOCK)
         before = _version(connection, location)
-        for extension in _PACKAGES:
-            _add_extension(connection, extension, location)
+        for name, package in _PACKAGES.items():
+            statement = f"CREATE EXTENSION IF NOT EXISTS {name}"
+            try:
+                _create(
+                    connection, location, f"extension {name!r}", statement, f"CREATE EXTENSION {name} in this database"
+                )
+            except (errors.FeatureNotSupported, errors.UndefinedFile) as error:
+                raise StoreError(f"{location} has no extension {name!r}; install {package} on the server") from error
         if before == 0:
-            _create_schema(connection, location)
+            statement, advice = (
+                "CREATE SCHEMA IF NOT EXISTS recollect",
+                "CREATE SCHEMA recollect AUTHORIZATION with its name",
+            )
+            _create(connection, location, "schema 'recollect'", statement, advice)
+            connection.execute("CREATE TABLE recollect.schema_version (version int NOT NULL)")
+            connection.execute("INSERT INTO recollect.schema_version VALUES (0)")
         connection.execute("SELECT set_config('search_path', %s, true)", [_search_path(connection, location)])
         for migration in _MIGRATIONS[before:]:
             connection.execute(migration)
         connection.execute("UPDATE recollect.schema_version SET version = %s", [SCHEMA_VERSION])
 
 
-def _create_schema(connection: Connection[TupleRow], location: str) -> None:
+def _create(connection: Connection[TupleRow], location: str, what: str, statement: str, advice: str) -> None:
     try:
         with connection.transaction():
-            connection.execute("CREATE SCHEMA IF NOT EXISTS recollect")
+            connection.execute(statement)
     except errors.InsufficientPrivilege as error:
         raise StoreError(
-            f"{location} does not allow this role to create the schema 'recollect'; "
-            "ask an administrator to run CREATE SCHEMA recollect AUTHORIZATION with its name"
+            f"{location} does not allow this role to create the {what}; ask an administrator to run {advice}"
         ) from error
-    connection.execute(
-        "CREATE TABLE recollect.schema_version (version int NOT NULL); INSERT INTO recollect.schema_version VALUES (0)"
-    )
-
-
-def _add_extension(connection: Connection[TupleRow], name: str, location: str) -> None:
-    if _one(connection, "SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = %s)", [name])[0]:
-        return
-    try:
-        with connection.transaction():
-            connection.execute(f"CREATE EXTENSION {name}")
-    except errors.InsufficientPrivilege as error:
-        raise StoreError(
-            f"{location} does not allow this role to add the extension {name!r}; "
-            f"ask an administrator to run CREATE EXTENSION {name} in this database"
-        ) from error
-    except (errors.FeatureNotSupported, errors.UndefinedFile) as error:
-        raise StoreError(f"{location} has no extension {name!r}; install {_PACKAGES[name]} on the server") from error
 
 
 def _search_path(connection: Connection[TupleRow], location: str) -> str:
@@ -361,8 +353,8 @@ def _search_path(connection: Connection[TupleRow], location: str) -> str:
 
 
 def _warn_of_bypassed_policies(connection: Connection[TupleRow], location: str) -> None:
-    role, passes = _one(
-        connection, "SELECT rolname, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+    ((role, passes),) = connection.execute(
+        "SELECT rolname, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
     )
     if passes:
         warnings.warn(
@@ -371,9 +363,3 @@ def _warn_of_bypassed_policies(connection: Connection[TupleRow], location: str) 
             RecollectWarning,
             stacklevel=2,
         )
-
-
-def _one(connection: Connection[TupleRow], statement: str, values: Sequence[Any] = ()) -> TupleRow:
-    row = connection.execute(statement, values).fetchone()
-    assert row is not None  # noqa: S101 (each of these statements returns one row)
-    return row

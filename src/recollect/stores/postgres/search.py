@@ -7,7 +7,9 @@ depends on the two vectors alone. A note has one row for each chunk; its similar
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,14 +17,17 @@ from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from recollect.model import Candidate, Filters
-from recollect.query import Query
-from recollect.query.expressions import Semantics, expression
+from recollect.query import Query, parse
+from recollect.query.expressions import Expression, Match, Semantics, expression
+from recollect.stores import tokens
 from recollect.stores.base import Model
+from recollect.stores.bm25 import Scores
 from recollect.stores.postgres.filters import candidate_conditions, filter_conditions
-from recollect.stores.postgres.scoring import ScoreCache, Scores
+from recollect.stores.postgres.postings import Postings, ScoreCache, count_matches
 from recollect.stores.postgres.text import lookup_hash
-from recollect.stores.postgres.vector_index import MAX_DIMENSION, VectorIndexes, halfvec
+from recollect.stores.postgres.vector_index import VectorIndexes, halfvec
 from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of, cosine_similarity, rows_of
+from recollect.stores.spelling import SPELLING_CHARACTERS, SPELLING_NOTES
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
@@ -35,6 +40,15 @@ _DEPTH_FACTOR = 4
 HALF_PRECISION_ERROR = 0.0025
 """An upper bound of the difference of two half-precision dot products of unit vectors: four roundings by 2**-11."""
 MAX_INDEX_RESULTS = 1000
+
+
+def candidates_by_key(connection: Connection[TupleRow], keys: Sequence[int]) -> dict[int, Candidate]:
+    """Return visible notes by their keys, in any order."""
+    rows = connection.execute(
+        f"SELECT n.key, {NOTE_COLUMNS} FROM living AS n WHERE n.key = ANY (%s::bigint[])",  # noqa: S608 (fixed names)
+        [keys],
+    )
+    return {key: candidate_of(row) for key, *row in rows}
 
 
 class NamespaceSearch(NamedTuple):
@@ -96,6 +110,34 @@ class NamespaceSearch(NamedTuple):
         _, selected, matching = np.intersect1d(keys, notes, assume_unique=True, return_indices=True)
         return {rows[row][1]: score for row, score in zip(selected.tolist(), scores[matching].tolist(), strict=True)}
 
+    def note_counts(self, queries: Sequence[Query]) -> tuple[int, list[int]]:
+        """Return how many notes the namespace has, expired ones too, and how many of them each query matches."""
+        nodes = [expression(query) for query in queries]
+        ((total,),) = self.connection.execute("SELECT notes FROM namespaces WHERE key = %s", [self.namespace])
+        counts = count_matches(self.connection, self.namespace, {node for node in nodes if node is not None})
+        return total, [0 if node is None else counts[node] for node in nodes]
+
+    def has_word(self, word: str) -> bool:
+        """Return whether a note contains a folded word."""
+        return self._matches(Match("term", word))
+
+    def has_match(self, text: str) -> bool:
+        """Return whether a search for the text finds a note."""
+        node = expression(parse(text))
+        return node is not None and self._matches(node)
+
+    def _matches(self, node: Expression) -> bool:
+        return bool(self._best(self.scores.scores(self.connection, self.namespace, node), 1, Filters()))
+
+    def spellings(self, stem: str) -> Counter[str]:
+        """Count the spellings of a stem in the first notes that contain it."""
+        blocks = self.connection.execute(_FIRST_BLOCKS, [self.namespace, stem, SPELLING_NOTES], binary=True).fetchall()
+        notes = Postings.of_blocks(blocks).notes[:SPELLING_NOTES].tolist()
+        rows = self.connection.execute(_FIELDS, [notes])
+        texts = (tokens.indexed(field) for row in rows for field in row if field)
+        matching = islice((text for text in texts if stem in tokens.stems_of(text)), SPELLING_NOTES)
+        return Counter(word for text in matching for word in tokens.spellings(text[:SPELLING_CHARACTERS], stem))
+
     def select_candidates(self, ids: Sequence[str], filters: Filters, without: Query | None) -> list[Candidate]:
         """Return the notes with these ids, in their order, without those that have a term that ``without`` excludes."""
         conditions, values = candidate_conditions(self.connection, self.namespace, filters, without)
@@ -124,20 +166,11 @@ class NamespaceSearch(NamedTuple):
     ) -> list[Candidate]:
         """Return the notes with the nearest vectors to a unit vector; ties by path, then id."""
         conditions = candidate_conditions(self.connection, self.namespace, filters, without)
-        search = _VectorSearch(self.connection, self.namespace, active, vector, conditions)
-        results: list[_Result] | None = None
-        if ef_search := self.indexes.ef_search(self.connection, self.namespace, active):
-            results = search.by_index(limit, ef_search)
-        if results is None:
-            results = search.by_scan(limit) if active[1].dimension <= MAX_DIMENSION else search.by_reading()
-        best = sorted(results)[:limit]
-        candidates = {
-            key: candidate_of(row)
-            for key, *row in self.connection.execute(
-                f"SELECT n.key, {NOTE_COLUMNS} FROM living AS n WHERE n.key = ANY (%s::bigint[])",  # noqa: S608 (fixed names)
-                [[key for *_, key in best]],
-            )
-        }
+        search = _VectorSearch(self.connection, self.namespace, active, vector, *conditions)
+        ef_search = self.indexes.ef_search(self.connection, self.namespace, active)
+        results = search.by_index(limit, ef_search) if ef_search else None
+        best = sorted(search.by_scan(limit) if results is None else results)[:limit]
+        candidates = candidates_by_key(self.connection, [key for *_, key in best])
         for rank, (distance, *_, key) in enumerate(best, start=1):
             candidates[key].vector_rank = rank
             candidates[key].vector_similarity = candidates[key].score = -distance
@@ -148,30 +181,22 @@ _Result = tuple[float, str, str, int]
 """Negative similarity, path, id and key of a note, so that the nearest sort first."""
 
 
-class _VectorSearch:
+class _VectorSearch(NamedTuple):
     """A search among the notes of a namespace that pass conditions."""
 
-    def __init__(
-        self,
-        connection: Connection[TupleRow],
-        namespace: int,
-        active: tuple[int, Model],
-        vector: Vector,
-        conditions: tuple[str, list[Any]],
-    ) -> None:
-        self._connection = connection
-        self._namespace = namespace
-        self._key, self._model = active
-        self._vector = vector
-        self._literal = vector_literal(vector)
-        self._conditions, self._values = conditions
+    connection: Connection[TupleRow]
+    namespace: int
+    active: tuple[int, Model]
+    vector: Vector
+    conditions: str
+    values: list[Any]
 
     def by_scan(self, limit: int) -> list[_Result]:
         """Return all notes that can be among the nearest, of all that pass."""
-        joined, conditions = (
-            ("JOIN living AS n ON n.key = v.note", self._conditions) if self._conditions else ("", _NOT_EXPIRED)
-        )
-        rows = self._connection.execute(
+        joined, conditions = "JOIN living AS n ON n.key = v.note", self.conditions
+        if not conditions:
+            joined, conditions = "", _NOT_EXPIRED
+        rows = self.connection.execute(
             f"""
             WITH near AS MATERIALIZED (
                 SELECT note, min(distance) AS distance FROM (
@@ -183,13 +208,9 @@ class _VectorSearch:
             SELECT note FROM near
             WHERE distance <= coalesce((SELECT distance FROM edge), 'infinity') + {HALF_PRECISION_ERROR}
             """,  # noqa: S608 (fixed conditions and numbers)
-            [self._literal, self._namespace, self._key, *self._values, limit - 1],
+            [vector_literal(self.vector), self.namespace, self.active[0], *self.values, limit - 1],
         )
-        return self._rescore("n.key = ANY (%s::bigint[])", [[note for (note,) in rows]])
-
-    def by_reading(self) -> list[_Result]:
-        """Return all notes that pass, if vectors are too wide for the server to compare."""
-        return self._rescore(f"n.namespace = %s {self._conditions}", [self._namespace, *self._values])
+        return self._rescore([note for (note,) in rows])
 
     def by_index(self, limit: int, ef_search: int) -> list[_Result] | None:
         """Return the nearest notes by the index; ``None`` if too few pass: the index has no conditions."""
@@ -202,30 +223,27 @@ class _VectorSearch:
         return None
 
     def _search_index(self, depth: int) -> list[_Result]:
-        with self._connection.pipeline():
-            self._connection.execute(_SEARCH_SETTINGS, [str(depth)])
-            rows = self._connection.execute(
-                index_query(self._key, self._model), [self._namespace, self._literal, depth]
+        with self.connection.pipeline():
+            self.connection.execute(_SEARCH_SETTINGS, [str(depth)])
+            rows = self.connection.execute(
+                index_query(*self.active), [self.namespace, vector_literal(self.vector), depth]
             )
-            self._connection.execute("SELECT set_config('enable_sort', 'on', true)")
-        keys = [note for (note,) in rows]
-        return self._rescore(f"n.key = ANY (%s::bigint[]) {self._conditions}", [keys, *self._values])
+            self.connection.execute("SELECT set_config('enable_sort', 'on', true)")
+        return self._rescore([note for (note,) in rows])
 
-    def _rescore(self, conditions: str, values: Sequence[Any]) -> list[_Result]:
-        """Compare the stored vectors of the notes that meet conditions in float64."""
-        rows = self._connection.execute(
+    def _rescore(self, keys: Sequence[int]) -> list[_Result]:
+        """Compare the stored vectors of those notes that pass in float64."""
+        rows = self.connection.execute(
             f"""
             SELECT n.key, coalesce(n.path, ''), n.id, string_agg(v.vector, ''::bytea ORDER BY v.piece)
             FROM living AS n JOIN vectors AS v ON v.note = n.key AND v.model = %s
-            WHERE {conditions} GROUP BY n.key, n.path, n.id
+            WHERE n.key = ANY (%s::bigint[]) {self.conditions} GROUP BY n.key, n.path, n.id
             """,  # noqa: S608 (fixed conditions)
-            [self._key, *values],
+            [self.active[0], keys, *self.values],
             binary=True,
         )
-        query = self._vector.astype(np.float64)
-        return [
-            (-cosine_similarity(rows_of(blob, self._model), query), path, note, key) for key, path, note, blob in rows
-        ]
+        query, model = self.vector.astype(np.float64), self.active[1]
+        return [(-cosine_similarity(rows_of(blob, model), query), path, note, key) for key, path, note, blob in rows]
 
 
 def vector_literal(vector: Vector) -> str:
@@ -234,14 +252,14 @@ def vector_literal(vector: Vector) -> str:
 
 
 def index_query(key: int, model: Model) -> str:
-    """Return the SQL that searches the HNSW index of a model; its values are namespace, vector and limit.
-
-    >>> index_query(7, Model("tiny", 2)).partition(" ORDER BY ")[0]
-    'SELECT note FROM vectors WHERE model = 7 AND namespace = %s'
-    """
+    """Return the SQL that searches the HNSW index of a model; its values are namespace, vector and limit."""
     near, query = halfvec("near", model), halfvec("%s", model)
     return f"SELECT note FROM vectors WHERE model = {key:d} AND namespace = %s ORDER BY {near} <#> {query} LIMIT %s"  # noqa: S608 (fixed names)
 
+
+_FIRST_BLOCKS = "SELECT block, list FROM postings WHERE namespace = %s AND term = %s ORDER BY block LIMIT %s"
+
+_FIELDS = "SELECT path, title, summary, tags, content FROM notes WHERE key = ANY (%s::bigint[]) ORDER BY key"
 
 # It is faster to leave out the few expired notes than to join all others.
 _NOT_EXPIRED = """AND v.note NOT IN (

@@ -4,29 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
+from copy import copy
 from datetime import datetime
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from recollect import arguments
 from recollect.model import Candidate, Filters
 from recollect.query import Query
-from recollect.query.expressions import Expression, expression
 from recollect.stores.base import Finding, Model, ModelChangedError, StoreStats
 from recollect.stores.copying import copy_store
-from recollect.stores.postgres import checking, names, vocabulary
-from recollect.stores.postgres.connections import (
-    POOL_SIZE,
-    POOL_TIMEOUT,
-    STATEMENT_TIMEOUT,
-    WRITE_TIMEOUT,
-    Connections,
-    SnapshotConnections,
-)
-from recollect.stores.postgres.pool import split_options
+from recollect.stores.postgres import checking
+from recollect.stores.postgres.connections import WRITE_TIMEOUT, Connections, split_options
+from recollect.stores.postgres.names import search_names
+from recollect.stores.postgres.postings import ScoreCache, read_vocabulary
 from recollect.stores.postgres.schema import SCHEMA_VERSION
-from recollect.stores.postgres.scoring import ScoreCache
 from recollect.stores.postgres.search import NamespaceSearch
 from recollect.stores.postgres.transaction import PostgresTransaction
 from recollect.stores.postgres.vector_index import VectorIndexes
@@ -34,7 +26,7 @@ from recollect.stores.rows import to_microseconds, unit_query
 from recollect.stores.spelling import Vocabulary
 from recollect.stores.sql import tables
 from recollect.stores.sql.checking import namespaces
-from recollect.stores.sql.dialect import MAX_INTEGER, NoteCounts, RevisionCache
+from recollect.stores.sql.dialect import MAX_INTEGER, RevisionCache
 from recollect.stores.sql.store import TOUCH_TIMEOUT, SqlStore, new_file
 from recollect.stores.sql.tables import active_model, count_rows, remove_expired
 from recollect.stores.sqlite.store import SQLiteStore
@@ -55,39 +47,18 @@ class PostgresStore(SqlStore[PostgresTransaction]):
     Threads, processes and machines may share it. Writers of one namespace wait for each other; all others go on.
     """
 
-    def __init__(
-        self,
-        address: str,
-        *,
-        read_only: bool = False,
-        pool_size: int = POOL_SIZE,
-        pool_timeout: float = POOL_TIMEOUT,
-        statement_timeout: float = STATEMENT_TIMEOUT,
-    ) -> None:
+    def __init__(self, address: str, *, read_only: bool = False, **options: Any) -> None:
         """Open the database at ``address``; without ``read_only`` the tables are created where they are missing.
 
         At most ``pool_size`` connections are open at once; a caller waits ``pool_timeout`` seconds for one. No
         statement takes longer than ``statement_timeout`` seconds.
         """
-        self._use(
-            Connections(
-                address,
-                read_only=read_only,
-                pool_size=pool_size,
-                pool_timeout=pool_timeout,
-                statement_timeout=statement_timeout,
-            )
-        )
-
-    def _use(self, connections: Connections) -> None:
         super().__init__(MAX_FILTERS)
-        self._connections = connections
-        self._vocabularies: RevisionCache[PostgresTransaction, Vocabulary] = RevisionCache(vocabulary.read_vocabulary)
-        self._counts: RevisionCache[PostgresTransaction, NoteCounts[Expression]] = RevisionCache(
-            vocabulary.start_counts
-        )
+        self.read_only = read_only
+        self._connections = Connections(address, read_only=read_only, **options)
+        self._vocabularies: RevisionCache[PostgresTransaction, Vocabulary] = RevisionCache(read_vocabulary)
         self._scores = ScoreCache()
-        self._vector_indexes = VectorIndexes(connections)
+        self._vector_indexes = VectorIndexes(self._connections)
 
     @classmethod
     def at(cls, url: str, *, read_only: bool = False) -> Self:
@@ -95,61 +66,28 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         address, options = split_options(url)
         return cls(address, read_only=read_only, **options)
 
-    @classmethod
-    def _as_of(cls, moment: SnapshotConnections) -> Self:
-        """Return the store as it is at one moment, read-only."""
-        store = cls.__new__(cls)
-        store._use(moment)
-        return store
-
-    @property
-    def read_only(self) -> bool:
-        """Whether the store was opened read-only."""
-        return self._connections.read_only
-
-    def _read(
-        self,
-        work: Callable[[PostgresTransaction], R],
-        namespace: str | None,
-        statement_timeout: float | None = None,
-    ) -> R:
-        return self._connections.read(
-            lambda at: work(PostgresTransaction(at.connection, at.namespaces)),
-            namespace=namespace,
-            statement_timeout=statement_timeout,
-        )
+    def _read(self, work: Callable[[PostgresTransaction], R], namespace: str | None) -> R:
+        return self._connections.read(work, namespace=namespace)
 
     @contextmanager
     def _write(
-        self,
-        namespaces: Collection[str] | None,
-        *,
-        create: bool = False,
-        accesses_only: bool = False,
-        statement_timeout: float | None = None,
+        self, namespaces: Collection[str] | None, *, create: bool = False, accesses_only: bool = False
     ) -> Iterator[PostgresTransaction]:
-        with self._connections.write(
-            namespaces,
-            create=create,
-            lock=not accesses_only,
-            timeout=TOUCH_TIMEOUT if accesses_only else WRITE_TIMEOUT,
-            statement_timeout=statement_timeout,
-        ) as at:
-            transaction = PostgresTransaction(at.connection, at.namespaces)
+        timeout = TOUCH_TIMEOUT if accesses_only else WRITE_TIMEOUT
+        with self._connections.write(namespaces, create=create, lock=not accesses_only, timeout=timeout) as transaction:
             if namespaces is not None and not accesses_only:
-                locked = list(at.namespaces.values())
+                locked = list(transaction.namespaces.values())
                 remove_expired(transaction, to_microseconds(arguments.now()), namespaces=locked)
             yield transaction
 
     def expire(self, now: datetime, *, most: int | None = None) -> int:
         """Delete the notes that have expired, if no other transaction keeps their namespaces busy."""
         moment = to_microseconds(now)
-        due = "SELECT EXISTS (SELECT 1 FROM notes WHERE expires_at <= :now)"
-        if self.read_only or not self._read(lambda transaction: transaction.fetch_value(due, now=moment), None):
+        due = "SELECT name FROM namespaces WHERE key IN (SELECT namespace FROM notes WHERE expires_at <= :now)"
+        if self.read_only or not (names := self._read(lambda reader: reader.fetch_column(due, now=moment), None)):
             return 0
-        with self._connections.write(None, timeout=0) as at:
-            transaction = PostgresTransaction(at.connection, at.namespaces)
-            locked = transaction.lock_expired(moment, most)
+        with self._connections.write(names, timeout=0) as transaction:
+            locked = list(transaction.namespaces.values())
             return remove_expired(transaction, moment, namespaces=locked, limit=most)
 
     def _search(self, transaction: PostgresTransaction, namespace_id: int) -> NamespaceSearch:
@@ -179,14 +117,11 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         return self._read(work, namespace)
 
     def note_counts(self, queries: Sequence[Query], *, namespace: str) -> tuple[int, list[int]]:
-        """Return how many notes the namespace has, and how many of them each query matches."""
-
-        def work(transaction: PostgresTransaction, namespace_id: int) -> tuple[int, list[int]]:
-            counts = self._counts.get(transaction, namespace_id)
-            nodes = [expression(query) for query in queries]
-            return counts.total, counts.get(nodes, partial(vocabulary.count_matches, transaction, namespace_id))
-
-        return self._read_namespace(namespace, (0, [0] * len(queries)), work)
+        return self._read_namespace(
+            namespace,
+            (0, [0] * len(queries)),
+            lambda transaction, namespace_id: self._search(transaction, namespace_id).note_counts(queries),
+        )
 
     def search_names(
         self,
@@ -198,22 +133,20 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         titles: bool = False,
         without: Query | None = None,
     ) -> list[Candidate]:
-        def work(transaction: PostgresTransaction, namespace_id: int) -> list[Candidate]:
+        def work(transaction: PostgresTransaction, key: int) -> list[Candidate]:
             count = min(limit, MAX_INTEGER)
-            return names.search_names(
-                transaction.connection, namespace_id, words, count, filters, without, titles=titles
-            )
+            return search_names(transaction.connection, key, words, count, filters, without, titles=titles)
 
         return [] if limit <= 0 else self._read_namespace(namespace, [], work)
 
-    def _spelling_index(self, transaction: PostgresTransaction, namespace_id: int) -> vocabulary.PostgresSpellingIndex:
-        return vocabulary.PostgresSpellingIndex(transaction.connection, namespace_id)
+    def _spelling_index(self, transaction: PostgresTransaction, namespace_id: int) -> NamespaceSearch:
+        return self._search(transaction, namespace_id)
 
     def _vocabulary(self, transaction: PostgresTransaction, namespace_id: int) -> Vocabulary:
         return self._vocabularies.get(transaction, namespace_id)
 
     def activate(self, model: Model) -> bool:
-        with self._write(None, statement_timeout=NO_TIMEOUT) as transaction:
+        with self._connections.write(None, statement_timeout=NO_TIMEOUT) as transaction:
             activated = tables.activate(transaction, model)
         if activated:
             self.finish_indexes()
@@ -232,40 +165,39 @@ class PostgresStore(SqlStore[PostgresTransaction]):
                 engine=f"PostgreSQL {version // 10000}.{version % 10000}",
                 schema=SCHEMA_VERSION,
                 model=active[1] if active else None,
-                bytes=transaction.disk_size(),
+                bytes=transaction.fetch_value(_DISK_SIZE),
                 **count_rows(transaction),
             )
 
-        return self._read(work, None, NO_TIMEOUT)
+        return self._connections.read(work, namespace=None, statement_timeout=NO_TIMEOUT)
 
     def check(self) -> list[Finding]:
-        return self._read(checking.check, None, NO_TIMEOUT)
+        return self._connections.read(checking.check, namespace=None, statement_timeout=NO_TIMEOUT)
 
     def repair(self) -> list[Finding]:
-        with self._write(None, statement_timeout=NO_TIMEOUT) as transaction:
+        with self._connections.write(None, statement_timeout=NO_TIMEOUT) as transaction:
             checking.rebuild_vectors(transaction)
             stored = namespaces(transaction)
         for namespace_id, name in stored:
-            with self._connections.write([name], statement_timeout=NO_TIMEOUT) as at:
-                checking.rebuild(PostgresTransaction(at.connection, at.namespaces), namespace_id)
+            with self._connections.write([name], statement_timeout=NO_TIMEOUT) as transaction:
+                checking.rebuild(transaction, namespace_id)
         self.finish_indexes()
         return self.check()
 
     def backup(self, target: Path, *, overwrite: bool = False) -> None:
         """Write the store as it is at this moment to an SQLite file, while others go on reading and writing."""
-        with new_file(target, overwrite=overwrite) as unfinished:
-
-            def write(moment: SnapshotConnections) -> None:
-                unfinished.unlink(missing_ok=True)  # of an attempt whose connection was cut
-                with closing(SQLiteStore(unfinished)) as copy:
-                    copy_store(self._as_of(moment), copy)
-
-            self._connections.read_snapshot(write)
+        with new_file(target, overwrite=overwrite) as unfinished, self._connections.snapshot() as snapshot:
+            frozen = copy(self)
+            frozen._connections = snapshot
+            with closing(SQLiteStore(unfinished)) as target_store:
+                copy_store(frozen, target_store)
 
     def close(self) -> None:
-        """Close all connections."""
         self._vector_indexes.close()
         self._connections.close()
-        self._vocabularies.clear()
-        self._counts.clear()
-        self._scores.clear()
+
+
+_DISK_SIZE = """
+SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
+WHERE relnamespace = 'recollect'::regnamespace AND relkind = 'r'
+"""

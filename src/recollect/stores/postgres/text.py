@@ -46,40 +46,24 @@ _ITEM = np.dtype([("bytes", ">i4"), ("number", ">f4")])
 
 
 def escape(text: str) -> str:
-    r"""Return ``text`` without NUL, which PostgreSQL cannot store; :func:`unescape` restores it.
-
-    >>> escape("a\0b"), escape("tea")
-    ('a\x1aNb', 'tea')
-    """
+    """Return ``text`` without NUL, which PostgreSQL cannot store; :func:`unescape` restores it."""
     if "\0" not in text and "\x1a" not in text:
         return text
     return text.replace("\x1a", "\x1aS").replace("\0", "\x1aN")
 
 
 def unescape(text: str) -> str:
-    r"""Return the text that was escaped.
-
-    >>> unescape("a\x1aNb")
-    'a\x00b'
-    """
+    """Return the text that was escaped."""
     return text if "\x1a" not in text else text.replace("\x1aN", "\0").replace("\x1aS", "\x1a")
 
 
 def lookup_hash(text: str) -> bytes:
-    """Return the 16-byte hash by which a text of any length is looked up, as the tables compute it.
-
-    >>> lookup_hash("tea.md").hex()
-    '314722604493f56132061819bae3f2fe'
-    """
+    """Return the 16-byte hash by which a text of any length is looked up, as the tables compute it."""
     return sha256(escape(text).encode()).digest()[:_HASH_BYTES]
 
 
 def term(stem: str) -> str:
-    """Return a stem as the index stores it: a long one is truncated and ends in a digest of the whole.
-
-    >>> term("tea"), len(term("a" * 5000))
-    ('tea', 1017)
-    """
+    """Return a stem as the index stores it: a long one is truncated and ends in a digest of the whole."""
     encoded = stem.encode()[:_FTS5_BYTES]
     if len(encoded) <= MAX_TERM_BYTES:
         return stem
@@ -92,11 +76,7 @@ def term_prefix(stem: str) -> str:
 
 
 def lexeme(namespace: int, word: str) -> str:
-    r"""Return a term after its namespace, quoted for a ``tsvector`` or ``tsquery``.
-
-    >>> lexeme(7, "tea"), lexeme(7, r"o'neil\x")
-    ("'7\x1ftea'", "'7\x1fo''neil\\\\x'")
-    """
+    """Return a term after its namespace, quoted for a ``tsvector`` or ``tsquery``."""
     text = f"{namespace}{_SEPARATOR}{word}"
     return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
 
@@ -117,9 +97,6 @@ class NoteTerms(NamedTuple):
 
         An incomplete vector may miss phrases, and of a note of a hundred thousand different terms also terms. Positions
         in the summary or the content have the label A.
-
-        >>> read_terms(["tea", "Green tea", "Sencha", "", "tea"]).vector(7)[0].replace(chr(31), "~")
-        "'7~tea':1,19,69A '7~green':18 '7~sencha':36A"
         """
         _, _, summary, tags, content = self.field_starts
         complete = all(
@@ -142,12 +119,7 @@ class NoteTerms(NamedTuple):
 
 
 def read_terms(fields: Sequence[str | None]) -> NoteTerms:
-    """Tokenize the fields of a note, in the order of ``FIELD_WEIGHTS``.
-
-    >>> terms = read_terms(["tea.md", "Green tea", None, "", "A cup of teas."])
-    >>> terms.tokens, terms.weights["tea"], terms.weights["cup"]
-    (8, 14.0, 1.0)
-    """
+    """Tokenize the fields of a note, in the order of ``FIELD_WEIGHTS``."""
     tokens, position = 0, 1
     starts: list[int] = []
     weights: dict[str, float] = {}
@@ -165,11 +137,7 @@ def read_terms(fields: Sequence[str | None]) -> NoteTerms:
 
 
 def phrase_weight(fields: Sequence[str | None], phrase: Sequence[str], *, prefix: bool = False) -> float:
-    """Return the sum of the field weights of a phrase's occurrences, which may overlap; its last term may be a prefix.
-
-    >>> phrase_weight([None, "tea tea tea", "", "", "Teas, teapots"], ["tea", "tea"], prefix=True)
-    21.0
-    """
+    """Return the summed field weights of a phrase's occurrences, also overlapping; its last term may be a prefix."""
     *front, last = phrase
     total = 0.0
     for text, weight in zip(fields, _WEIGHTS, strict=True):
@@ -182,21 +150,12 @@ def phrase_weight(fields: Sequence[str | None], phrase: Sequence[str], *, prefix
 
 
 def query_terms(text: str) -> list[str]:
-    """Return the stems of an operand of a query.
-
-    >>> query_terms("Green teas")
-    ['green', 'tea']
-    """
+    """Return the stems of an operand of a query."""
     return stems_of(_CONTROL_CHARACTERS.sub(" ", text))
 
 
 def render_tsquery(node: Expression, namespace: int) -> str | None:
-    r"""Return the text of the ``tsquery`` for ``node`` in a namespace; ``None`` if no note can match.
-
-    >>> from recollect.query import expression, parse
-    >>> print(render_tsquery(expression(parse('"green tea" AND brew* NOT sugar')), 7).replace("\x1f", "~"))
-    ((('7~green' <-> '7~tea') & '7~brew':*) & !'7~sugar')
-    """
+    """Return the text of the ``tsquery`` for ``node`` in a namespace; ``None`` if no note can match."""
     return render(node, _TsQuery(namespace))
 
 
@@ -228,11 +187,7 @@ class _TsQuery:
 
 
 def _balanced(parts: Sequence[str], operator: str) -> str:
-    """Join parts as a balanced tree: a chain of 20,000 terms exceeds the server's stack.
-
-    >>> _balanced(["a", "b", "c"], "|")
-    '((a | b) | c)'
-    """
+    """Join parts as a balanced tree: a chain of 20,000 terms exceeds the server's stack."""
     while len(parts) > 1:
         parts = [
             f"({parts[index]} {operator} {parts[index + 1]})" if index + 1 < len(parts) else parts[index]

@@ -12,12 +12,10 @@ import numpy as np
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from recollect.stores.postgres import statements
 from recollect.stores.postgres.filters import filter_conditions, metadata_facts
 from recollect.stores.postgres.names import write_names
 from recollect.stores.postgres.postings import TextChange, index_notes
 from recollect.stores.postgres.text import FloatArray, lexeme, lookup_hash, term
-from recollect.stores.postgres.vector_index import MAX_DIMENSION
 from recollect.stores.rows import COLUMNS, Change, NoteRow, folded_name
 from recollect.stores.sql.dialect import Dialect, Row, SqlTransaction, VectorRows
 from recollect.stores.tokens import NoteText, contains_phrase, stem_stream
@@ -32,75 +30,38 @@ READ_VECTORS = 1000
 _DIALECT = Dialect(
     parameter="%({})s",
     in_list="= ANY (%({})s)",
-    not_in_list="<> ALL (%({})s)",
     column=lambda name, _: f"{name}_mark",
-    starts_with="starts_with({0}, {1})",
     words={"STRAIGHT_JOIN": "JOIN", "visible_notes": "living", "%": "%%"},
     list_value=list,
     lookup_value=lookup_hash,
     statements={},
 )
 
-_HASHED = "hashed"
-_TYPES: Mapping[str, Mapping[str, str]] = {
-    "documents": {"namespace": "int", "root": "text", "name": "text", "fingerprint": "text"},
-    "entities": {"note": "bigint", "namespace": "int", "name": _HASHED},
-    "links": {
-        "source": "bigint",
-        "namespace": "int",
-        "place": "int",
-        "kind": "text",
-        "target": "text",
-        "name": _HASHED,
-    },
-    "mentions": {"title": "bigint", "note": "bigint", "exact": "boolean"},
-    "titled": {"note": "bigint", "title": "bigint"},
-    "titles": {"namespace": "int", "stems": "text", "words": "text"},
-}
-"""The types of the columns that are inserted; of a hashed one, the hash alone is stored."""
+_HASHED = {("entities", "name"), ("links", "name")}
+"""Columns of which the hash alone is stored."""
 _CONFLICTS = {"documents": "(namespace, root_mark, name_mark)"}
 
 
 def _columns(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
-    """Return rows as columns.
-
-    >>> _columns([(1, "tea"), (2, "milk")], 2), _columns([], 2)
-    ([[1, 2], ['tea', 'milk']], [[], []])
-    """
+    """Return rows as columns."""
     return [[row[index] for row in rows] for index in range(width)]
 
 
 class PostgresTransaction(SqlTransaction):
     """A connection to a PostgreSQL database, in a transaction."""
 
+    dialect = _DIALECT
     first_chunk = "v.piece = 0"
 
     def __init__(self, connection: Connection[TupleRow], namespaces: Mapping[str, int]) -> None:
         """Use a connection that is in a transaction, which sees these namespaces."""
-        self.connection = connection
+        self.connection: Connection[TupleRow] = connection
         self.namespaces = namespaces
 
-    def fetch(self, sql: str, **params: Any) -> list[Row]:
-        statement = _DIALECT.render(sql)
-        return self.connection.execute(statement.sql, _DIALECT.bind(statement, params)).fetchall()
-
-    def execute(self, sql: str, **params: Any) -> None:
-        statement = _DIALECT.render(sql)
-        self.connection.execute(statement.sql, _DIALECT.bind(statement, params))
-
     def fetch_together(self, queries: Iterable[tuple[str, dict[str, Any]]]) -> list[list[Row]]:
-        statements = [(_DIALECT.render(sql), params) for sql, params in queries]
         with self.connection.pipeline():
-            cursors = [
-                self.connection.execute(statement.sql, _DIALECT.bind(statement, params))
-                for statement, params in statements
-            ]
+            cursors = [self.run(sql, params) for sql, params in queries]
         return [cursor.fetchall() for cursor in cursors]
-
-    def execute_together(self, statements: Iterable[tuple[str, dict[str, Any]]]) -> None:
-        """Run several neutral statements, which are sent together, in their order."""
-        with self.connection.pipeline():
-            super().execute_together(statements)
 
     def insert(
         self,
@@ -113,20 +74,18 @@ class PostgresTransaction(SqlTransaction):
     ) -> list[Row]:
         if not rows:
             return []
-        types = [_TYPES[table][column] for column in columns]
-        names = ", ".join(
-            f"{column}_mark" if kind == _HASHED else column for column, kind in zip(columns, types, strict=True)
-        )
-        arrays = ", ".join(f"%b::{'bytea' if kind == _HASHED else kind}[]" for kind in types)
-        sql = f"INSERT INTO {table} ({names}) SELECT * FROM unnest({arrays})"  # noqa: S608 (names of our own)
+        values: list[list[Any]] = []
+        names = []
+        for column, texts in zip(columns, _columns(rows, len(columns)), strict=True):
+            hashed = (table, column) in _HASHED
+            names.append(f"{column}_mark" if hashed else column)
+            values.append([lookup_hash(text) for text in texts] if hashed else texts)
+        arrays = ", ".join(["%b"] * len(columns))
+        sql = f"INSERT INTO {table} ({', '.join(names)}) SELECT * FROM unnest({arrays})"  # noqa: S608 (names of our own)
         if conflict:
             sql += f" ON CONFLICT {_CONFLICTS.get(table, '')} DO {conflict}"
         if returning:
             sql += f" RETURNING {returning}"
-        values = [
-            [lookup_hash(value) for value in column] if kind == _HASHED else column
-            for column, kind in zip(_columns(rows, len(columns)), types, strict=True)
-        ]
         cursor = self.connection.execute(sql, values)
         return cursor.fetchall() if returning else []
 
@@ -136,17 +95,6 @@ class PostgresTransaction(SqlTransaction):
     def ensure_namespace(self, name: str) -> int:
         """Return the key of a namespace; those of a batch are created with its transaction."""
         return self.namespaces[name]
-
-    def revision(self, namespace_id: int) -> int:
-        """Return the revision of a namespace."""
-        number: int = self.fetch_value("SELECT revision FROM namespaces WHERE key = :key", key=namespace_id)
-        return number
-
-    def restart(self) -> None:
-        """Do nothing: the transaction keeps its snapshot, and what is derived from it is right for its revision."""
-
-    def hides_notes(self) -> bool:
-        return True
 
     def note_keys_after(self, cursor: int, limit: int, namespace_id: int | None, filters: Filters) -> list[int]:
         conditions, values = filter_conditions(filters)
@@ -161,7 +109,7 @@ class PostgresTransaction(SqlTransaction):
 
     def touch_notes(self, namespace_id: int, accessed: Mapping[str, int]) -> int:
         rows = [(lookup_hash(note_id), moment) for note_id, moment in accessed.items()]
-        return self.connection.execute(statements.TOUCH, [*_columns(rows, 2), namespace_id]).rowcount
+        return self.connection.execute(_TOUCH, [*_columns(rows, 2), namespace_id]).rowcount
 
     def new_keys(self, limit: int) -> Iterator[int]:
         rows = self.connection.execute("SELECT nextval('notes_key') FROM generate_series(1, %s)", [limit])
@@ -169,10 +117,8 @@ class PostgresTransaction(SqlTransaction):
 
     def insert_notes(self, rows: Sequence[NoteRow]) -> None:
         if rows:
-            self.connection.execute(
-                statements.INSERT,
-                _columns([(*row, metadata_facts(row.metadata)) for row in rows], len(statements.NOTE)),
-            )
+            values = [(*row, metadata_facts(row.metadata)) for row in rows]
+            self.connection.execute(_INSERT, _columns(values, len(_NOTE)))
 
     def update_notes(self, changes: Sequence[Change]) -> None:
         renamed = [change.new.key for change in changes if change.renamed]
@@ -184,7 +130,7 @@ class PostgresTransaction(SqlTransaction):
             if change.old
         ]
         if rows:
-            self.connection.execute(statements.UPDATE, _columns(rows, len(statements.NOTE) + 1))
+            self.connection.execute(_UPDATE, _columns(rows, len(_NOTE) + 1))
 
     def unindex_texts(self, namespace_id: int, notes: Sequence[int]) -> None:
         """Do nothing: ``index_texts`` removes the old terms."""
@@ -233,17 +179,12 @@ class PostgresTransaction(SqlTransaction):
             "suffixed": [lookup_hash(f"{target}.md") for target in names],
             "names": [None if "/" in target else lookup_hash(folded_name(target)) for target in names],
         }
-        return {
-            target: note for target, note in self.connection.execute(statements.RESOLVE, params) if note is not None
-        }
+        rows = self.connection.execute(_RESOLVE, params)
+        return {target: note for target, note in rows if note is not None}
 
     def adjacent_notes(self, notes: Sequence[int], distance: int) -> tuple[list[Row], list[Row]]:
-        params = [distance, list(notes)]
         with self.connection.pipeline():
-            before, behind = (
-                self.connection.execute(statements.BEFORE, params),
-                self.connection.execute(statements.BEHIND, params),
-            )
+            before, behind = (self.connection.execute(sql, [distance, list(notes)]) for sql in (_BEFORE, _BEHIND))
         return before.fetchall(), behind.fetchall()
 
     def superseding_pairs(
@@ -257,7 +198,7 @@ class PostgresTransaction(SqlTransaction):
             "superseded_by": lookup_hash("superseded-by"),
             "limit": limit,
         }
-        return self.connection.execute(statements.CHAINS, params)
+        return self.connection.execute(_CHAINS, params)
 
     def index_state(self, namespace_id: int) -> tuple[int, bool, bool]:
         ((number, has_terms, has_titles),) = self.connection.execute(
@@ -274,26 +215,18 @@ class PostgresTransaction(SqlTransaction):
     def titles_starting_with(self, namespace_id: int, runs: Sequence[str]) -> Iterable[Row]:
         # "!" follows the space in Unicode: between a run and the run with "!" are the titles that start with it.
         params = {"namespace": namespace_id, "runs": runs, "ends": [f"{run}!" for run in runs]}
-        return self.connection.execute(statements.TITLES, params)
+        return self.connection.execute(_TITLES, params)
 
     def notes_containing(
         self, namespace_id: int, titles: Mapping[int, Title], exclude: Sequence[int], limit: int
     ) -> dict[int, list[int]]:
         phrases = [(key, *_phrase(namespace_id, title)) for key, title in titles.items()]
         rows = self.connection.execute(
-            statements.CONTAINING, [exclude, limit + 1, namespace_id, exclude, *_columns(phrases, 3)]
+            _CONTAINING, [exclude, limit + 1, namespace_id, exclude, *_columns(phrases, 3)]
         ).fetchall()
-        doubtful = {note for _, _, maybe in rows for note in maybe}
-        texts = {
-            row[0]: NoteText(*row)
-            for row in (
-                self.connection.execute(
-                    "SELECT key, title, summary, content FROM notes WHERE key = ANY (%s)", [list(doubtful)]
-                )
-                if doubtful
-                else ()
-            )
-        }
+        doubtful = list({note for _, _, maybe in rows for note in maybe})
+        sql = "SELECT key, title, summary, content FROM notes WHERE key = ANY (%s::bigint[])"
+        texts = {row[0]: NoteText(*row) for row in self.connection.execute(sql, [doubtful])} if doubtful else {}
         return {
             key: [*certain, *(note for note in maybe if _contains(texts[note], titles[key]))]
             for key, certain, maybe in rows
@@ -303,10 +236,7 @@ class PostgresTransaction(SqlTransaction):
         self.connection.execute("LOCK TABLE models IN SHARE ROW EXCLUSIVE MODE")
 
     def lock_texts(self, notes: Sequence[int] | None) -> None:
-        """Let no other transaction change the texts of notes, or of any, until this one ends.
-
-        All who write lock the row of their namespace first.
-        """
+        """Lock the namespaces: all who write lock the row of theirs first."""
         if notes is None:
             self.connection.execute("LOCK TABLE namespaces IN EXCLUSIVE MODE")
         else:
@@ -316,36 +246,16 @@ class PostgresTransaction(SqlTransaction):
                 [notes],
             )
 
-    def lock_expired(self, now: int, limit: int | None) -> list[int]:
-        """Lock the namespaces of notes that have expired, without waiting for others; return their keys."""
-        rows = self.connection.execute(
-            "SELECT key FROM namespaces WHERE key IN (SELECT namespace FROM ("
-            "SELECT namespace FROM notes WHERE expires_at <= %s ORDER BY expires_at LIMIT %s) AS expired"
-            ") ORDER BY key FOR NO KEY UPDATE NOWAIT",
-            [now, limit],
-        )
-        return [key for (key,) in rows]
-
-    def disk_size(self) -> int:
-        """Return the bytes of all tables and indexes."""
-        size: int = self.fetch_value(
-            "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class "
-            "WHERE relnamespace = 'recollect'::regnamespace AND relkind = 'r'"
-        )
-        return size
-
     def insert_vectors(self, model_key: int, model: Model, vectors: Sequence[VectorRows]) -> None:
         """Insert vectors: each chunk has a row, and a copy in half precision that is indexed."""
-        dimension = model.dimension if model.dimension <= MAX_DIMENSION else None
         rows = [
             (vector.note, chunk, vector.namespace, vector.digest, row.astype(model.precision).tobytes())
             for vector in vectors
             for chunk, row in enumerate(vector.rows)
         ]
-        every = np.concatenate([vector.rows for vector in vectors])
-        numbers = FloatArray.of(every if dimension else every[:0])
+        numbers = FloatArray.of(np.concatenate([vector.rows for vector in vectors]))
         self.connection.execute(
-            statements.INSERT_VECTORS, [model_key, dimension, numbers, dimension, dimension, *_columns(rows, 5)]
+            _INSERT_VECTORS, [model_key, numbers, model.dimension, model.dimension, *_columns(rows, 5)]
         )
 
     def stored_vectors(self, model_key: int, notes: Sequence[tuple[str, str, bytes]]) -> Mapping[int, bytes]:
@@ -355,7 +265,7 @@ class PostgresTransaction(SqlTransaction):
                 (lookup_hash(name), lookup_hash(note_id), digest)
                 for name, note_id, digest in notes[start : start + READ_VECTORS]
             ]
-            rows = self.connection.execute(statements.STORED_VECTORS, [*_columns(batch, 3), model_key], binary=True)
+            rows = self.connection.execute(_STORED_VECTORS, [*_columns(batch, 3), model_key], binary=True)
             stored.update((start + position - 1, vector) for position, vector in rows)
         return stored
 
@@ -368,3 +278,156 @@ def _phrase(namespace_id: int, title: Title) -> tuple[str, str]:
 
 def _contains(text: NoteText, title: Title) -> bool:
     return contains_phrase(title.stems, f" {' '.join(stem_stream([text.summary, text.content]))} ")
+
+
+_NOTE = {
+    **dict.fromkeys(NoteRow._fields, "text"),
+    **dict.fromkeys(
+        ("key", "position", "created_at", "updated_at", "last_accessed_at", "expires_at", "document"), "bigint"
+    ),
+    "namespace": "int",
+    "importance": "double precision",
+    "facts": "jsonb",
+}
+"""The types of a note's columns; ``facts`` is what filters compare of its metadata."""
+_NAMES = ", ".join(_NOTE)
+_ARRAYS = ", ".join(f"%b::{kind}[]" for kind in _NOTE.values())
+
+_INSERT = f"INSERT INTO notes ({_NAMES}) SELECT {_NAMES} FROM unnest({_ARRAYS}) AS new ({_NAMES})"  # noqa: S608 (names of our own)
+
+# Recording an access does not wait for the namespace: unless the batch itself changes that time, it stays.
+_NEW_VALUES = {name: f"new.{name}" for name in _NOTE} | {
+    "last_accessed_at": "CASE WHEN new.last_accessed_at IS DISTINCT FROM new.accessed_before "
+    "THEN new.last_accessed_at ELSE notes.last_accessed_at END"
+}
+_UPDATE = (
+    f"UPDATE notes SET ({_NAMES}) = ROW ({', '.join(_NEW_VALUES.values())}) "  # noqa: S608 (names of our own)
+    f"FROM unnest({_ARRAYS}, %b::bigint[]) AS new ({_NAMES}, accessed_before) WHERE notes.key = new.key"
+)
+
+# In the order of their keys, so that two transactions that touch the same notes do not deadlock.
+_TOUCH = """
+WITH late AS MATERIALIZED (
+    SELECT n.key, new.moment FROM unnest(%b::bytea[], %b::bigint[]) AS new (note, moment)
+    JOIN living AS n ON n.namespace = %s AND n.id_mark = new.note
+    WHERE coalesce(n.last_accessed_at < new.moment, true) ORDER BY n.key FOR NO KEY UPDATE OF n
+)
+UPDATE notes AS n SET last_accessed_at = late.moment FROM late WHERE n.key = late.key
+"""
+
+# The note that the target of a link means: by id, by path, both also with the suffix, or by name.
+_MEANT = """coalesce(
+    (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.id_mark = {plain}),
+    (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.path_mark = {plain}),
+    (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.id_mark = {suffixed}),
+    (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.path_mark = {suffixed}),
+    (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.name_mark = {name}
+     ORDER BY length(t.path), t.path LIMIT 1)
+)"""
+
+_RESOLVE = f"""
+SELECT links.target, {_MEANT.format(plain="links.plain", suffixed="links.suffixed", name="links.name")}
+FROM unnest(%(targets)s::text[], %(plain)s::bytea[], %(suffixed)s::bytea[], %(names)s::bytea[])
+    AS links (target, plain, suffixed, name)
+"""  # noqa: S608 (an expression of our own)
+
+# Notes of one position are in the order of their keys.
+_ADJACENT = """
+SELECT n.key, beside.key FROM notes AS n CROSS JOIN LATERAL (
+    SELECT other.key, other.position FROM living AS other
+    WHERE other.namespace = n.namespace AND other.session_mark = n.session_mark
+    AND (other.position, other.key) {comparison} (n.position, n.key)
+    ORDER BY other.position {order}, other.key {order} LIMIT %s
+) AS beside
+WHERE n.key = ANY (%s::bigint[]) ORDER BY n.key, beside.position {order}, beside.key {order}
+"""
+_BEFORE = _ADJACENT.format(comparison="<", order="DESC")
+_BEHIND = _ADJACENT.format(comparison=">", order="ASC")
+
+_TITLES = """
+WITH runs AS MATERIALIZED (
+    SELECT run, (
+        SELECT stems FROM titles WHERE namespace = %(namespace)s AND stems >= run AND stems < behind
+        ORDER BY stems DESC LIMIT 1
+    ) AS last
+    FROM unnest(%(runs)b::text[], %(ends)b::text[]) AS a (run, behind)
+)
+SELECT run, last, key, words FROM runs LEFT JOIN titles ON namespace = %(namespace)s AND stems = run AND NOT common
+WHERE last IS NOT NULL
+"""
+
+_MAYBE_CUT = 900  # lexemes: a tsvector that was cut has more
+
+# For a note that is too long for its tsvector, the text decides. Notes are joined so that its lexemes alone, which
+# carry no policy, do not show the namespace either.
+_CONTAINING = f"""
+SELECT title.key,
+    ARRAY(SELECT note FROM words WHERE words @@ title.phrase::tsquery AND whole AND note <> ALL (%s) LIMIT %s),
+    ARRAY(SELECT w.note FROM words AS w JOIN notes AS n ON n.key = w.note
+        WHERE NOT w.whole AND n.namespace = %s AND w.note <> ALL (%s)
+        AND (w.words @@ title.words::tsquery OR length(w.words) > {_MAYBE_CUT}))
+FROM unnest(%b::bigint[], %b::text[], %b::text[]) AS title (key, phrase, words)
+"""  # noqa: S608 (a number of our own)
+
+_INSERT_VECTORS = """
+INSERT INTO vectors (model, near, note, piece, namespace, digest, vector)
+SELECT %s, (%s)[(at - 1) * %s + 1 : at * %s]::halfvec, note, piece, namespace, digest, vector
+FROM unnest(%b::bigint[], %b::int[], %b::int[], %b::bytea[], %b::bytea[])
+    WITH ORDINALITY AS new (note, piece, namespace, digest, vector, at)
+"""
+
+_STORED_VECTORS = """
+SELECT given.position, string_agg(v.vector, ''::bytea ORDER BY v.piece)
+FROM unnest(%b::bytea[], %b::bytea[], %b::bytea[]) WITH ORDINALITY AS given (namespace, id, digest, position)
+JOIN namespaces AS s ON s.mark = given.namespace
+JOIN living AS n ON n.namespace = s.key AND n.id_mark = given.id
+JOIN vectors AS v ON v.note = n.key AND v.model = %s AND v.digest = given.digest
+GROUP BY given.position
+"""
+
+# What is compared is computed first: under row-level security no index is used for a function of another table.
+_TARGET = f"""(
+    SELECT {_MEANT.format(plain="l.target_mark", suffixed="link.suffixed", name="link.name")} FROM (
+        SELECT mark(l.target || '.md') AS suffixed, CASE WHEN strpos(l.target, '/') = 0 THEN l.name_mark END AS name
+        OFFSET 0
+    ) AS link
+)"""  # noqa: S608 (an expression of our own)
+
+# UNION drops duplicate pairs, so that a cycle ends. OFFSET 0 has the planner look links up by their
+# target, which few share, and not by their kind, whatever it believes of tables without statistics.
+_CHAINS = f"""
+WITH RECURSIVE chain (old, new) AS (
+    SELECT NULL::bigint, key FROM living
+    WHERE namespace = %(namespace)s AND id_mark = ANY (%(ids)s::bytea[])
+    UNION
+    SELECT n.key, successor.key FROM chain AS c
+    CROSS JOIN LATERAL (
+        SELECT key, id, path, id_mark, path_mark, name_mark FROM living WHERE key = c.new OFFSET 0
+    ) AS n
+    CROSS JOIN LATERAL (
+        SELECT l.source AS key FROM (
+            SELECT n.id_mark AS mark UNION SELECT n.path_mark
+            UNION SELECT mark(left(n.id, -3)) WHERE right(n.id, 3) = '.md'
+            UNION SELECT mark(left(n.path, -3)) WHERE right(n.path, 3) = '.md'
+            OFFSET 0
+        ) AS spelled
+        CROSS JOIN LATERAL (
+            SELECT * FROM links WHERE namespace = %(namespace)s AND target_mark = spelled.mark OFFSET 0
+        ) AS l
+        WHERE l.kind_mark = %(supersedes)s AND {_TARGET} = n.key
+        UNION ALL
+        SELECT l.source FROM (
+            SELECT * FROM links WHERE namespace = %(namespace)s AND name_mark = n.name_mark OFFSET 0
+        ) AS l
+        WHERE l.kind_mark = %(supersedes)s AND {_TARGET} = n.key
+        UNION ALL
+        SELECT {_TARGET} FROM (SELECT * FROM links WHERE source = n.key OFFSET 0) AS l
+        WHERE l.kind_mark = %(superseded_by)s
+    ) AS followed
+    CROSS JOIN LATERAL (SELECT key, created_at FROM living WHERE key = followed.key OFFSET 0) AS successor
+    WHERE successor.key <> n.key AND successor.created_at < %(before)s
+),
+bounded AS MATERIALIZED (SELECT old, new FROM chain LIMIT %(limit)s)
+SELECT older.id, newer.id FROM bounded
+JOIN notes AS older ON older.key = old JOIN notes AS newer ON newer.key = new
+"""  # noqa: S608 (an expression of our own)

@@ -28,8 +28,6 @@ MAX_EXACT_NOTES = 20_000
 """Up to this many notes, all vectors of a namespace are compared."""
 MIN_SHARE = 0.2
 """The share of all notes that a namespace must have: the index is of all namespaces, and finds few of a small one."""
-MAX_DIMENSION = 16_000
-"""The limit of pgvector; wider vectors are stored, but the server cannot compare them."""
 MAX_INDEX_DIMENSION = 4000
 """The limit of an index of ``halfvec``."""
 RETEST_GROWTH = 2
@@ -49,11 +47,7 @@ _BUILD_MEMORY = 256  # megabytes; a larger index is built much slower
 
 
 def halfvec(value: str, model: Model) -> str:
-    """Return the SQL that casts a value to the type of a model's index.
-
-    >>> halfvec("near", Model("tiny", 2))
-    '(near::halfvec(2))'
-    """
+    """Return the SQL that casts a value to the type of a model's index."""
     return f"({value}::halfvec({model.dimension:d}))"
 
 
@@ -66,20 +60,12 @@ class RecallTest(NamedTuple):
     """How many notes the store had."""
 
     def __str__(self) -> str:
-        """Return the comment of the index.
-
-        >>> str(RecallTest(400, 25_000))
-        'breadth 400 for 25000 notes'
-        """
+        """Return the comment of the index."""
         return f"breadth {self.ef_search} for {self.notes} notes"
 
     @classmethod
     def parse(cls, comment: str | None) -> RecallTest | None:
-        """Return the test that a comment describes, if it does.
-
-        >>> RecallTest.parse("breadth 400 for 25000 notes")
-        RecallTest(ef_search=400, notes=25000)
-        """
+        """Return the test that a comment describes, if it does."""
         match = re.fullmatch(r"breadth (\d+) for (\d+) notes", comment or "")
         return cls(*map(int, match.groups())) if match else None
 
@@ -197,24 +183,24 @@ def measure_recall(connection: Connection[TupleRow], key: int, model: Model) -> 
     ((first, last),) = connection.execute(_KEY_RANGE, [key]).fetchall()
     notes = [first + (last - first) * index // _TEST_QUERIES for index in range(_TEST_QUERIES)]
     queries = [vector for (vector,) in connection.execute(_SAMPLE, [notes, key])]
+
+    def search(statement: str, vector: str, limit: int) -> set[int]:
+        return {note for (note,) in connection.execute(statement, [vector, limit])}
+
     # The index is of a cast, so that this statement does not use it.
     exact = f"SELECT note FROM vectors WHERE model = {key:d} ORDER BY near <#> %s::halfvec LIMIT %s"  # noqa: S608 (a number)
-    expected = [_search(connection, exact, query, _TEST_LIMIT) for query in queries]
+    expected = [search(exact, query, _TEST_LIMIT) for query in queries]
     near, parameter = halfvec("near", model), halfvec("%s", model)
     indexed = f"SELECT note FROM vectors WHERE model = {key:d} ORDER BY {near} <#> {parameter} LIMIT %s"  # noqa: S608 (fixed names)
     for ef_search in EF_SEARCH:
         connection.execute(_TEST_SETTINGS, [str(ef_search)])
         hits = sum(
-            len(neighbours & _search(connection, indexed, query, ef_search))
+            len(neighbours & search(indexed, query, ef_search))
             for query, neighbours in zip(queries, expected, strict=True)
         )
         if hits >= MIN_RECALL * sum(map(len, expected)):
             return ef_search
     return 0
-
-
-def _search(connection: Connection[TupleRow], statement: str, vector: str, limit: int) -> set[int]:
-    return {note for (note,) in connection.execute(statement, [vector, limit])}
 
 
 _STATE = """

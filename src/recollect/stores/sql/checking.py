@@ -33,11 +33,7 @@ def namespaces(transaction: SqlTransaction) -> list[tuple[int, str]]:
 
 
 def list_problems(problems: Iterable[str]) -> str:
-    """Return the first problems in one line, with the number of the others; empty if there are none.
-
-    >>> list_problems(f"note {number} is broken" for number in range(5))
-    'note 0 is broken; note 1 is broken; note 2 is broken and 2 more'
-    """
+    """Return the first problems in one line, with the number of the others; empty if there are none."""
     every = list(problems)
     more = f" and {len(every) - MAX_LISTED} more" if len(every) > MAX_LISTED else ""
     return "; ".join(every[:MAX_LISTED]) + more
@@ -63,10 +59,10 @@ def vector_problems(rows: Iterable[Row]) -> Iterator[tuple[Any, str]]:
 def rebuild_mentions(transaction: SqlTransaction, namespace_id: int) -> None:
     """Find all titles and mentions of a namespace again."""
     transaction.execute("DELETE FROM titles WHERE namespace = :namespace", namespace=namespace_id)
-    for texts in _batches(transaction, namespace_id, "title <> ''"):
+    for texts in _read_texts(transaction, namespace_id, "title <> ''"):
         write_titles(transaction, namespace_id, titles_by_note(texts))
     if transaction.index_state(namespace_id)[2]:
-        for texts in _batches(transaction, namespace_id):
+        for texts in _read_texts(transaction, namespace_id):
             insert_mentions(transaction, _mentions_in(transaction, namespace_id, texts))
 
 
@@ -84,7 +80,7 @@ def mention_problems(transaction: SqlTransaction, namespace_id: int) -> Iterator
         namespace=namespace_id,
     ):
         yield f"the mentions of title {title} are not counted right"
-    for texts in _batches(transaction, namespace_id, "(title <> '' OR key IN (SELECT note FROM titled))"):
+    for texts in _read_texts(transaction, namespace_id, "(title <> '' OR key IN (SELECT note FROM titled))"):
         stored: dict[int, set[str]] = {}
         for note, words in transaction.fetch(
             "SELECT note, words FROM titled JOIN titles AS t ON t.key = title WHERE note IN LIST(:notes)",
@@ -96,7 +92,7 @@ def mention_problems(transaction: SqlTransaction, namespace_id: int) -> Iterator
             if stored.get(note, set()) != {title.words for title in titles.get(note, ())}:
                 yield f"note {note} has another title"
     count = transaction.fetch_value("SELECT count(*) FROM notes WHERE namespace = :namespace", namespace=namespace_id)
-    for texts in _batches(transaction, namespace_id, f"key % {count // CHECKED_NOTES + 1} = 0"):
+    for texts in _read_texts(transaction, namespace_id, f"key % {count // CHECKED_NOTES + 1} = 0"):
         rows = transaction.fetch(
             "SELECT title, note, exact FROM mentions WHERE note IN LIST(:notes)", notes=[text.note for text in texts]
         )
@@ -104,17 +100,25 @@ def mention_problems(transaction: SqlTransaction, namespace_id: int) -> Iterator
             yield f"the mentions of note {note} do not agree with its text"
 
 
-def _batches(transaction: SqlTransaction, namespace_id: int, condition: str = "true") -> Iterator[list[NoteText]]:
+def read_notes(
+    transaction: SqlTransaction, namespace_id: int, columns: str, condition: str = "true"
+) -> Iterator[list[Row]]:
+    """Yield the keys and some columns of the notes of a namespace, in batches by key."""
     cursor = 0
     while rows := transaction.fetch(
-        "SELECT key, title, summary, content FROM notes "  # noqa: S608 (a condition of our own)
+        f"SELECT key, {columns} FROM notes "  # noqa: S608 (names and a condition of our own)
         f"WHERE namespace = :namespace AND key > :cursor AND {condition} ORDER BY key LIMIT :limit",
         namespace=namespace_id,
         cursor=cursor,
         limit=BATCH_NOTES,
     ):
-        yield [NoteText(*row) for row in rows]
+        yield rows
         cursor = rows[-1][0]
+
+
+def _read_texts(transaction: SqlTransaction, namespace_id: int, condition: str = "true") -> Iterator[list[NoteText]]:
+    for rows in read_notes(transaction, namespace_id, "title, summary, content", condition):
+        yield [NoteText(*row) for row in rows]
 
 
 def _mentions_in(transaction: SqlTransaction, namespace_id: int, texts: Sequence[NoteText]) -> list[Mention]:

@@ -2,19 +2,17 @@
 
 A statement is written once, in the SQL that both engines know, with these additions:
 
-=========================== =========================================== ==========================
-neutral                     SQLite                                      PostgreSQL
-=========================== =========================================== ==========================
-``:name``                   ``:name``                                   ``%(name)s``
-``IN LIST(:keys)``          ``IN (SELECT value FROM json_each(:keys))`` ``= ANY (%(keys)s)``
-``NOT IN LIST(:keys)``      ``NOT IN (SELECT …)``                       ``<> ALL (%(keys)s)``
-``LOOKUP(id)``              ``id``                                      ``id_mark``
-``LOOKUP(:id)``             ``:id``                                     ``%(id)s``, hashed
-``IN LOOKUP_LIST(:ids)``    as ``IN LIST``                              as ``IN LIST``, hashed
-``STRAIGHT_JOIN``           ``CROSS JOIN``                              ``JOIN``
-``visible_notes``           ``notes``                                   ``living``
-``STARTS_WITH(text, part)`` ``instr(text, part) = 1``                   ``starts_with(text, part)``
-=========================== =========================================== ==========================
+======================== =========================================== ==========================
+neutral                  SQLite                                      PostgreSQL
+======================== =========================================== ==========================
+``:name``                ``:name``                                   ``%(name)s``
+``IN LIST(:keys)``       ``IN (SELECT value FROM json_each(:keys))`` ``= ANY (%(keys)s)``
+``LOOKUP(id)``           ``id``                                      ``id_mark``
+``LOOKUP(:id)``          ``:id``                                     ``%(id)s``, hashed
+``IN LOOKUP_LIST(:ids)`` as ``IN LIST``                              as ``IN LIST``, hashed
+``STRAIGHT_JOIN``        ``CROSS JOIN``                              ``JOIN``
+``visible_notes``        ``notes``                                   ``living``
+======================== =========================================== ==========================
 
 PostgreSQL looks long texts up by a hash of sixteen bytes, because a row of its indexes has no space for them.
 ``LOOKUP(+kind)`` keeps SQLite from using the index of that column. ``STRAIGHT_JOIN`` reads its left side first, as in
@@ -25,9 +23,8 @@ from __future__ import annotations
 
 import re
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -44,22 +41,19 @@ MAX_INTEGER = 2**62
 """More rows than any store has, and still an integer that both engines take."""
 
 _TOKEN = re.compile(
-    r"(?P<negated>NOT )?IN (?P<hashed>LOOKUP_)?LIST\(:(?P<list>\w+)\)"
+    r"IN (?P<hashed>LOOKUP_)?LIST\(:(?P<list>\w+)\)"
     r"|LOOKUP\(:(?P<lookup>\w+)\)"
     r"|LOOKUP\((?P<hint>\+?)(?P<column>[\w.]+)\)"
     r"|(?<![:\w]):(?P<name>\w+)"
-    r"|STARTS_WITH\((?P<text>[\w.]+), (?P<part>[\w.]+)\)"
     r"|(?P<word>\bSTRAIGHT_JOIN\b|\bvisible_notes\b|%)"
 )
 
 
 class Statement(NamedTuple):
-    """A statement in the SQL of one engine, and which of its parameters are converted."""
+    """A statement in the SQL of one engine, and which of its parameters are texts, or lists of texts, to look up."""
 
     sql: str
-    lists: Sequence[str]
-    lookups: Sequence[str]
-    lookup_lists: Sequence[str]
+    lookups: frozenset[str]
 
 
 class Dialect(NamedTuple):
@@ -67,10 +61,8 @@ class Dialect(NamedTuple):
 
     parameter: str
     in_list: str
-    not_in_list: str
     column: Callable[[str, str], str]
     """From a column, and the hint before it, to the one that texts are looked up in."""
-    starts_with: str
     words: Mapping[str, str]
     list_value: Callable[[Sequence[Any]], Any]
     lookup_value: Callable[[str], Any]
@@ -86,35 +78,29 @@ class Dialect(NamedTuple):
 
     def bind(self, statement: Statement, params: dict[str, Any]) -> dict[str, Any]:
         """Convert the parameters of a statement in place, and return them."""
-        for name in statement.lookups:
-            params[name] = self.lookup_value(params[name])
-        for name in statement.lookup_lists:
-            params[name] = self.list_value([self.lookup_value(text) for text in params[name]])
-        for name in statement.lists:
-            params[name] = self.list_value(params[name])
+        for name, value in params.items():
+            is_lookup = name in statement.lookups
+            if isinstance(value, (list, tuple)):
+                params[name] = self.list_value([self.lookup_value(text) for text in value] if is_lookup else value)
+            elif is_lookup:
+                params[name] = self.lookup_value(value)
         return params
 
     def _render(self, sql: str) -> Statement:
-        lists: set[str] = set()
         lookups: set[str] = set()
-        lookup_lists: set[str] = set()
 
         def rendered(token: re.Match[str]) -> str:
+            if token["hashed"] or token["lookup"]:
+                lookups.add(token["list"] or token["lookup"])
             if token["list"]:
-                (lookup_lists if token["hashed"] else lists).add(token["list"])
-                return (self.not_in_list if token["negated"] else self.in_list).format(token["list"])
-            if token["lookup"]:
-                lookups.add(token["lookup"])
-                return self.parameter.format(token["lookup"])
+                return self.in_list.format(token["list"])
             if token["column"]:
                 return self.column(token["column"], token["hint"])
-            if token["name"]:
-                return self.parameter.format(token["name"])
-            if token["text"]:
-                return self.starts_with.format(token["text"], token["part"])
-            return self.words[token["word"]]
+            if token["word"]:
+                return self.words[token["word"]]
+            return self.parameter.format(token["lookup"] or token["name"])
 
-        return Statement(_TOKEN.sub(rendered, sql), tuple(lists), tuple(lookups), tuple(lookup_lists))
+        return Statement(_TOKEN.sub(rendered, sql), frozenset(lookups))
 
 
 class VectorRows(NamedTuple):
@@ -127,19 +113,28 @@ class VectorRows(NamedTuple):
     rows: NDArray[float32]
 
 
-class SqlTransaction(ABC):
+class SqlTransaction(Protocol):
     """An open transaction: runs neutral SQL, and has the few statements that the engines do not share."""
 
     first_chunk: ClassVar[str] = "true"
     """The condition that a row of ``vectors AS v`` is that of a note's first chunk."""
 
-    @abstractmethod
+    dialect: ClassVar[Dialect]
+    connection: Any
+
+    def run(self, sql: str, params: dict[str, Any]) -> Any:
+        """Run a neutral statement and return the engine's cursor."""
+        statement = self.dialect.render(sql)
+        return self.connection.execute(statement.sql, self.dialect.bind(statement, params))
+
     def fetch(self, sql: str, **params: Any) -> list[Row]:
         """Return all rows of a neutral query."""
+        rows: list[Row] = self.run(sql, params).fetchall()
+        return rows
 
-    @abstractmethod
     def execute(self, sql: str, **params: Any) -> None:
         """Run a neutral statement."""
+        self.run(sql, params)
 
     def fetch_value(self, sql: str, **params: Any) -> Any:
         """Return the first column of the first row of a neutral query, ``None`` where it has no row."""
@@ -158,12 +153,6 @@ class SqlTransaction(ABC):
         """Return the rows of several queries, which do not depend on each other."""
         return [self.fetch(sql, **params) for sql, params in queries]
 
-    def execute_together(self, statements: Iterable[tuple[str, dict[str, Any]]]) -> None:
-        """Run several neutral statements in their order."""
-        for sql, params in statements:
-            self.execute(sql, **params)
-
-    @abstractmethod
     def insert(
         self,
         table: str,
@@ -178,84 +167,69 @@ class SqlTransaction(ABC):
         ``conflict`` is what to do where a row is there already, such as ``NOTHING``; otherwise that is an error.
         """
 
-    @abstractmethod
     def namespace_id(self, name: str) -> int | None:
         """Return the key of a namespace, ``None`` if nothing was ever stored in it."""
 
-    @abstractmethod
     def ensure_namespace(self, name: str) -> int:
         """Return the key of a namespace, which is created if it is new."""
 
-    @abstractmethod
     def revision(self, namespace_id: int) -> int:
         """Return the revision of a namespace: it grows whenever a name or term in it changes."""
+        number: int = self.fetch_value("SELECT revision FROM namespaces WHERE key = :key", key=namespace_id)
+        return number
 
-    @abstractmethod
     def restart(self) -> None:
         """Restart a transaction that reads, where the engine can, so that it sees what others wrote."""
+        return  # PostgreSQL keeps its snapshot
 
-    @abstractmethod
     def hides_notes(self) -> bool:
         """Return whether there may be expired notes that ``visible_notes`` leaves out."""
+        return True
 
-    @abstractmethod
     def note_keys_after(self, cursor: int, limit: int, namespace_id: int | None, filters: Filters) -> list[int]:
         """Return the next keys of visible notes that pass the filters, in their order."""
 
-    @abstractmethod
     def touch_notes(self, namespace_id: int, accessed: Mapping[str, int]) -> int:
         """Set when notes, by id, were last accessed, where that is later than before; return how many changed."""
 
-    @abstractmethod
     def new_keys(self, limit: int) -> Iterator[int]:
         """Yield keys for new notes, ``limit`` at most, higher than any before."""
 
-    @abstractmethod
     def insert_notes(self, rows: Sequence[NoteRow]) -> None:
         """Insert new notes."""
 
-    @abstractmethod
     def update_notes(self, changes: Sequence[Change]) -> None:
         """Update notes; all release their id and path before any takes that of another."""
 
-    @abstractmethod
     def unindex_texts(self, namespace_id: int, notes: Sequence[int]) -> None:
         """Remove the terms of notes, which are about to change, from the lexical index, where that must come first."""
 
-    @abstractmethod
     def index_texts(self, namespace_id: int, changes: Sequence[Change]) -> None:
         """Update the lexical index with new and changed notes, and count a revision."""
 
-    @abstractmethod
     def remove_from_indexes(self, namespace_id: int, notes: Sequence[int]) -> None:
         """Remove notes, which are about to be deleted, from the lexical index."""
 
-    @abstractmethod
     def resolve_links(self, namespace_id: int, targets: Iterable[str]) -> dict[str, int]:
         """Return the visible notes that link targets mean: by id, by path, both also with ``.md``, or by name.
 
         A name is the last part of a path; of several notes the one with the shortest path is meant.
         """
 
-    @abstractmethod
     def adjacent_notes(self, notes: Sequence[int], distance: int) -> tuple[list[Row], list[Row]]:
         """Return pairs of a note and one before it in its session, nearest first, and of a note and one behind it."""
 
-    @abstractmethod
     def superseding_pairs(
         self, namespace_id: int, ids: Sequence[str], created_before: int, limit: int
     ) -> Iterable[Row]:
         """Return pairs of a superseded note and one that supersedes it, along the chains of these notes."""
 
-    @abstractmethod
     def index_state(self, namespace_id: int) -> tuple[int, bool, bool]:
         """Return the revision of a namespace, whether its lexical index has notes, and whether it has titles."""
 
-    @abstractmethod
     def indexed_terms(self, namespace_id: int) -> Iterable[str]:
         """Return the terms of the lexical index of a namespace."""
 
-    @abstractmethod
     def titles_starting_with(self, namespace_id: int, runs: Sequence[str]) -> Iterable[Row]:
         """Return for runs of stems that a title starts with the last such title, and the titles that are the run.
 
@@ -263,7 +237,6 @@ class SqlTransaction(ABC):
         or ``None``.
         """
 
-    @abstractmethod
     def notes_containing(
         self, namespace_id: int, titles: Mapping[int, Title], exclude: Sequence[int], limit: int
     ) -> dict[int, list[int]]:
@@ -273,19 +246,15 @@ class SqlTransaction(ABC):
         returned.
         """
 
-    @abstractmethod
     def lock_models(self) -> None:
         """Let no other transaction add a model until this one ends."""
 
-    @abstractmethod
     def lock_texts(self, notes: Sequence[int] | None) -> None:
         """Let no other transaction change the texts of notes, or of any, until this one ends."""
 
-    @abstractmethod
     def insert_vectors(self, model_key: int, model: Model, vectors: Sequence[VectorRows]) -> None:
         """Insert vectors, of notes that have none of this model."""
 
-    @abstractmethod
     def stored_vectors(self, model_key: int, notes: Sequence[tuple[str, str, bytes]]) -> Mapping[int, bytes]:
         """Return the vectors of notes, given by namespace, id and digest of their text, by position in ``notes``."""
 
@@ -299,17 +268,12 @@ V = TypeVar("V")
 T = TypeVar("T", bound=SqlTransaction)
 
 
-class _Cached(NamedTuple, Generic[V]):
-    revision: int
-    value: V
-
-
 class _Entry(Generic[V]):
-    """The value of one namespace, and the lock of the thread that derives it."""
+    """The revision and the value of one namespace, and the lock of the thread that derives it."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.cached: _Cached[V] | None = None
+        self.cached: tuple[int, V] | None = None
 
 
 class RevisionCache(Generic[T, V]):
@@ -340,31 +304,21 @@ class RevisionCache(Generic[T, V]):
             if len(self._entries) > MAX_NAMESPACES:
                 del self._entries[next(iter(self._entries))]
         cached = entry.cached
-        if cached is not None and cached.revision == transaction.revision(namespace_id):
-            return cached.value
+        if cached is not None and cached[0] == transaction.revision(namespace_id):
+            return cached[1]
         with entry.lock:
             # Another thread may have derived it meanwhile, from a later state than this transaction saw.
             transaction.restart()
             revision = transaction.revision(namespace_id)
             cached = entry.cached
-            if cached is None or cached.revision != revision:
-                before = cached.value if cached else None
-                cached = entry.cached = _Cached(revision, self._derive(transaction, namespace_id, before))
-            return cached.value
-
-    def clear(self) -> None:
-        """Drop all values."""
-        with self._lock:
-            self._entries = {}
+            if cached is None or cached[0] != revision:
+                value = self._derive(transaction, namespace_id, cached[1] if cached else None)
+                cached = entry.cached = (revision, value)
+            return cached[1]
 
 
 class NoteCounts(Generic[K]):
-    """How many notes of a namespace match expressions, at one revision. Threads may count the same twice.
-
-    >>> counts = NoteCounts[str](total=2)
-    >>> counts.get(["tea", "pot"], lambda words: {word: len(word) for word in words})
-    [3, 3]
-    """
+    """How many notes of a namespace match expressions, at one revision. Threads may count the same twice."""
 
     def __init__(self, total: int) -> None:
         self.total = total

@@ -5,7 +5,7 @@ Many notes are looked up at once, with one query for each kind of edge.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
@@ -19,8 +19,6 @@ from recollect.stores.tokens import MAX_TITLE_NOTES
 ADJACENT = frozenset(("previous", "next"))
 DERIVED = ADJACENT | {"mention", "entity"}
 """Kinds of edges that are no links."""
-FEW_LINKS = 200
-"""How many links of some kinds are read at once, rather than note by note."""
 MAX_ENTITY_NOTES = 64
 """An entity that more notes share connects none of them."""
 
@@ -44,10 +42,6 @@ class _Source(NamedTuple):
     name: str | None
 
 
-_Link = tuple[int, str, str]
-"""The source, kind and target of a link."""
-
-
 def edges(
     transaction: SqlTransaction,
     namespace_id: int,
@@ -56,9 +50,6 @@ def edges(
     kinds: Collection[str] | None = None,
 ) -> list[Edge]:
     """Return the edges of the notes with these ids, or those of some kinds."""
-    links = None if kinds is None else _few_links(transaction, namespace_id, kinds)
-    if kinds is not None and links == [] and DERIVED.isdisjoint(kinds):
-        return []
     rows = transaction.fetch(
         "SELECT key, id, path, name FROM visible_notes "
         "WHERE namespace = :namespace AND LOOKUP(id) IN LOOKUP_LIST(:ids)",
@@ -67,7 +58,7 @@ def edges(
     )
     by_id = {row[1]: _Source(*row) for row in rows}
     sources = [by_id[note_id] for note_id in dict.fromkeys(ids) if note_id in by_id]
-    key_edges, names = _edges(transaction, namespace_id, sources, distance, kinds, links)
+    key_edges, names = _edges(transaction, namespace_id, sources, distance, kinds)
     names |= {source.key: source.id for source in sources}
     return [Edge(names[edge.source], names[edge.target], *edge[2:]) for edge in key_edges]
 
@@ -75,7 +66,7 @@ def edges(
 def edges_of_key(transaction: SqlTransaction, namespace_id: int, key: int) -> list[KeyEdge]:
     """Return all edges of one note, given by its key."""
     rows = transaction.fetch("SELECT key, id, path, name FROM notes WHERE key = :key", key=key)
-    return _edges(transaction, namespace_id, [_Source(*row) for row in rows], 1, None, None)[0]
+    return _edges(transaction, namespace_id, [_Source(*row) for row in rows], 1, None)[0]
 
 
 def successors(
@@ -104,12 +95,8 @@ def _edges(
     sources: Sequence[_Source],
     distance: int,
     kinds: Collection[str] | None,
-    few_links: Sequence[_Link] | None,
 ) -> tuple[list[KeyEdge], dict[int, str]]:
-    """Return the edges from notes to visible ones, by note and kind, and the ids of the targets.
-
-    ``few_links`` are all links of the kinds in the namespace, or ``None`` if there are too many.
-    """
+    """Return the edges from notes to visible ones, by note and kind, and the ids of the targets."""
     if not sources:
         return [], {}
     keys = [source.key for source in sources]
@@ -117,11 +104,8 @@ def _edges(
     if kinds is None or not ADJACENT.isdisjoint(kinds):
         before, behind = transaction.adjacent_notes(keys, max(distance, 0))
         searches += _adjacent(before, "previous"), _adjacent(behind, "next")
-    if few_links is None:
+    if kinds is None or not DERIVED.issuperset(kinds):
         searches.append(_links(transaction, namespace_id, sources, kinds))
-    else:
-        targets = transaction.resolve_links(namespace_id, {target for *_, target in few_links})
-        searches.append(links_between(keys, few_links, targets))
     queries: list[tuple[str, dict[str, Any]]] = []
     directions: list[tuple[str, Literal["out", "in"]]] = []
     if kinds is None or "mention" in kinds:
@@ -143,49 +127,13 @@ def _edges(
 def merge_edges(
     notes: Iterable[int], searches: Iterable[Iterable[KeyEdge]], kinds: Collection[str] | None = None
 ) -> list[KeyEdge]:
-    """Return the edges of several searches, or those of some kinds, each once: by note, then in their order.
-
-    >>> linked, beside = KeyEdge(1, 2, "related", "out"), KeyEdge(2, 1, "next", "out")
-    >>> merge_edges([2, 1], [[linked, linked], [KeyEdge(1, 1, "related", "out"), beside]]) == [beside, linked]
-    True
-    """
+    """Return the edges of several searches, or those of some kinds, each once: by note, then in their order."""
     by_note: dict[int, dict[KeyEdge, None]] = {note: {} for note in notes}
-    for found in searches:
-        for edge in found:
+    for results in searches:
+        for edge in results:
             if edge.source != edge.target and (kinds is None or edge.kind in kinds):
                 by_note[edge.source][edge] = None
     return [edge for note_edges in by_note.values() for edge in note_edges]
-
-
-def links_between(notes: Collection[int], links: Sequence[_Link], targets: Mapping[str, int]) -> Iterator[KeyEdge]:
-    """Yield the links from notes, then those to them; ``targets`` are the notes that the links' targets mean.
-
-    >>> links = [(1, "related", "tea"), (1, "related", "nowhere")]
-    >>> [edge[:2] for edge in links_between([1, 2], links, {"tea": 2})]
-    [(1, 2), (2, 1)]
-    """
-    resolved = sorted((source, targets[target], kind) for source, kind, target in links if target in targets)
-    for source, target, kind in resolved:
-        if source in notes:
-            yield KeyEdge(source, target, kind, "out")
-    for source, target, kind in resolved:
-        if target in notes:
-            yield KeyEdge(target, source, kind, "in")
-
-
-def _few_links(transaction: SqlTransaction, namespace_id: int, kinds: Collection[str]) -> list[_Link] | None:
-    """Return all links of some kinds in a namespace, or ``None`` if they are many."""
-    link_kinds = sorted(set(kinds) - DERIVED)
-    if not link_kinds:
-        return []
-    rows = transaction.fetch(
-        "SELECT source, kind, target FROM links "
-        "WHERE namespace = :namespace AND LOOKUP(kind) IN LOOKUP_LIST(:kinds) LIMIT :limit",
-        namespace=namespace_id,
-        kinds=link_kinds,
-        limit=FEW_LINKS + 1,
-    )
-    return [(source, kind, target) for source, kind, target in rows] if len(rows) <= FEW_LINKS else None
 
 
 def _adjacent(rows: Iterable[Row], kind: str) -> Iterator[KeyEdge]:
@@ -238,7 +186,8 @@ _DISTINCTIVE = (
 )
 _OTHER_DOCUMENT = (
     "STRAIGHT_JOIN notes AS n ON n.key = m.note STRAIGHT_JOIN notes AS o ON o.key = b.note AND "
-    "(o.session = n.session AND STARTS_WITH(n.path, n.session) AND STARTS_WITH(o.path, n.session)) IS NOT TRUE"
+    "(o.session = n.session AND substr(n.path, 1, length(n.session)) = n.session "
+    "AND substr(o.path, 1, length(n.session)) = n.session) IS NOT TRUE"
 )
 
 _MENTIONED = f"""

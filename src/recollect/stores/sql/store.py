@@ -96,19 +96,26 @@ class SqlStore(ABC, Generic[T]):
 
         return self._read(read, namespace)
 
+    def _read_some(self, namespace: str | None, default: R, work: Callable[[T, int | None], R]) -> R:
+        """Return what ``work`` reads of a namespace, or of all for ``None``."""
+        if namespace is None:
+            return self._read(lambda transaction: work(transaction, None), None)
+        return self._read_namespace(namespace, default, work)
+
     @property
     def model(self) -> Model | None:
         """The model that the stored vectors are searched with."""
         active = self._read(tables.active_model, None)
         return active[1] if active else None
 
+    def _search_namespace(self, namespace: str, default: R, work: Callable[[NamespaceSearch], R]) -> R:
+        return self._read_namespace(
+            namespace, default, lambda transaction, namespace_id: work(self._search(transaction, namespace_id))
+        )
+
     def texts_to_embed(self, drafts: Sequence[Draft], *, model: Model) -> list[EmbeddingText]:
         def read(namespace: str, ids: Sequence[str], paths: Sequence[str]) -> list[StoredText]:
-            return self._read_namespace(
-                namespace,
-                [],
-                lambda transaction, namespace_id: tables.stored_texts(transaction, model, namespace_id, ids, paths),
-            )
+            return self._read_namespace(namespace, [], partial(tables.stored_texts, model=model, ids=ids, paths=paths))
 
         return texts_to_embed(drafts, read)
 
@@ -152,36 +159,26 @@ class SqlStore(ABC, Generic[T]):
     def search_text(
         self, query: Query, limit: int, *, namespace: str, filters: Filters, semantics: Semantics = "strict"
     ) -> list[Candidate]:
-        """Return the best notes by BM25."""
-
-        def work(transaction: T, namespace_id: int) -> list[Candidate]:
-            return self._search(transaction, namespace_id).search_text(
-                query, semantics, min(limit, MAX_INTEGER), filters
-            )
-
-        return [] if limit <= 0 else self._read_namespace(namespace, [], work)
+        if limit <= 0:
+            return []
+        limit = min(limit, MAX_INTEGER)
+        return self._search_namespace(
+            namespace, [], lambda search: search.search_text(query, semantics, limit, filters)
+        )
 
     def text_scores(
         self, query: Query, notes: Sequence[str], *, namespace: str, semantics: Semantics = "strict"
     ) -> dict[str, float]:
-        def work(transaction: T, namespace_id: int) -> dict[str, float]:
-            return self._search(transaction, namespace_id).text_scores(query, semantics, notes)
-
-        return self._read_namespace(namespace, {}, work)
+        return self._search_namespace(namespace, {}, lambda search: search.text_scores(query, semantics, notes))
 
     def candidates(
         self, ids: Sequence[str], *, namespace: str, filters: Filters, without: Query | None = None
     ) -> list[Candidate]:
-        def work(transaction: T, namespace_id: int) -> list[Candidate]:
-            return self._search(transaction, namespace_id).select_candidates(ids, filters, without)
-
-        return self._read_namespace(namespace, [], work)
+        return self._search_namespace(namespace, [], lambda search: search.select_candidates(ids, filters, without))
 
     def similarities(
         self, vector: Vector, ids: Sequence[str], *, namespace: str, model: Model | None = None
     ) -> dict[str, float]:
-        """Return the similarity of a vector to the notes with these ids."""
-
         def work(transaction: T, namespace_id: int) -> dict[str, float]:
             active = tables.active_model(transaction)
             if active is None or (model is not None and active[1] != model):
@@ -192,8 +189,6 @@ class SqlStore(ABC, Generic[T]):
         return self._read_namespace(namespace, {}, work)
 
     def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
-        """Return for each id or path its note."""
-
         def work(transaction: T, namespace_id: int) -> list[Note | None]:
             note_keys = tables.note_keys(transaction, namespace_id, keys)
             notes = tables.notes_by_key(transaction, list({key for key in note_keys if key is not None}))
@@ -211,7 +206,6 @@ class SqlStore(ABC, Generic[T]):
         return len(notes)
 
     def touch(self, accessed: Mapping[str, datetime], *, namespace: str) -> int:
-        """Set when notes were last accessed, where that is later than before."""
         with self._write([namespace], accesses_only=True) as transaction:
             namespace_id = transaction.namespace_id(namespace)
             if namespace_id is None:
@@ -227,25 +221,19 @@ class SqlStore(ABC, Generic[T]):
             cursor = max(notes)
 
     def page(self, limit: int, *, namespace: str, filters: Filters, after: int = 0) -> Page:
-        """Return the next notes after a cursor."""
         limit = min(limit, MAX_INTEGER - 1)
         notes = self._notes_after(min(after, MAX_INTEGER), limit + 1, namespace, filters)
         keys = list(notes)[:limit]
         return Page([notes[key] for key in keys], keys[-1] if len(notes) > limit and keys else None)
 
     def _notes_after(self, cursor: int, limit: int, namespace: str | None, filters: Filters) -> dict[int, Note]:
-        def work(transaction: T) -> dict[int, Note]:
-            namespace_id = None if namespace is None else transaction.namespace_id(namespace)
-            if namespace is not None and namespace_id is None:
-                return {}
+        def work(transaction: T, namespace_id: int | None) -> dict[int, Note]:
             keys = transaction.note_keys_after(cursor, limit, namespace_id, filters)
             return tables.notes_by_key(transaction, keys)
 
-        return self._read(work, namespace)
+        return self._read_some(namespace, {}, work)
 
     def vectors_of(self, notes: Sequence[Note]) -> tuple[Model | None, list[Vector | None]]:
-        """Return the model that the store is searched with, and its vectors of these notes as they are here."""
-
         def work(transaction: T) -> tuple[Model | None, list[Vector | None]]:
             active = tables.active_model(transaction)
             if active is None:
@@ -257,27 +245,15 @@ class SqlStore(ABC, Generic[T]):
     def edges(
         self, ids: Sequence[str], *, namespace: str, reach: int = 1, kinds: Collection[str] | None = None
     ) -> list[Edge]:
-        """Return the edges of the notes with these ids, or those of some kinds, each once."""
-        distance = min(reach, MAX_INTEGER)
-        return self._read_namespace(
-            namespace,
-            [],
-            lambda transaction, namespace_id: graph.edges(transaction, namespace_id, ids, distance, kinds),
-        )
+        read = partial(graph.edges, ids=ids, distance=min(reach, MAX_INTEGER), kinds=kinds)
+        return self._read_namespace(namespace, [], read)
 
     def successors(
         self, ids: Sequence[str], *, namespace: str, created_before: datetime | None = None
     ) -> dict[str, tuple[str, ...]]:
-        """Return what supersedes these notes, directly and along their chains."""
-        return self._read_namespace(
-            namespace,
-            {},
-            lambda transaction, namespace_id: graph.successors(transaction, namespace_id, ids, created_before),
-        )
+        return self._read_namespace(namespace, {}, partial(graph.successors, ids=ids, created_before=created_before))
 
     def similar_words(self, words: Sequence[str], *, namespace: str) -> dict[str, tuple[str, ...]]:
-        """Return for each word that no note contains the most similar ones that notes contain."""
-
         def work(transaction: T, namespace_id: int) -> dict[str, tuple[str, ...]]:
             index = self._spelling_index(transaction, namespace_id)
             if not unknown_words(index, words):
@@ -319,11 +295,7 @@ class SqlStore(ABC, Generic[T]):
         return self._read(work, namespace)
 
     def documents(self, root: str, *, namespace: str) -> dict[str, str]:
-        return self._read_namespace(
-            namespace,
-            {},
-            lambda transaction, namespace_id: tables.document_fingerprints(transaction, namespace_id, root),
-        )
+        return self._read_namespace(namespace, {}, partial(tables.document_fingerprints, root=root))
 
     def remove_documents(self, root: str, names: Sequence[str], *, namespace: str) -> int:
         with self._write([namespace]) as transaction:
@@ -331,17 +303,12 @@ class SqlStore(ABC, Generic[T]):
             return 0 if namespace_id is None else tables.remove_documents(transaction, namespace_id, root, names)
 
     def document_records(self, *, namespace: str | None = None) -> Iterator[DocumentRecord]:
-        """Iterate over the documents in the order of their creation."""
         cursor = 0
-        while records := self._read(partial(self._records_after, cursor, namespace), namespace):
+        none: dict[int, DocumentRecord] = {}
+        read = partial(tables.document_records_after, limit=BATCH_DOCUMENTS)
+        while records := self._read_some(namespace, none, partial(read, cursor=cursor)):
             yield from records.values()
             cursor = max(records)
-
-    def _records_after(self, cursor: int, namespace: str | None, transaction: T) -> dict[int, DocumentRecord]:
-        namespace_id = None if namespace is None else transaction.namespace_id(namespace)
-        if namespace is not None and namespace_id is None:
-            return {}
-        return tables.document_records_after(transaction, cursor, BATCH_DOCUMENTS, namespace_id)
 
     def set_document_notes(self, records: Sequence[DocumentRecord]) -> None:
         with self._write({record.namespace for record in records}, create=True) as transaction:
@@ -350,7 +317,6 @@ class SqlStore(ABC, Generic[T]):
             )
 
     def pending(self, model: Model, limit: int, *, after: Any = None) -> list[Pending]:
-        """Return notes of any namespace that have no vector of ``model``."""
         limit = min(limit, MAX_INTEGER)
         return self._read(lambda transaction: tables.pending(transaction, model, limit, after or 0), None)
 
@@ -364,13 +330,6 @@ def new_file(target: Path, *, overwrite: bool, source: Path | None = None) -> It
     """Give a path for an SQLite file that replaces ``target`` at the end, unless an error is raised.
 
     An existing file stays, unless ``overwrite``; ``source``, the file that is copied, always does.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     with new_file(Path(folder, "notes.db"), overwrite=False) as unfinished:
-    ...         written = unfinished.write_text("tea")
-    ...     [path.name for path in Path(folder).iterdir()]
-    ['notes.db']
     """
     try:
         if target.exists() and (not overwrite or (source is not None and target.samefile(source))):

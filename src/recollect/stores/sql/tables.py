@@ -153,7 +153,7 @@ def remove_documents(transaction: SqlTransaction, namespace_id: int, root: str, 
 
 
 def document_records_after(
-    transaction: SqlTransaction, cursor: int, limit: int, namespace_id: int | None
+    transaction: SqlTransaction, namespace_id: int | None, cursor: int, limit: int
 ) -> dict[int, DocumentRecord]:
     """Return the next documents after a key, of one namespace or of all, by their keys."""
     within = "" if namespace_id is None else "AND d.namespace = :namespace"
@@ -179,32 +179,24 @@ def set_document_notes(transaction: SqlTransaction, records: Sequence[tuple[int,
     keys = upsert_documents(
         transaction, {(namespace_id, record.root, record.name): record.fingerprint for namespace_id, record in records}
     )
-    statements: list[tuple[str, dict[str, Any]]] = []
+    transaction.execute("UPDATE notes SET document = NULL WHERE document IN LIST(:keys)", keys=list(keys.values()))
     for namespace_id, record in records:
-        document = keys[namespace_id, record.root, record.name]
-        statements += [
-            ("UPDATE notes SET document = NULL WHERE document = :document", {"document": document}),
-            (
-                "UPDATE notes SET document = :document "
-                "WHERE namespace = :namespace AND LOOKUP(id) IN LOOKUP_LIST(:notes)",
-                {"document": document, "namespace": namespace_id, "notes": record.notes},
-            ),
-        ]
-    transaction.execute_together(statements)
+        transaction.execute(
+            "UPDATE notes SET document = :document WHERE namespace = :namespace AND LOOKUP(id) IN LOOKUP_LIST(:notes)",
+            document=keys[namespace_id, record.root, record.name],
+            namespace=namespace_id,
+            notes=record.notes,
+        )
 
 
 UNNAMED_MODEL = "given"
 """The name of the model whose vectors came from the caller, without a name."""
 
-_IS_MODEL = "(m.name, m.dimension, m.precision) = (:model_name, :dimension, :precision)"
+IS_MODEL = "(m.name, m.dimension, m.precision) = (:name, :dimension, :precision)"
 _HAS_VECTOR = (
     "EXISTS (SELECT 1 FROM vectors AS v JOIN models AS m ON m.key = v.model "  # noqa: S608 (a condition of our own)
-    f"WHERE v.note = n.key AND {_IS_MODEL})"
+    f"WHERE v.note = n.key AND {IS_MODEL})"
 )
-
-
-def _params(model: Model) -> dict[str, Any]:
-    return {"model_name": model.name, "dimension": model.dimension, "precision": model.precision}
 
 
 def active_model(transaction: SqlTransaction) -> tuple[int, Model] | None:
@@ -215,17 +207,16 @@ def active_model(transaction: SqlTransaction) -> tuple[int, Model] | None:
 
 def _model_key(transaction: SqlTransaction, model: Model) -> int:
     """Return the key of a model, which becomes the active one if there is none."""
-    params = _params(model)
+    params = model._asdict()
     transaction.execute(
-        "INSERT INTO models (name, dimension, precision) VALUES (:model_name, :dimension, :precision) "
-        "ON CONFLICT DO NOTHING",
+        "INSERT INTO models (name, dimension, precision) VALUES (:name, :dimension, :precision) ON CONFLICT DO NOTHING",
         **params,
     )
     transaction.execute(
-        f"UPDATE models AS m SET active = true WHERE {_IS_MODEL} AND NOT EXISTS (SELECT 1 FROM models WHERE active)",  # noqa: S608 (a condition of our own)
+        f"UPDATE models AS m SET active = true WHERE {IS_MODEL} AND NOT EXISTS (SELECT 1 FROM models WHERE active)",  # noqa: S608 (a condition of our own)
         **params,
     )
-    key: int = transaction.fetch_value(f"SELECT key FROM models AS m WHERE {_IS_MODEL}", **params)  # noqa: S608 (as above)
+    key: int = transaction.fetch_value(f"SELECT key FROM models AS m WHERE {IS_MODEL}", **params)  # noqa: S608 (as above)
     return key
 
 
@@ -280,7 +271,7 @@ def vectors_of(transaction: SqlTransaction, active: tuple[int, Model], notes: Se
 
 
 def stored_texts(
-    transaction: SqlTransaction, model: Model, namespace_id: int, ids: Sequence[str], paths: Sequence[str]
+    transaction: SqlTransaction, namespace_id: int, model: Model, ids: Sequence[str], paths: Sequence[str]
 ) -> list[StoredText]:
     """Return the texts of the notes with one of these ids or paths, and whether they have a vector of ``model``."""
     # One query for each column: with OR, SQLite reads the whole namespace.
@@ -292,7 +283,7 @@ def stored_texts(
                 f"WHERE namespace = :namespace AND LOOKUP({column}) IN LOOKUP_LIST(:names)",
                 namespace=namespace_id,
                 names=names,
-                **_params(model),
+                **model._asdict(),
             )
             stored |= {row[0]: StoredText(*row) for row in rows}
     return list(stored.values())
@@ -305,7 +296,7 @@ def pending(transaction: SqlTransaction, model: Model, limit: int, cursor: int) 
         f"WHERE key > :cursor AND NOT {_HAS_VECTOR} ORDER BY key LIMIT :limit",
         cursor=cursor,
         limit=limit,
-        **_params(model),
+        **model._asdict(),
     )
     return [Pending(key, embedding_text(*text)) for key, *text in rows]
 
@@ -333,7 +324,7 @@ def activate(transaction: SqlTransaction, model: Model) -> bool:
     transaction.lock_texts(None)
     if transaction.fetch_value(
         f"SELECT EXISTS (SELECT 1 FROM visible_notes AS n WHERE NOT {_HAS_VECTOR})",  # noqa: S608 (a condition of our own)
-        **_params(model),
+        **model._asdict(),
     ):
         return False
     transaction.lock_models()

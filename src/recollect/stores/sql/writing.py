@@ -19,6 +19,7 @@ from recollect.stores.batches import Plan
 from recollect.stores.rows import COLUMNS, Change, NoteRow
 from recollect.stores.sql.dialect import SqlTransaction
 from recollect.stores.sql.tables import (
+    IS_MODEL,
     active_model,
     delete_notes,
     links_by_source,
@@ -121,13 +122,13 @@ class BatchTables:
 
     def embedded(self, notes: Sequence[int], model: Model) -> set[int]:
         """Return those of the notes that have a vector of ``model``."""
-        rows = self._transaction.fetch(
-            "SELECT DISTINCT note FROM vectors AS v JOIN models AS m ON m.key = v.model WHERE note IN LIST(:notes) "
-            "AND (m.name, m.dimension, m.precision) = (:name, :dimension, :precision)",
-            notes=notes,
-            **model._asdict(),
+        return set(
+            self._transaction.fetch_column(
+                f"SELECT note FROM vectors JOIN models AS m ON m.key = model WHERE note IN LIST(:notes) AND {IS_MODEL}",  # noqa: S608 (a condition of our own)
+                notes=notes,
+                **model._asdict(),
+            )
         )
-        return {note for (note,) in rows}
 
 
 def write_plan(transaction: SqlTransaction, plan: Plan, filters: TermFilterCache) -> dict[int, tuple[int, TermFilter]]:
@@ -205,7 +206,9 @@ def write_mentions(
         return None
     titles = titles_by_note(texts)
     if term_filter is None and (not (has_titles or has_terms) or len(titles) >= MIN_TITLES):
-        term_filter = _read_filter(transaction, namespace_id)
+        all_titles = "SELECT stems FROM titles WHERE namespace = :namespace"
+        stems = transaction.fetch_column(all_titles, namespace=namespace_id)
+        term_filter = TermFilter(transaction.indexed_terms(namespace_id), stems)
     if changed:
         transaction.execute("DELETE FROM mentions WHERE note IN LIST(:notes)", notes=changed)
     new = write_titles(transaction, namespace_id, titles, changed, term_filter)
@@ -216,11 +219,6 @@ def write_mentions(
     lookup = partial(look_up_titles, transaction, namespace_id)
     insert_mentions(transaction, find_mentions(lookup, texts, titles, StemStream.of(texts), term_filter))
     return term_filter
-
-
-def _read_filter(transaction: SqlTransaction, namespace_id: int) -> TermFilter:
-    titles = transaction.fetch_column("SELECT stems FROM titles WHERE namespace = :namespace", namespace=namespace_id)
-    return TermFilter(transaction.indexed_terms(namespace_id), titles)
 
 
 def write_titles(
@@ -286,14 +284,12 @@ def _find_notes(
                 notes=sorted({note for keys in few.values() for note in keys}),
             )
             folded = {row[0]: folded_text(NoteText(*row)) for row in rows}
-            _insert(
-                transaction,
-                [
-                    Mention(key, note, contains_phrase(group[key].words, folded[note]))
-                    for key, keys in few.items()
-                    for note in keys
-                ],
-            )
+            mentions = [
+                Mention(key, note, contains_phrase(group[key].words, folded[note]))
+                for key, keys in few.items()
+                for note in keys
+            ]
+            transaction.insert("mentions", Mention._fields, mentions)
 
 
 def look_up_titles(
@@ -314,17 +310,13 @@ def look_up_titles(
 def insert_mentions(transaction: SqlTransaction, mentions: Sequence[Mention]) -> None:
     """Write mentions, and mark the titles that have too many by now."""
     if mentions:
-        _insert(transaction, mentions)
+        transaction.insert("mentions", Mention._fields, mentions)
         common = transaction.fetch_column(
             "SELECT key FROM titles WHERE namers > :limit AND key IN LIST(:titles)",
             limit=MAX_MENTIONS,
             titles=list({mention.title for mention in mentions}),
         )
         _mark_common(transaction, common)
-
-
-def _insert(transaction: SqlTransaction, mentions: Sequence[Mention]) -> None:
-    transaction.insert("mentions", Mention._fields, mentions)
 
 
 def _mark_common(transaction: SqlTransaction, titles: Sequence[int]) -> None:
@@ -334,11 +326,7 @@ def _mark_common(transaction: SqlTransaction, titles: Sequence[int]) -> None:
 
 
 def entities_in(metadata: str) -> set[str]:
-    """Return the entities that a note's metadata lists, case-folded and with single spaces.
-
-    >>> sorted(entities_in('{"entities": ["Ines  Weber", "ines weber", "Kyoto", 7, " "]}'))
-    ['ines weber', 'kyoto']
-    """
+    """Return the entities that a note's metadata lists, case-folded and with single spaces."""
     if f'"{ENTITIES_KEY}"' not in metadata:
         return set()
     names = with_deep_stack(lambda: json.loads(metadata)).get(ENTITIES_KEY)

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 _DIALECT = Dialect(
     parameter=":{}",
     in_list="IN (SELECT value FROM json_each(:{}))",
-    not_in_list="NOT IN (SELECT value FROM json_each(:{}))",
     column=lambda name, hint: f"{hint}{name}",
-    starts_with="instr({0}, {1}) = 1",
     words={"STRAIGHT_JOIN": "CROSS JOIN", "visible_notes": "notes", "%": "%"},
     list_value=json.dumps,
     lookup_value=lambda text: text,
@@ -127,15 +125,10 @@ def _equals(value: Any) -> tuple[str, str]:
 class SqliteTransaction(SqlTransaction):
     """A connection to an SQLite file, in a transaction."""
 
+    dialect = _DIALECT
+
     def __init__(self, connection: apsw.Connection) -> None:
-        self.connection = connection
-
-    def fetch(self, sql: str, **params: Any) -> list[Row]:
-        statement = _DIALECT.render(sql)
-        return self.connection.execute(statement.sql, _DIALECT.bind(statement, params)).fetchall()
-
-    def execute(self, sql: str, **params: Any) -> None:
-        self.fetch(sql, **params)
+        self.connection: apsw.Connection = connection
 
     def insert(
         self,
