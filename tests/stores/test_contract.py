@@ -15,13 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import ArgumentError, IngestError, NoteNotFoundError, StoreError
-from recollect.model import Document, Filters, Link, Note, WriteCounts, draft_of
+from recollect.model import Document, Edge, Filters, Link, Note, WriteCounts, draft_of
 from recollect.model.note import text_digest
 from recollect.query import parse
 from recollect.query.expressions import Semantics
 from recollect.retrieval.terms import TermFrequencies, positive_terms
 from recollect.retrieval.word_forms import substitute
-from recollect.stores.base import DocumentRecord, Edge, Model, ModelChangedError, Store
+from recollect.stores.base import DocumentRecord, Model, ModelChangedError, Store
 
 HOME = "default"
 EVERYTHING = Filters()

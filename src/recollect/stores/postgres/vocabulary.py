@@ -83,7 +83,7 @@ class PostgresSpellingIndex:
 
     def spellings(self, stem: str) -> Counter[str]:
         """Count the spellings of a stem in the first notes that contain it."""
-        return Counter(word for text in self._texts(stem) for word in tokens.spellings(text, stem))
+        return Counter(word for text in self._texts(stem) for _, word in tokens.spellings_of(text, (stem,)))
 
     def _texts(self, stem: str) -> Iterator[str]:
         """Yield the fields in which the first notes contain a stem, shortened."""

@@ -76,7 +76,7 @@ class Fts5SpellingIndex:
 
     def spellings(self, stem: str) -> Counter[str]:
         """Count the spellings of a stem in the first notes that contain it."""
-        return Counter(word for text in self._texts(stem) for word in tokens.spellings(text, stem))
+        return Counter(word for text in self._texts(stem) for _, word in tokens.spellings_of(text, (stem,)))
 
     def _texts(self, stem: str) -> Iterator[str]:
         fields = self._connection.execute(
