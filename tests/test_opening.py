@@ -60,12 +60,15 @@ def test_copy_does_not_change_source(tmp_path: Path) -> None:
 def test_copy_while_source_is_open(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "one.db", embedder=None) as memory:
         memory.add("tea", namespace="work")
-        message: list[tuple[int, int, str]] = []
+        reports: list[tuple[int, int, str]] = []
         report = recollect.copy(
-            tmp_path / "one.db", tmp_path / "two.db", namespaces=["work"], progress=lambda *item: message.append(item)
+            tmp_path / "one.db",
+            tmp_path / "two.db",
+            namespaces=["work"],
+            progress=lambda *report: reports.append(report),
         )
         memory.add("milk")
-    assert message[2] == (1, 1, "notes")
+    assert reports[1] == (1, 1, "notes")
     assert report.to_dict()["copied"]["added"] == 1
 
 
@@ -79,7 +82,3 @@ def test_arguments_are_checked(tmp_path: Path) -> None:
         recollect.copy(3, tmp_path / "two.db")  # type: ignore[arg-type]
     with pytest.raises(ArgumentTypeError, match="^namespaces: must be a list"):
         recollect.copy(tmp_path / "one.db", tmp_path / "two.db", namespaces="work")
-    with pytest.raises(ArgumentError, match="^batch: "):
-        recollect.copy(tmp_path / "one.db", tmp_path / "two.db", batch=0)
-    with pytest.raises(ArgumentError, match="^sample: "):
-        recollect.copy(tmp_path / "one.db", tmp_path / "two.db", sample=-1)

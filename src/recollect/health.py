@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from recollect.embedders import EmbedderChoice
 from recollect.stores.base import Finding, Store, StoreStats
-from recollect.stores.supersession import SUPERSESSION_KINDS
 from recollect.text import collapse_whitespace
-from recollect.writer import NoteWriter, cycle_message, supersession_cycles
+from recollect.writer import NoteWriter, supersession_problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +32,8 @@ class MemoryStats:
 def check_memory(store: Store, writer: NoteWriter, choice: EmbedderChoice, *, repair: bool) -> list[Finding]:
     """Check or repair the store, supersessions and the embedder, which embeds one word; return a finding for each."""
     findings = store.repair() if repair else store.check()
-    findings.append(Finding("supersessions", "", repairable=False, warning="; ".join(_supersession_cycles(store))))
+    problems = supersession_problems(store, store.notes()) if store.stats().links else []
+    findings.append(Finding("supersessions", "", repairable=False, warning="; ".join(problems)))
     problem = _embedder_problem(choice)
     warning = ""
     if not problem:
@@ -44,18 +43,6 @@ def check_memory(store: Store, writer: NoteWriter, choice: EmbedderChoice, *, re
         if choice.embedder is None:
             warning = choice.warning or "vector search is off: to use it, open the memory with an embedder"
     return [*findings, Finding("embedder", problem, repairable=False, warning=warning)]
-
-
-def _supersession_cycles(store: Store) -> Iterator[str]:
-    """Yield a message for each supersession cycle, in all namespaces."""
-    if not store.stats().links:
-        return
-    by_namespace: dict[str, list[str]] = {}
-    for note in store.notes(namespace=None):
-        if any(link.kind in SUPERSESSION_KINDS for link in note.links):
-            by_namespace.setdefault(note.namespace, []).append(note.id)
-    for namespace, ids in by_namespace.items():
-        yield from map(cycle_message, supersession_cycles(store, ids, namespace))
 
 
 def _embedder_problem(choice: EmbedderChoice) -> str:

@@ -27,7 +27,7 @@ from recollect.retrieval.options import SearchKeywords, SearchOptions, takes_sea
 from recollect.retrieval.pipeline import EMBEDDER_SECONDS, RERANKER_SECONDS
 from recollect.secrets import SecretsMode
 from recollect.stores.base import Finding, Neighbour, Page, Store
-from recollect.stores.supersession import SUPERSESSION_KINDS
+from recollect.stores.search_index import SUPERSESSION_KINDS
 from recollect.text import well_formed
 from recollect.writer import EMBED_BATCH, NoteWriter, superseding_links, supersession_problems
 

@@ -20,8 +20,8 @@ from recollect.retrieval.pipeline import EMBEDDER_SECONDS, RERANKER_SECONDS
 from recollect.secrets import MODES, SecretsMode
 from recollect.stores import open_store
 from recollect.stores.base import Model
-from recollect.stores.comparison import SAMPLE, StoreComparison, compare_stores
-from recollect.stores.copying import BATCH_NOTES, Copied, Others, copy_store
+from recollect.stores.comparison import StoreComparison, compare_stores
+from recollect.stores.copying import Copied, copy_store
 
 
 def open(  # noqa: A001 (recollect.open is the name that users know)
@@ -101,20 +101,18 @@ def copy(
     target: str | PathLike[str],
     *,
     namespaces: Sequence[str] | None = None,
-    others: Others = "refuse",
-    batch: int = BATCH_NOTES,
+    merge: bool = False,
     verify: bool = True,
-    sample: int = SAMPLE,
     progress: Progress | None = None,
 ) -> CopyReport:
     """Copy the memory at ``source`` to ``target``, which is created if it is missing, and compare the two.
 
     Notes keep every field, links, vectors, documents and their order; nothing is embedded. ``source`` is only read.
     Notes that ``target`` already has are skipped: after an interruption the same call continues, and later it copies
-    what changed. If ``target`` has notes that ``source`` lacks, ``others`` is ``"refuse"`` to raise an error,
-    ``"merge"`` to keep them, or ``"mirror"`` to delete them. ``namespaces`` are those to copy, by default all.
-    ``verify`` reads and compares everything at the end, and searches for ``sample`` notes on both sides;
-    ``verified.same`` of the report is the result. Without ``progress``, a bar is drawn if standard error is a terminal.
+    what changed. A ``target`` with notes that ``source`` lacks is refused, unless ``merge`` keeps them. ``namespaces``
+    are those to copy, by default all. ``verify`` reads and compares everything at the end, and searches both sides for
+    some notes; ``verified.same`` of the report is the result. Without ``progress``, a bar is drawn if standard error is
+    a terminal.
 
     >>> from tempfile import TemporaryDirectory
     >>> import recollect
@@ -126,16 +124,12 @@ def copy(
     (1, True)
     """
     names = None if namespaces is None else arguments.names("namespaces", namespaces)
-    batch, sample = arguments.at_least_one("batch", batch), arguments.count("sample", sample)
     shown = shown_progress("Copying") if progress is None else nullcontext(progress)
     try:
         source_store = open_store(source, read_only=True)
     except ArgumentError as error:
         raise type(error)("source", error.problem) from None
     with closing(source_store) as old, closing(open_store(target)) as new, shown as report:
-        copied = copy_store(old, new, namespaces=names, others=others, batch=batch, report=report)
-        verified = None
-        if verify:
-            merged = others == "merge"
-            verified = compare_stores(old, new, namespaces=names, merged=merged, sample=sample, report=report)
+        copied = copy_store(old, new, namespaces=names, merge=merge, report=report)
+        verified = compare_stores(old, new, namespaces=names, merged=merge, report=report) if verify else None
     return CopyReport(copied, verified)

@@ -28,9 +28,10 @@ from recollect.model import (
     is_expired,
 )
 from recollect.model.note import text_digest
+from recollect.retrieval.graph import cycles, follow
 from recollect.secrets import SecretFilter, SecretsMode
 from recollect.stores.base import Model, Pending, Store
-from recollect.stores.supersession import SUPERSEDED_BY, SUPERSESSION_KINDS, cycles, follow
+from recollect.stores.search_index import SUPERSEDED_BY, SUPERSESSION_KINDS
 
 if TYPE_CHECKING:
     from recollect.embedders import Embedder

@@ -4,16 +4,20 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from time import sleep
 from typing import Any
 
+import numpy as np
 import pytest
 
 import recollect
 from recollect import opening as library
 from recollect.errors import ArgumentError
 from recollect.stores import copying, open_store
+from recollect.stores.base import Store
+from recollect.stores.copying import Copied, copy_store
 from recollect.stores.sqlite.store import SQLiteStore
 from tests.cli.conftest import Run
 
@@ -39,11 +43,11 @@ def test_copy_again_has_nothing_to_do(run: Run, filled: Path) -> None:
 
 
 def test_copy_json(run: Run, filled: Path) -> None:
-    data = json.loads(run("copy", str(filled), "two.db", "--json", "--sample", "1").stdout)
+    data = json.loads(run("copy", str(filled), "two.db", "--json").stdout)
     assert (data["source"], data["target"]) == (str(filled), "two.db")
     assert data["copied"]["added"] == 3
     assert data["verified"]["same"] is True
-    assert data["verified"]["searches"]["lexical"]["searches"] == 1
+    assert data["verified"]["searches"]["lexical"]["searches"] == 3
     assert json.loads(run("copy", str(filled), "two.db", "--json", "--no-verify").stdout)["verified"] is None
 
 
@@ -52,14 +56,11 @@ def test_copy_into_a_target_with_other_notes(run: Run, filled: Path) -> None:
     result = run("copy", str(filled), "two.db")
     assert result.exit_code == 2
     assert result.stderr == (
-        f"error: target: two.db holds 1 note, such as 'mine', that {filled} has not; choose an empty target, "
-        "or merge to keep them, or mirror to delete them\n"
+        f"error: target: two.db has the note 'mine', which {filled} lacks; choose an empty target, or merge them\n"
     )
     result = run("copy", str(filled), "two.db", "--merge")
-    assert result.stdout.splitlines()[0].endswith("notes 3 added, 1 kept, 0 unchanged; documents 0")
+    assert result.stdout.splitlines()[0].endswith("notes 3 added, 0 unchanged; documents 0")
     assert result.stdout.splitlines()[1] == "verified 3 notes: all are the same"
-    result = run("copy", str(filled), "two.db", "--mirror")
-    assert result.stdout.splitlines()[0].endswith("notes 1 removed, 3 unchanged; documents 0")
 
 
 def test_copy_namespaces(run: Run, filled: Path) -> None:
@@ -77,10 +78,8 @@ def test_copy_namespaces(run: Run, filled: Path) -> None:
     [
         (["nowhere.db", "two.db"], "there is no memory at nowhere.db; see recollect copy --help"),
         (["{}", "{}"], "is the source itself; choose another"),
-        (["{}", "two.db", "--merge", "--mirror"], "--merge keeps what --mirror deletes; choose one of them; see"),
         (["{}", "redis://two"], "target: no store opens 'redis://two'"),
         (["redis://one", "{}"], "source: no store opens 'redis://one'"),
-        (["{}", "two.db", "--batch", "0"], "Invalid value for '--batch'"),
     ],
 )
 def test_copy_wrong_use(run: Run, filled: Path, arguments: list[str], problem: str) -> None:
@@ -95,10 +94,12 @@ def test_copy_shows_no_passwords(run: Run, filled: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(
         library, "open_store", lambda name, **more: open_store("two.db" if name == address else name, **more)
     )
-    told = [run("copy", *pair) for pair in ((str(filled), address), (address, "three.db"), (address, "three.db"))]
-    assert all(result.exit_code == 0 and "secret" not in result.output for result in told)
-    told.append(run("copy", address, "three.db", "--json"))
-    assert json.loads(told[-1].stdout)["source"] == "postgresql://ines@host:5432/db"
+    for pair in ((str(filled), address), (address, "three.db"), (address, "three.db")):
+        result = run("copy", *pair)
+        assert result.exit_code == 0
+        assert "secret" not in result.output
+    result = run("copy", address, "three.db", "--json")
+    assert json.loads(result.stdout)["source"] == "postgresql://ines@host:5432/db"
 
 
 def test_copy_unreadable_source(run: Run) -> None:
@@ -109,15 +110,21 @@ def test_copy_unreadable_source(run: Run) -> None:
     assert not Path("two.db").exists()
 
 
-def test_copy_names_differences(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = copying._CopyRun.copy_documents
+def change_target_after_copying(monkeypatch: pytest.MonkeyPatch, change: Callable[[Store], object]) -> None:
+    def copy_and_change(source: Store, target: Store, **options: Any) -> Copied:
+        copied = copy_store(source, target, **options)
+        change(target)
+        return copied
 
-    def tamper(self: Any) -> None:
-        usual(self)
-        self._target.write([{"id": "n1", "content": "Prefers black tea."}])
-        self._target.write([{"id": f"extra{number}", "content": "x"} for number in range(11)])
+    monkeypatch.setattr(library, "copy_store", copy_and_change)
 
-    monkeypatch.setattr(copying._CopyRun, "copy_documents", tamper)
+
+def test_copy_lists_differences(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drafts = [
+        {"id": "n1", "content": "Prefers black tea."},
+        *({"id": f"extra{number}", "content": "x"} for number in range(11)),
+    ]
+    change_target_after_copying(monkeypatch, lambda target: target.write(drafts))
     result = run("copy", str(filled), "two.db")
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
@@ -128,7 +135,7 @@ def test_copy_names_differences(run: Run, filled: Path, monkeypatch: pytest.Monk
     assert lines[-1] == "differs: 2 more"
     advice = f"run the same command again if {filled} was written to meanwhile"
     assert result.stderr == f"error: two.db differs from {filled} in 12 points; {advice}\n"
-    assert run("copy", str(filled), "two.db", "--json", "--mirror").exit_code == 1
+    assert run("copy", str(filled), "three.db", "--json").exit_code == 1
 
 
 def test_copy_reports_another_order(run: Run, filled: Path) -> None:
@@ -144,16 +151,14 @@ def test_copy_reports_another_order(run: Run, filled: Path) -> None:
 def test_copy_reports_another_model(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     with recollect.open("one.db", embedder=None) as memory:
         memory.add("tea", vector=[1, 0])
-    usual = copying._CopyRun.copy_documents
+    other = recollect.stores.base.Model("other", 3)
 
-    def tamper(self: Any) -> None:
-        usual(self)
-        other = recollect.stores.base.Model("other", 3)
-        self._target.embed(other, [(each, [1, 0, 0]) for each in self._target.pending(other, 9)])
-        self._target.activate(other)
+    def change_model(target: Store) -> None:
+        target.embed(other, [(note, np.array([1, 0, 0], dtype=np.float32)) for note in target.pending(other, 9)])
+        target.activate(other)
 
-    monkeypatch.setattr(copying._CopyRun, "copy_documents", tamper)
-    assert "differs: other: not searched with given\n" in run("copy", "one.db", "two.db").stdout
+    change_target_after_copying(monkeypatch, change_model)
+    assert "differs: store other: not searched with given\n" in run("copy", "one.db", "two.db").stdout
 
 
 def test_copy_reports_different_searches(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,7 +173,12 @@ def test_copy_reports_different_searches(run: Run, filled: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize(
-    ("error", "code"), [(recollect.StoreError("the server is gone"), 1), (KeyboardInterrupt(), 130)]
+    ("error", "code"),
+    [
+        (recollect.StoreError("the server is gone"), 1),
+        (ArgumentError("tags", "note 'full' has too many"), 1),
+        (KeyboardInterrupt(), 130),
+    ],
 )
 def test_copy_failure_reports_the_state(
     run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
@@ -183,7 +193,8 @@ def test_copy_failure_reports_the_state(
         return usual(self, *args, **more)
 
     monkeypatch.setattr(SQLiteStore, "write", write)
-    result = run("copy", str(filled), "two.db", "--batch", "1")
+    monkeypatch.setattr(copying, "BATCH_NOTES", 1)
+    result = run("copy", str(filled), "two.db")
     assert result.exit_code == code
     message = str(error) or "interrupted"
     assert result.stderr == f"error: {message}; 2 of 3 notes are in two.db, and the same command continues from there\n"
@@ -191,32 +202,11 @@ def test_copy_failure_reports_the_state(
     assert "notes 1 added, 2 unchanged" in result.stdout
 
 
-def test_copy_reports_a_note_that_the_target_rejects(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write = SQLiteStore.write
-    calls = 0
-
-    def reject_second_batch(self: Any, *args: Any, **options: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls == 2:
-            raise ArgumentError("tags", "note 'full' has too many")
-        return write(self, *args, **options)
-
-    monkeypatch.setattr(SQLiteStore, "write", reject_second_batch)
-    result = run("copy", str(filled), "two.db", "--batch", "2")
-    assert result.exit_code == 1
-    assert result.stderr == (
-        "error: tags: note 'full' has too many; 2 of 3 notes are in two.db; "
-        f"change the note in {filled}, then copy again\n"
-    )
-    assert "notes 1 added, 2 unchanged" in run("copy", str(filled), "two.db").stdout
-
-
 def test_copy_interrupted_before_the_first_note(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: Any) -> None:
+    def interrupt(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(copying._CopyRun, "copy_notes", interrupt)
+    monkeypatch.setattr(library, "copy_store", interrupt)
     result = run("copy", str(filled), "two.db")
     assert result.exit_code == 130
     assert result.stderr == "error: interrupted; nothing was copied yet, and the same command continues from there\n"
@@ -225,9 +215,10 @@ def test_copy_interrupted_before_the_first_note(run: Run, filled: Path, monkeypa
 def test_copy_interrupted_in_the_middle(tmp_path: Path) -> None:
     with recollect.open("one.db", embedder=None) as memory:
         memory.add_many(f"note {number}" for number in range(3000))
-    command = [sys.executable, "-m", "recollect", "copy", "one.db", "two.db", "--batch", "2"]
+    program = "from recollect.cli import main; from recollect.stores import copying; copying.BATCH_NOTES = 2; main()"
+    command = [sys.executable, "-c", program, "copy", "one.db", "two.db"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as child:
-        while not (tmp_path / "two.db").exists():
+        while not (tmp_path / "two.db").exists() and child.poll() is None:
             sleep(0.01)
         sleep(0.1)
         child.send_signal(signal.SIGINT)

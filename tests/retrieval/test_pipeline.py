@@ -755,7 +755,7 @@ class TestReplaced:
             def edges(self, ids: Sequence[str], **_: Any) -> list[Edge]:
                 return [Edge(each, f"n{int(each[1:]) + 1}", "superseded-by", "out") for each in ids]
 
-        monkeypatch.setattr("recollect.stores.supersession.MAX_SUPERSESSIONS", 40)
+        monkeypatch.setattr("recollect.retrieval.graph.MAX_SUPERSESSIONS", 40)
         preset = replace(PLAIN, stages=[{"stage": "superseded"}])  # type: ignore[arg-type]
         result = retrieval(Endless(words={"phone": ["n0"]}), preset=preset).search("phone")
         assert {hit.id: hit.superseded_by for hit in result} == {"n40": (), "n0": ("n40",)}

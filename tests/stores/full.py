@@ -1,4 +1,4 @@
-"""A store that holds something of everything, and one that breaks when it is told to."""
+"""A store with every kind of content, and one whose methods fail on request."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import numpy as np
 from recollect.errors import StoreError
 from recollect.model import Document, Link, Note, draft_of
 from recollect.stores.base import DocumentRecord, Model, Store
-
-__all__ = ["MODEL", "Breaking", "fill", "held"]
 
 MODEL = Model("tiny", 3)
 
@@ -45,30 +43,30 @@ def fill(store: Store, *, plain: int = 20) -> None:
     store.write(drafts, model=MODEL)
     store.write([{"id": "pending", "content": "Not embedded yet.", "path": "memory/coffee.md"}])
     for number in range(plain):
-        home = ("default", "work")[number % 2]
+        namespace = ("default", "work")[number % 2]
         vector = np.array([number, 1, 2], dtype=np.float32)
         note = {
             "id": f"plain{number}",
-            "namespace": home,
+            "namespace": namespace,
             "content": f"Plain words number{number} of many.",
             "session": "t",
         }
         store.write([{**note, "vector": vector}], model=MODEL)
-    chunks = [draft_of({"path": f"a.md#{place}", "content": f"chunk {place}"}) for place in range(3)]
+    chunks = [draft_of({"path": f"a.md#{index}", "content": f"chunk {index}"}) for index in range(3)]
     vault = [Document("/vault", "a.md", "1", chunks), Document("/vault", "empty.md", "2", [])]
     store.write_documents(vault, namespace="default")
     store.write_documents([Document("/else", "b.md", "3", [draft_of({"path": "b", "content": "b"})])], namespace="work")
 
 
-def held(store: Store) -> tuple[list[Note], list[DocumentRecord], Model | None, list[Any]]:
-    """Return all that a store holds, such that it can be compared."""
+def contents(store: Store) -> tuple[list[Note], list[DocumentRecord], Model | None, list[Any]]:
+    """Return all that a store contains, such that it can be compared."""
     notes = list(store.notes())
     model, vectors = store.vectors_of(notes)
-    told = [vector if vector is None else (vector.shape, vector.tobytes()) for vector in vectors]
-    return notes, sorted(store.document_records()), model, told
+    comparable = [vector if vector is None else (vector.shape, vector.tobytes()) for vector in vectors]
+    return notes, sorted(store.document_records()), model, comparable
 
 
-class Breaking:
+class FailingStore:
     """A store of which one method fails, or does something else first, from some call on."""
 
     def __init__(self, store: Store, method: str, *, after: int = 0, instead: Callable[[], None] | None = None) -> None:
@@ -79,9 +77,9 @@ class Breaking:
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._store, name)
-        return self._broken(value) if name == self._method else value
+        return self._failing(value) if name == self._method else value
 
-    def _broken(self, method: Callable[..., Any]) -> Callable[..., Any]:
+    def _failing(self, method: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **options: Any) -> Any:
             if self._left == 0:
                 if self._instead is None:

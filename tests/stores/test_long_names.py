@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from recollect.model import Document, Filters, Link, draft_of
+from recollect.model import Document, Edge, Filters, Link, draft_of
 from recollect.query import parse
-from recollect.stores.base import Edge, Store
+from recollect.stores.base import Store
 
 HOME = "default"
 EVERYTHING = Filters()

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from recollect.cli import memories, options, terminal
 from recollect.cli.group import INTERRUPTED
-from recollect.errors import ArgumentError, RecollectError
+from recollect.errors import RecollectError
 from recollect.stores import is_url, redact_secrets
 
 if TYPE_CHECKING:
     from recollect.stores.comparison import StoreComparison
     from recollect.stores.copying import Copied
 
-PARTS = {
+PHASES = {
     "others": "reading the target",
     "notes": "copying notes",
-    "documents": "copying documents",
     "comparing": "comparing notes",
     "searching": "comparing searches",
 }
@@ -33,89 +32,51 @@ MAX_DIFFERENCES = 10
 @click.option(
     "--namespace", "namespaces", multiple=True, metavar="NAME", help="Only this namespace. Repeatable; by default all."
 )
-@click.option("--merge", is_flag=True, help="Keep what TARGET has and SOURCE has not.")
-@click.option("--mirror", is_flag=True, help="Delete from TARGET what SOURCE has not.")
-@click.option(
-    "--batch",
-    type=click.IntRange(1),
-    default=2000,
-    metavar="N",
-    help="The number of notes in one transaction; fewer if they are long.",
-)
+@click.option("--merge", is_flag=True, help="Keep the notes of TARGET that SOURCE lacks.")
 @click.option("--verify/--no-verify", default=True, help="Compare the two memories at the end.")
-@click.option(
-    "--sample",
-    type=click.IntRange(0),
-    default=50,
-    metavar="N",
-    help="The number of notes to search for in both memories, by terms and by vector.",
-)
 @options.as_json
 @options.quiet
 @click.pass_context
 def copy(
-    context: click.Context,
-    /,
-    *,
-    source: str,
-    target: str,
-    namespaces: tuple[str, ...],
-    merge: bool,
-    mirror: bool,
-    as_json: bool,
-    **arguments: Any,
+    context: click.Context, /, *, source: str, target: str, namespaces: tuple[str, ...], as_json: bool, **flags: bool
 ) -> None:
     """Copy a memory to another file or server.
 
     SOURCE is only read; TARGET is created if it is missing. Notes are copied with links, vectors and documents, in
     order, and are not embedded again. After Ctrl-C or a lost connection, the same command continues, and copies what
-    changed since. A TARGET with other notes is refused without --merge or --mirror. The exit code is 1 if the two
-    memories differ at the end.
+    changed since. A TARGET with other notes is refused without --merge. The exit code is 1 if the two memories differ
+    at the end.
     """
     from recollect.opening import copy as copy_memory  # noqa: PLC0415 (imports SQLite and numpy)
 
-    if merge and mirror:
-        raise click.UsageError("--merge keeps what --mirror deletes; choose one of them")
     if not is_url(source) and not Path(source).expanduser().exists():
         raise click.UsageError(f"there is no memory at {source}")
     source_name, target_name = redact_secrets(source), redact_secrets(target)
-    reached = {"notes": (0, 0)}
+    state = "nothing was copied yet"
 
     with memories.progress_bar("Copying") as show:
 
-        def progress(done: int, total: int, part: str) -> None:
-            reached[part] = done, total
-            show(done, total, PARTS.get(part, part))
-
-        def state() -> str:
-            done, total = reached["notes"]
-            return f"{done:,} of {total:,} notes are in {target_name}" if total else "nothing was copied yet"
+        def progress(done: int, total: int, phase: str) -> None:
+            nonlocal state
+            if phase == "notes":
+                state = f"{done:,} of {total:,} notes are in {target_name}"
+            show(done, total, PHASES[phase])
 
         try:
-            report = copy_memory(
-                source,
-                target,
-                namespaces=namespaces or None,
-                others="merge" if merge else "mirror" if mirror else "refuse",
-                progress=progress,
-                **arguments,
-            )
+            report = copy_memory(source, target, namespaces=namespaces or None, progress=progress, **flags)
         except KeyboardInterrupt:
-            terminal.print_error(f"interrupted; {state()}, and the same command continues from there")
+            terminal.print_error(f"interrupted; {state}, and the same command continues from there")
             context.exit(INTERRUPTED)
         except (RecollectError, OSError) as error:
-            if not reached["notes"][1]:
+            if state.startswith("nothing"):
                 raise
-            advice = ", and the same command continues from there"
-            if isinstance(error, ArgumentError):  # TARGET cannot store this note: trying again does not help
-                advice = f"; change the note in {source_name}, then copy again"
-            raise RecollectError(f"{error}; {state()}{advice}") from error
+            raise RecollectError(f"{error}; {state}, and the same command continues from there") from error
     if as_json:
         terminal.print_json({"source": source_name, "target": target_name, **report.to_dict()})
     else:
         terminal.print_message(_summary(report.copied, source_name, target_name))
         if report.verified:
-            _print_differences(report.verified)
+            _print_comparison(report.verified)
     if report.verified and not report.verified.same:
         terminal.print_error(_problem(report.verified, source_name, target_name))
         context.exit(1)
@@ -124,38 +85,34 @@ def copy(
 def _summary(copied: Copied, source: str, target: str) -> str:
     if copied.nothing_to_do:
         return f"nothing to copy: {target} has all {terminal.count(copied.unchanged, 'note')} of {source}"
-    counts = {"added": copied.added, "updated": copied.updated, "removed": copied.removed, "kept": copied.kept}
+    counts = {"added": copied.added, "updated": copied.updated}
     notes = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items() if count) or "none"
     rate = (copied.added + copied.updated) / max(copied.seconds, 1e-3)
     parts = f"notes {notes}, {copied.unchanged:,} unchanged; documents {copied.documents:,}"
     return f"copied to {target} in {copied.seconds:.1f} s, {rate:,.0f} notes/s: {parts}"
 
 
-def _print_differences(verified: StoreComparison) -> None:
-    for part, namespace, name, problem in verified.differences[:MAX_DIFFERENCES]:
-        note = f"{part} {name} in {namespace}" if namespace else name
-        terminal.print_message(f"differs: {note}: {problem}")
-    if verified.difference_count > MAX_DIFFERENCES:
-        terminal.print_message(f"differs: {verified.difference_count - MAX_DIFFERENCES:,} more")
-    if not verified.difference_count:
-        notes = sum(source.notes for source, _ in verified.namespaces.values())
-        searches = (
-            f", and so are {_searches(verified)}" if verified.lexical.searches or verified.vector.searches else ""
-        )
+def _print_comparison(verified: StoreComparison) -> None:
+    for difference in verified.differences[:MAX_DIFFERENCES]:
+        name = f"{difference.part} {difference.name} in {difference.namespace}".removesuffix(" in ")
+        terminal.print_message(f"differs: {name}: {difference.problem}")
+    if len(verified.differences) > MAX_DIFFERENCES:
+        terminal.print_message(f"differs: {len(verified.differences) - MAX_DIFFERENCES:,} more")
+    if not verified.differences:
+        notes = sum(sides["source"].notes for sides in verified.namespaces.values() if "source" in sides)
+        searches = f", and so are {_searches(verified)}" if verified.searches["lexical"].searches else ""
         terminal.print_message(f"verified {terminal.count(notes, 'note')}: all are the same{searches}")
 
 
 def _problem(verified: StoreComparison, source: str, target: str) -> str:
-    if not verified.difference_count:
+    if not verified.differences:
         return f"searches in {target} and {source} give different results: only {_searches(verified)} are the same"
     advice = f"run the same command again if {source} was written to meanwhile"
     if all(difference.problem == "order" for difference in verified.differences):
         advice = "all notes are there; only their order differs, which an empty target would preserve"
-    return f"{target} differs from {source} in {terminal.count(verified.difference_count, 'point')}; {advice}"
+    return f"{target} differs from {source} in {terminal.count(len(verified.differences), 'point')}; {advice}"
 
 
 def _searches(verified: StoreComparison) -> str:
-    lexical, vector = verified.lexical, verified.vector
-    return (
-        f"{lexical.same} of {lexical.searches} lexical searches and {vector.same} of {vector.searches} vector searches"
-    )
+    counts = (f"{both.same} of {both.searches} {leg} searches" for leg, both in verified.searches.items())
+    return " and ".join(counts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import fsum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +18,7 @@ from recollect.ranking.propagation import (
 from recollect.ranking.stage import StageResult
 from recollect.retrieval.request import SearchRequest, SearchScope
 from recollect.retrieval.terms import error_summary
-from recollect.stores.supersession import SUPERSEDED_BY, SUPERSESSION_KINDS, follow, without_cycles
+from recollect.stores.search_index import MAX_SUPERSESSIONS, SUPERSEDED_BY, SUPERSESSION_KINDS
 
 if TYPE_CHECKING:
     from recollect.retrieval.preset import GraphRules
@@ -200,3 +200,84 @@ def propagate_scores(
         min_own_score_ratio=rules.min_own_score_ratio,
     )
     return candidates, result
+
+
+def follow(
+    ids: Iterable[str], direct: Callable[[list[str]], Mapping[str, Collection[str]]]
+) -> dict[str, tuple[str, ...]]:
+    """Return for each superseded note, among ``ids`` and along their chains, the notes that supersede it directly.
+
+    ``direct`` returns the direct successors of some notes. It is called once for each step of the longest
+    chain, and for no note twice, so that cycles end. The successors of a note are sorted by id.
+
+    >>> follow(["a"], lambda ids: {"a": ["b"], "b": ["c"], "c": ["b"]})
+    {'a': ('b',), 'b': ('c',), 'c': ('b',)}
+    """
+    successors: dict[str, tuple[str, ...]] = {}
+    pending = list(dict.fromkeys(ids))
+    seen, pairs = set(pending), 0
+    while pending and pairs < MAX_SUPERSESSIONS:
+        results = direct(pending)
+        step = {note: tuple(sorted(set(results[note]) - {note})) for note in pending if note in results}
+        successors |= {note: later for note, later in step.items() if later}
+        pairs += sum(map(len, step.values()))
+        pending = list(dict.fromkeys(note for later in step.values() for note in later if note not in seen))
+        seen.update(pending)
+    return successors
+
+
+def cycles(successors: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
+    """Return the groups of notes that supersede each other in a circle, each sorted by id.
+
+    They are the strongly connected components of more than one note, by the algorithm of Kosaraju and Sharir (Computers
+    & Mathematics with Applications 7, 1981), in time linear in the number of supersessions.
+
+    >>> cycles({"a": ("b",), "b": ("c",), "c": ("b",)})
+    [('b', 'c')]
+    """
+    visited: set[str] = set()
+    finished: list[str] = []
+    pending = [(note, False) for note in successors]
+    while pending:
+        note, is_finished = pending.pop()
+        if is_finished:
+            finished.append(note)
+        elif note not in visited:
+            visited.add(note)
+            pending += [(note, True), *((later, False) for later in successors.get(note, ()))]
+    predecessors: dict[str, list[str]] = {}
+    for note, later in successors.items():
+        for other in later:
+            predecessors.setdefault(other, []).append(note)
+    components = []
+    for root in reversed(finished):
+        component, stack = [], [root]
+        while stack:
+            note = stack.pop()
+            if note in visited:
+                visited.remove(note)
+                component.append(note)
+                stack += predecessors.get(note, ())
+        if len(component) > 1:
+            components.append(tuple(sorted(component)))
+    return sorted(components)
+
+
+def without_cycles(successors: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """Return the supersessions without those inside a cycle: of notes that supersede each other, none is out of date.
+
+    A note outside the cycle that supersedes one of its notes still counts.
+
+    >>> without_cycles({"a": ("b",), "b": ("c", "d"), "c": ("b",)})
+    {'a': ('b',), 'b': ('d',)}
+    """
+    cycle_of = {note: number for number, cycle in enumerate(cycles(successors)) for note in cycle}
+    remaining = {
+        note: tuple(
+            other
+            for other in later
+            if other != note and (note not in cycle_of or cycle_of.get(other) != cycle_of[note])
+        )
+        for note, later in successors.items()
+    }
+    return {note: later for note, later in remaining.items() if later}

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
-from recollect.model import Document, Draft, Edge, EmbeddingText, Filters, Link, Note, WriteCounts
+from recollect.model import Document, Draft, EmbeddingText, Filters, Link, Note, WriteCounts
 from recollect.stores.search_index import (
     SearchIndex,
     SupportsGraph,
@@ -38,24 +38,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Vector = NDArray[float32]
-
-__all__ = [
-    "FIELD_WEIGHTS",
-    "DocumentRecord",
-    "DocumentWriteResult",
-    "Edge",
-    "Finding",
-    "Model",
-    "ModelChangedError",
-    "Neighbour",
-    "Page",
-    "Pending",
-    "Store",
-    "StoreStats",
-    "SupportsFinishIndexes",
-    "WriteResult",
-]
-
 
 FIELD_WEIGHTS: Mapping[str, float] = MappingProxyType(
     {"path": 3.0, "title": 10.0, "summary": 5.0, "tags": 4.0, "content": 1.0}
@@ -111,11 +93,7 @@ class DocumentWriteResult(NamedTuple):
 
 
 class DocumentRecord(NamedTuple):
-    """A document: where it is, the fingerprint of its state, and the notes that were made of it.
-
-    >>> DocumentRecord("default", "/notes", "tea.md", "20:1:af", ("n1",)).notes
-    ('n1',)
-    """
+    """A document: where it is, the fingerprint of its state, and the notes that were made of it."""
 
     namespace: str
     root: str

@@ -25,7 +25,7 @@ from recollect.model import (
 )
 from recollect.model.note import text_digest
 from recollect.stores.base import Model, Pending
-from recollect.stores.rows import WHOLE_NOTE, Change, NoteRow, blank_row, merged_row, new_id, note_of
+from recollect.stores.rows import WHOLE_NOTE, Change, NoteRow, merged_row, new_id, note_of
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
@@ -105,7 +105,6 @@ class Batch:
         self._moves: dict[tuple[str, str], str] = {}
         """The new paths of notes that drafts name by id."""
         self._now = time.time_ns() // 1000
-        self._blank = blank_row(self._now)
         self._namespaces: dict[str, int] = {}
         self._in_order: list[Change] = []
         """One for each draft; drafts of the same note share one."""
@@ -276,7 +275,9 @@ class Batch:
             raise ArgumentError("content", f"is needed for a new note{_named(draft)}")
         name = draft.get("namespace", DEFAULT_NAMESPACE)
         note_id = draft.get("id") or new_id(self._now)
-        row = NoteRow._make((self._tables.new_key(), self._namespace(name), note_id, *self._blank[3:]))
+        row = NoteRow(
+            self._tables.new_key(), self._namespace(name), note_id, created_at=self._now, updated_at=self._now
+        )
         return Change(None, row, name, (), ())
 
     def _check_owner(self, row: NoteRow, document: int, draft: Draft) -> None:

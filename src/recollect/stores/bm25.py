@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from recollect.query.expressions import Expression, Match, render
+from recollect.query.expressions import Except, Expression, Match, render
 from recollect.query.parser import Kind
 
 if TYPE_CHECKING:
@@ -48,11 +48,7 @@ class Scores(NamedTuple):
     scores: NDArray[np.float64]
 
     def best(self, limit: int) -> Scores:
-        """Return the best ``limit`` notes and all that tie with the last of them, by score, then key.
-
-        >>> Scores(np.array([3, 5, 8, 9]), np.array([1.0, 2.0, 1.0, 0.5])).best(2).notes.tolist()
-        [5, 3, 8]
-        """
+        """Return the best ``limit`` notes and all that tie with the last of them, by score, then key."""
         notes, scores = self
         if len(notes) > limit:
             edge = np.partition(scores, len(scores) - limit)[len(scores) - limit]
@@ -68,18 +64,14 @@ def leaves_of(node: Expression) -> list[Match]:
     >>> [leaf.text for leaf in leaves_of(expression(parse("green tea NOT sugar")))]
     ['green', 'tea', 'sugar']
     """
-    leaves = _Leaves()
-    render(node, leaves)
-    return leaves.found
+    if isinstance(node, Match):
+        return [node]
+    parts = (node.included, node.excluded) if isinstance(node, Except) else node.parts
+    return [leaf for part in parts for leaf in leaves_of(part)]
 
 
 def matching_notes(node: Expression, lists: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the notes that match ``node``, by ascending keys; ``lists`` has those of each leaf of :func:`leaves_of`.
-
-    >>> from recollect.query import expression, parse
-    >>> matching_notes(expression(parse("tea NOT sugar")), [np.array([3, 8]), np.array([5, 8])]).tolist()
-    [3]
-    """
+    """Return the notes that match ``node``, by ascending keys; ``lists`` has those of each leaf."""
     return render(node, _Matching(lists)).notes
 
 
@@ -109,11 +101,7 @@ def score_notes(node: Expression, lists: Sequence[Occurrences], notes: int, toke
 
 
 def idf(notes: int, holding: int) -> float:
-    """Return the inverse document frequency of a leaf that matches ``holding`` of ``notes`` notes.
-
-    >>> round(idf(100, 1), 2), idf(100, 60)
-    (4.19, 1e-06)
-    """
+    """Return the inverse document frequency of a leaf that matches ``holding`` of ``notes`` notes."""
     rarity = math.log((notes - holding + 0.5) / (holding + 0.5))
     return rarity if rarity > 0 else _LEAST_IDF
 
@@ -124,31 +112,8 @@ def length_norms(lengths: NDArray[np.float64], average: float) -> NDArray[np.flo
 
 
 def saturation(weights: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the saturated weights of a leaf: its part of the score without idf.
-
-    >>> saturation(np.array([10.0, 1.0]), length_norms(np.array([4.0, 4.0]), average=4.0)).round(2).tolist()
-    [1.96, 1.0]
-    """
+    """Return the saturated weights of a leaf: its part of the score without idf."""
     return (weights * (_K1 + 1.0)) / (weights + norms)
-
-
-class _Leaves:
-    """Collects the leaves of a tree in their order."""
-
-    def __init__(self) -> None:
-        self.found: list[Match] = []
-
-    def match(self, kind: Kind, text: str) -> None:
-        self.found.append(Match(kind, text))
-
-    def any_of(self, parts: Sequence[None]) -> None:
-        """Collect nothing but leaves."""
-
-    def all_of(self, parts: Sequence[None]) -> None:
-        """Collect nothing but leaves."""
-
-    def without(self, wanted: None, excluded: None) -> None:
-        """Collect nothing but leaves."""
 
 
 class _Matches(NamedTuple):
@@ -162,7 +127,7 @@ class _Matches(NamedTuple):
 
 
 class _Matching:
-    """Renders a tree to the notes that match it; leaves come in the order of :class:`_Leaves`."""
+    """Renders a tree to the notes that match it; leaves come in the order of :func:`leaves_of`."""
 
     def __init__(self, leaves: Sequence[NDArray[np.int64]]) -> None:
         self._leaves = leaves

@@ -25,7 +25,7 @@ from recollect.model import (
     Note,
     embedding_text,
 )
-from recollect.model.note import StoredMetadata
+from recollect.model.note import DEFAULT_IMPORTANCE, StoredMetadata
 
 if TYPE_CHECKING:
     from recollect.stores.base import Model, Vector
@@ -40,21 +40,21 @@ class NoteRow(NamedTuple):
     key: int
     namespace: int
     id: str
-    path: str | None
-    name: str | None
-    session: str | None
-    position: int | None
-    importance: float
-    created_at: int
-    updated_at: int
-    last_accessed_at: int | None
-    expires_at: int | None
-    document: int | None
-    tags: str
-    metadata: str
-    title: str
-    summary: str
-    content: str
+    path: str | None = None
+    name: str | None = None
+    session: str | None = None
+    position: int | None = None
+    importance: float = DEFAULT_IMPORTANCE
+    created_at: int = 0
+    updated_at: int = 0
+    last_accessed_at: int | None = None
+    expires_at: int | None = None
+    document: int | None = None
+    tags: str = ""
+    metadata: str = "{}"
+    title: str = ""
+    summary: str = ""
+    content: str = ""
 
     @property
     def indexed_fields(self) -> tuple[str | None, ...]:
@@ -89,11 +89,7 @@ def _moment(number: int | None) -> datetime | None:
 
 
 def folded_name(target: str) -> str:
-    """Return the name by which a wikilink finds a note: the last part of its path without suffix, case-folded.
-
-    >>> folded_name("people/Ines Weber.md") == folded_name("ines weber")
-    True
-    """
+    """Return the name by which a wikilink finds a note: the last part of its path without suffix, case-folded."""
     return target.rpartition("/")[2].removesuffix(".md").casefold()
 
 
@@ -221,23 +217,11 @@ def new_id(microseconds: int) -> str:
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
-def blank_row(now: int) -> NoteRow:
-    """Return the row of a new note without content; ``now`` is in microseconds since 1970."""
-    blank = dict.fromkeys(NoteRow._fields)
-    numbers = {"key": 0, "namespace": 0, "importance": NOTE_FIELDS["importance"].default}
-    texts = {"id": "", "tags": "", "metadata": "{}", "title": "", "summary": "", "content": ""}
-    return NoteRow(**{**blank, **numbers, **texts, "created_at": now, "updated_at": now})
-
-
 _UNIT_TOLERANCE = 1e-5
 
 
 def unit_rows(vectors: Sequence[Vector] | NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the vectors at unit length; one of zeros stays as it is.
-
-    >>> unit_rows([np.array([3e30, 4e30], dtype=np.float32)]).round(1).tolist()
-    [[0.6000000238418579, 0.800000011920929]]
-    """
+    """Return the vectors at unit length; one of zeros stays as it is."""
     rows = np.asarray(vectors, dtype=np.float32)
     largest = np.abs(rows).max(axis=1, keepdims=True)
     scaled = rows / np.where(largest > 0, largest, 1)  # first: the square of a very large number overflows
@@ -256,23 +240,14 @@ def unit_query(vector: Vector, model: Model) -> Vector:
 
 
 def rows_of(blob: bytes, model: Model) -> NDArray[Any]:
-    """Return the vectors of a note's chunks from their stored bytes.
-
-    >>> from recollect.stores.base import Model
-    >>> rows_of(np.arange(4, dtype=np.float32).tobytes(), Model("tiny", 2)).tolist()
-    [[0.0, 1.0], [2.0, 3.0]]
-    """
+    """Return the vectors of a note's chunks from their stored bytes."""
     if not blob or len(blob) % (model.dimension * np.dtype(model.precision).itemsize):
         raise StoreDamagedError("the store has a vector of a wrong length; run 'recollect doctor --repair'")
     return np.frombuffer(blob, dtype=model.precision).reshape(-1, model.dimension)
 
 
 def cosine_similarity(rows: NDArray[Any], query: NDArray[np.float64]) -> float:
-    """Return the cosine similarity of a query to the most similar of a note's chunks.
-
-    >>> cosine_similarity(np.array([[1, 0], [0.6, 0.8]], dtype=np.float32), np.array([0.0, 1.0])).__round__(3)
-    0.8
-    """
+    """Return the cosine similarity of a query to the most similar of a note's chunks."""
     return float((rows.astype(np.float64) * query).sum(axis=1).max())
 
 

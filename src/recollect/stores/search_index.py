@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from recollect.stores.base import Model, Page, Vector
 
 
+SUPERSEDED_BY = frozenset((("supersedes", "in"), ("superseded-by", "out")))
+"""Kind and direction of the edges that lead from a note to one that supersedes it."""
+SUPERSESSION_KINDS = frozenset(kind for kind, _ in SUPERSEDED_BY)
+MAX_SUPERSESSIONS = 100_000
+"""How many supersessions one call follows at most; it bounds the time that a search can take."""
+
+
 class SearchIndex(Protocol):
     """What a search needs of an index at least; the protocols below are what an index may offer beyond."""
 
@@ -95,12 +102,10 @@ class SupportsSuccessors(Protocol):
     ) -> dict[str, tuple[str, ...]]:
         """Return for each superseded note of these notes' chains the notes that supersede it directly.
 
-        A note supersedes another by a link ``supersedes`` to it, or by the other's link ``superseded-by``. Chains are
-        followed to their end: the keys of the result are the
-        superseded notes among ``ids`` and among all that supersedes them, the values sorted ids. Notes of a
-        cycle do not supersede each other; a note outside it that supersedes one of them does. Notes created at
-        ``created_before`` or later do not count. At most :data:`~recollect.stores.supersession.MAX_SUPERSESSIONS` are
-        followed. Unknown ids have none.
+        A note supersedes another by a link ``supersedes`` to it, or by the other's link ``superseded-by``; links to
+        itself do not count. Chains are followed to their end, cycles once round: the keys of the result are the
+        superseded notes among ``ids`` and among all that supersedes them, the values sorted ids. Notes created at
+        ``created_before`` or later do not count. At most :data:`MAX_SUPERSESSIONS` are followed. Unknown ids have none.
         """
         ...
 

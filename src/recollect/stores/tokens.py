@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -50,20 +50,12 @@ def indexed(text: Any) -> Any:
 
 
 def word_stream(texts: Sequence[str]) -> list[str]:
-    """Return the folded words of texts, with a break between two texts.
-
-    >>> word_stream(["Robert-Bosch Straße", "cafés"]) == ["robert", "bosch", "straße", BREAK, "cafes"]
-    True
-    """
+    """Return the folded words of texts, with a break between two texts."""
     return _read(_tokenizers.plain, texts)
 
 
 def stem_stream(texts: Sequence[str]) -> list[str]:
-    """Return the stems of texts, as the lexical index has them, with a break between two texts.
-
-    >>> stem_stream(["green cafés"])
-    ['green', 'cafe']
-    """
+    """Return the stems of texts, as the lexical index has them, with a break between two texts."""
     return _read(_tokenizers.stemming, texts)
 
 
@@ -77,31 +69,13 @@ def stems_of(text: str) -> list[str]:
 
 
 def plain(word: str) -> str:
-    """Return a word folded, without accents and in lower case; empty for no word or several.
-
-    >>> plain("Café"), plain("green tea")
-    ('cafe', '')
-    """
+    """Return a word folded, without accents and in lower case; empty for no word or several."""
     return _single(_tokenizers.plain, word)
 
 
 def stem(word: str) -> str:
-    """Return the stem of a word; empty for no word or several.
-
-    >>> stem("Kubernetes")
-    'kubernet'
-    """
+    """Return the stem of a word; empty for no word or several."""
     return _single(_tokenizers.stemming, word)
-
-
-def spellings(text: str, stem: str) -> Iterator[str]:
-    """Yield the words of a text that have this stem, in lower case.
-
-    >>> list(spellings("Cafés, and a cafe.", "cafe"))
-    ['cafés', 'cafe']
-    """
-    for _, word in spellings_of(text, (stem,)):
-        yield word
 
 
 def spellings_of(text: str, stems: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -174,49 +148,38 @@ class Mention(NamedTuple):
     """Whether its very words stand there, or others of the same stems."""
 
 
-class TitleLookup(Protocol):
-    """Looks runs of stems up among the titles of a namespace."""
+TitleLookup = Callable[[set[str]], tuple[dict[str, list[tuple[int, str]]], set[str]]]
+"""Returns for runs of stems the keys and words of the titles that are such a run, and the runs that start a longer one.
 
-    def __call__(self, runs: set[str], /) -> tuple[dict[str, list[tuple[int, str]]], set[str]]:
-        """Return the keys and words of the titles that are such a run, and the runs that start a longer title.
-
-        Titles that too many notes mention are left out, but not the longer ones.
-        """
+Titles that too many notes mention are left out, but not the longer ones.
+"""
 
 
-def read_titles(titles: Sequence[str]) -> list[list[Title]]:
-    """Return the ways in which notes with these titles may be named: ``Tenet (film)`` also as ``Tenet``.
+def titles_by_note(texts: Sequence[NoteText]) -> dict[int, list[Title]]:
+    """Return the ways to name the notes that have a title: ``Tenet (film)`` also as ``Tenet``.
 
     Those that would be found everywhere are left out: a word that is short, a number or a stopword, and stopwords
     alone. So are those that are too long to be mentioned.
 
-    >>> [[title.words for title in titles] for titles in read_titles(["Tenet (film)", "The"])]
-    [['tenet film', 'tenet'], []]
+    >>> [title.words for title in titles_by_note([NoteText(7, "Tenet (film)", "", "By Nolan.")])[7]]
+    ['tenet film', 'tenet']
     """
-    texts = [title if len(title) <= MAX_TITLE_LENGTH and BREAK not in title else "" for title in titles]
-    names = _titles(texts)
-    shorter = {
-        index: before
-        for index, text in enumerate(texts)
-        if ")" in text and (before := _before_brackets(text)) is not None
-    }
-    for index, added in zip(shorter, _titles(list(shorter.values())), strict=True):
-        names[index] += [title for title in added if title.words not in [name.words for name in names[index]]]
-    return names
-
-
-def _titles(texts: Sequence[str]) -> list[list[Title]]:
-    if not texts:
-        return []
-    words = " ".join(word_stream(texts)).split(BREAK)
-    stems = " ".join(stem_stream(texts)).split(BREAK)
-    titles = map(Title, map(str.strip, words), map(str.strip, stems), texts)
-    return [[title] if _is_distinctive(title.words.split()) else [] for title in titles]
-
-
-def _before_brackets(text: str) -> str | None:
-    before, bracket, within = text.rstrip().rpartition("(")
-    return before if bracket and within.find(")") == len(within) - 1 else None
+    names: list[tuple[int, str]] = []
+    for text in texts:
+        if text.title and len(text.title) <= MAX_TITLE_LENGTH and BREAK not in text.title:
+            names.append((text.note, text.title))
+            before, bracket, within = text.title.rstrip().rpartition("(")
+            if bracket and within.find(")") == len(within) - 1:
+                names.append((text.note, before))
+    words, stems = (
+        map(str.strip, " ".join(read([name for _, name in names])).split(BREAK)) for read in (word_stream, stem_stream)
+    )
+    titles: dict[int, list[Title]] = {text.note: [] for text in texts if text.title}
+    for (note, name), folded, stemmed in zip(names, words, stems, strict=False):
+        title = Title(folded, stemmed, name)
+        if _is_distinctive(title.words.split()) and title.words not in [other.words for other in titles[note]]:
+            titles[note].append(title)
+    return titles
 
 
 def _is_distinctive(words: Sequence[str]) -> bool:
@@ -226,55 +189,13 @@ def _is_distinctive(words: Sequence[str]) -> bool:
     return 0 < len(words) <= MAX_TITLE_WORDS and not _STOPWORDS.issuperset(words)
 
 
-def titles_by_note(texts: Sequence[NoteText]) -> dict[int, list[Title]]:
-    """Return the titles of the notes that have one.
-
-    >>> [title.words for title in titles_by_note([NoteText(7, "Tenet (film)", "", "By Nolan.")])[7]]
-    ['tenet film', 'tenet']
-    """
-    titled = [text for text in texts if text.title]
-    return dict(zip((text.note for text in titled), read_titles([text.title for text in titled]), strict=True))
-
-
-class StemStream(NamedTuple):
-    """The stems of the summaries and contents of notes, with a break between one and the next."""
-
-    stems: list[str]
-    owners: list[int]
-    """The index of the note that each part belongs to."""
-
-    @classmethod
-    def of(cls, texts: Sequence[NoteText]) -> StemStream:
-        """Read what may mention a title.
-
-        >>> StemStream.of([NoteText(7, "Plan", "", "To Kyoto.")]).stems
-        ['to', 'kyoto']
-        """
-        parts, owners = [], []
-        for index, (_, _, summary, content) in enumerate(texts):
-            if summary:
-                parts.append(summary)
-                owners.append(index)
-            parts.append(content)
-            owners.append(index)
-        return cls(stem_stream(parts), owners)
-
-
 def folded_text(text: NoteText) -> str:
-    """Return the folded words of a note's summary and content, with a space on both sides of each.
-
-    >>> folded_text(NoteText(7, "Kyoto", "", "Our trips.")).split(BREAK)
-    [' ', ' our trips ']
-    """
+    """Return the folded words of a note's summary and content, with a space on both sides of each."""
     return f" {' '.join(word_stream([text.summary, text.content]))} "
 
 
 def contains_phrase(words: str, folded: str) -> bool:
-    """Return whether the words of a title stand in such a text.
-
-    >>> contains_phrase("our trip", " to kyoto on our trip "), contains_phrase("our trip", " our trips ")
-    (True, False)
-    """
+    """Return whether the words of a title stand in such a text."""
     return f" {words} " in folded
 
 
@@ -282,7 +203,6 @@ def find_mentions(
     lookup: TitleLookup,
     texts: Sequence[NoteText],
     own: Mapping[int, Sequence[Title]],
-    stream: StemStream,
     term_filter: TermFilter | None = None,
 ) -> list[Mention]:
     """Find the titles that texts mention and that are not among the notes' own.
@@ -290,10 +210,11 @@ def find_mentions(
     >>> texts = [NoteText(7, "Plan", "", "To Kyoto in spring.")]
     >>> kyoto = {"kyoto": [(1, "kyoto")]}
     >>> lookup = lambda runs: (kyoto if "kyoto" in runs else {}, set())
-    >>> find_mentions(lookup, texts, titles_by_note(texts), StemStream.of(texts))
+    >>> find_mentions(lookup, texts, titles_by_note(texts))
     [Mention(title=1, note=7, exact=True)]
     """
-    stems = stream.stems
+    parts = [(index, part) for index, text in enumerate(texts) for part in (text.summary, text.content) if part]
+    stems = stem_stream([part for _, part in parts])
     distinct = set(stems)
     titles, longer = lookup(distinct if term_filter is None else term_filter.add_terms(distinct))
     relevant = titles.keys() | longer
@@ -314,7 +235,7 @@ def find_mentions(
     breaks = [offset for offset, stem in enumerate(stems) if stem == BREAK] if matches else []
     mentioned: dict[int, set[tuple[int, str]]] = {}
     for offset, run in matches:
-        index = stream.owners[bisect(breaks, offset)]
+        index, _ = parts[bisect(breaks, offset)]
         own_words = [title.words for title in own.get(texts[index].note, ())]
         for title in titles[run]:
             if title[1] not in own_words:
@@ -339,10 +260,6 @@ class TermFilter:
     Looking a title up in the index takes as long as writing a short note, and a batch of thousands of notes with new
     titles would do so thousands of times in vain. The filter may say of a term that it is there though it is not, never
     the other way round (a Bloom filter with one hash).
-
-    >>> filter = TermFilter(terms=["green"], titles=["tea"])
-    >>> filter.may_contain([(1, "green tea"), (2, "black tea")])
-    {1}
     """
 
     def __init__(self, terms: Iterable[str] = (), titles: Iterable[str] = ()) -> None:
@@ -394,11 +311,6 @@ class TermFilterCache:
     """The filters of the namespaces that this process wrote to last, each with the revision that it describes.
 
     A writer takes the filter of its namespace out, and puts it back when its transaction is committed.
-
-    >>> cache = TermFilterCache(capacity=4)
-    >>> cache.put({7: (1, TermFilter())})
-    >>> cache.take(7, 1) is None, cache.take(7, 1) is None
-    (False, True)
     """
 
     def __init__(self, capacity: int) -> None:

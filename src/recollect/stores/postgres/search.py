@@ -136,7 +136,9 @@ class NamespaceSearch(NamedTuple):
         rows = self.connection.execute(_FIELDS, [notes])
         texts = (tokens.indexed(field) for row in rows for field in row if field)
         matching = islice((text for text in texts if stem in tokens.stems_of(text)), SPELLING_NOTES)
-        return Counter(word for text in matching for word in tokens.spellings(text[:SPELLING_CHARACTERS], stem))
+        return Counter(
+            word for text in matching for _, word in tokens.spellings_of(text[:SPELLING_CHARACTERS], (stem,))
+        )
 
     def select_candidates(self, ids: Sequence[str], filters: Filters, without: Query | None) -> list[Candidate]:
         """Return the notes with these ids, in their order, without those that have a term that ``without`` excludes."""

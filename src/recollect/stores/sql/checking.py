@@ -17,7 +17,7 @@ from recollect.stores.sql.writing import (
     write_entities,
     write_titles,
 )
-from recollect.stores.tokens import Mention, NoteText, StemStream, find_mentions, titles_by_note
+from recollect.stores.tokens import Mention, NoteText, find_mentions, titles_by_note
 
 CHECKED_NOTES = 2000
 """Of how many notes the mentions are checked at least."""
@@ -123,7 +123,7 @@ def _read_texts(transaction: SqlTransaction, namespace_id: int, condition: str =
 
 def _mentions_in(transaction: SqlTransaction, namespace_id: int, texts: Sequence[NoteText]) -> list[Mention]:
     lookup = partial(look_up_titles, transaction, namespace_id)
-    return find_mentions(lookup, texts, titles_by_note(texts), StemStream.of(texts))
+    return find_mentions(lookup, texts, titles_by_note(texts))
 
 
 def rebuild_entities(transaction: SqlTransaction, namespace_id: int) -> None:

@@ -10,10 +10,10 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
-from recollect.stores.base import Edge
+from recollect.model import Edge
 from recollect.stores.rows import to_microseconds
+from recollect.stores.search_index import MAX_SUPERSESSIONS, SUPERSESSION_KINDS
 from recollect.stores.sql.dialect import MAX_INTEGER, Row, SqlTransaction
-from recollect.stores.supersession import MAX_SUPERSESSIONS, SUPERSESSION_KINDS, without_cycles
 from recollect.stores.tokens import MAX_TITLE_NOTES
 
 ADJACENT = frozenset(("previous", "next"))
@@ -85,8 +85,9 @@ def successors(
     before = MAX_INTEGER if created_before is None else to_microseconds(created_before)
     direct: dict[str, list[str]] = {}
     for old, new in transaction.superseding_pairs(namespace_id, ids, before, MAX_SUPERSESSIONS):
-        direct.setdefault(old, []).append(new)
-    return without_cycles({old: tuple(sorted(later)) for old, later in sorted(direct.items())})
+        if old != new:
+            direct.setdefault(old, []).append(new)
+    return {old: tuple(sorted(later)) for old, later in sorted(direct.items())}
 
 
 def _edges(

@@ -12,19 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from recollect.errors import ArgumentError, StoreError
-from recollect.model import DEFAULT_NAMESPACE, Candidate, Document, Draft, EmbeddingText, Filters, Link, Note
+from recollect.model import DEFAULT_NAMESPACE, Candidate, Document, Draft, Edge, EmbeddingText, Filters, Link, Note
 from recollect.query import Query
 from recollect.query.expressions import Semantics
-from recollect.stores.base import (
-    DocumentRecord,
-    DocumentWriteResult,
-    Edge,
-    Model,
-    Neighbour,
-    Page,
-    Pending,
-    WriteResult,
-)
+from recollect.stores.base import DocumentRecord, DocumentWriteResult, Model, Neighbour, Page, Pending, WriteResult
 from recollect.stores.batches import Batch, StoredText, texts_to_embed
 from recollect.stores.rows import to_microseconds, unit_query
 from recollect.stores.spelling import SpellingIndex, Vocabulary, similar_words, unknown_words

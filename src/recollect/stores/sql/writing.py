@@ -32,7 +32,6 @@ from recollect.stores.tokens import (
     MIN_TITLES,
     Mention,
     NoteText,
-    StemStream,
     TermFilter,
     TermFilterCache,
     Title,
@@ -217,7 +216,7 @@ def write_mentions(
     if term_filter is not None:
         term_filter.add_titles(title.stems for title in new.values())
     lookup = partial(look_up_titles, transaction, namespace_id)
-    insert_mentions(transaction, find_mentions(lookup, texts, titles, StemStream.of(texts), term_filter))
+    insert_mentions(transaction, find_mentions(lookup, texts, titles, term_filter))
     return term_filter
 
 

@@ -78,5 +78,5 @@ class Fts5SpellingIndex:
                 f"SELECT substr({column}, 1, ?) FROM words_{self._namespace_id}_text WHERE key = ?",  # noqa: S608 (names of our own)
                 (SPELLING_CHARACTERS, note),
             ).get
-            words.update(tokens.spellings(text, stem))
+            words.update(word for _, word in tokens.spellings_of(text, (stem,)))
         return words
