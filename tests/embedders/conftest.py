@@ -1,4 +1,4 @@
-"""The models that these tests build are kept for one run, in a folder of its own."""
+"""Models that these tests build are cached in a temporary folder for one run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that embeds, and that can be told to misbehave."""
+"""A server of embeddings, which can return errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def data(items: Any) -> Answer:
 
 
 class EmbeddingServer(JsonServer):
-    """Embeds what it is asked for."""
+    """Returns an embedding for each text of a request."""
 
     def __init__(self) -> None:
         super().__init__(lambda question: data(embeddings(question)))

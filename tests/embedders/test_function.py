@@ -11,13 +11,13 @@ from recollect.errors import ArgumentError, ArgumentTypeError, EmbedderError
 
 
 class Counted:
-    """A model that counts letters, and keeps what it was asked."""
+    """A model that counts letters, and records its calls."""
 
     def __init__(self) -> None:
-        self.asked: list[list[str]] = []
+        self.calls: list[list[str]] = []
 
     def __call__(self, texts: list[str]) -> list[list[int]]:
-        self.asked.append(texts)
+        self.calls.append(texts)
         return [[text.count("a"), text.count("b"), 1] for text in texts]
 
 
@@ -25,7 +25,7 @@ def test_rows_keep_order_of_texts() -> None:
     model = Counted()
     texts = ["b", "aaaa", "", "ab", "aaaaaaa"]
     rows = FunctionEmbedder(model, batch_size=2).embed_documents(texts)
-    assert model.asked == [["aaaaaaa", "aaaa"], ["ab", "b"], [""]]
+    assert model.calls == [["aaaaaaa", "aaaa"], ["ab", "b"], [""]]
     expected = np.array([[0, 1, 1], [4, 0, 1], [0, 0, 1], [1, 1, 1], [7, 0, 1]])
     assert rows == pytest.approx(expected / np.linalg.norm(expected, axis=1, keepdims=True))
     assert rows.dtype == np.float32
@@ -36,7 +36,7 @@ def test_prefixes_are_added_and_document_prefix_is_in_name() -> None:
     embedder = FunctionEmbedder(model, name="letters", query_prefix="query: ", document_prefix="passage: ")
     embedder.embed_documents(["tea"])
     embedder.embed_query("tea")
-    assert model.asked == [["passage: tea"], ["query: tea"]]
+    assert model.calls == [["passage: tea"], ["query: tea"]]
     assert embedder.name == "letters after 'passage: '"
 
 
@@ -48,7 +48,7 @@ def test_query_vector_is_cached() -> None:
     embedder.embed_query("ale")
     embedder.embed_query("rum")  # the oldest is forgotten
     embedder.embed_query("tea")
-    assert model.asked == [["tea"], ["ale"], ["rum"], ["tea"]]
+    assert model.calls == [["tea"], ["ale"], ["rum"], ["tea"]]
 
 
 def test_cached_query_vector_is_read_only() -> None:
@@ -62,7 +62,7 @@ def test_query_cache_0_disables_cache() -> None:
     embedder = FunctionEmbedder(model, query_cache=0)
     embedder.embed_query("tea")
     embedder.embed_query("tea")
-    assert model.asked == [["tea"], ["tea"]]
+    assert model.calls == [["tea"], ["tea"]]
 
 
 def test_threads_share_a_reranker() -> None:
@@ -77,7 +77,7 @@ def test_dimension_of_first_response() -> None:
     embedder = FunctionEmbedder(model)
     assert embedder.describe() == "Counted, a Python function"
     embedder.embed_query("tea")
-    assert (embedder.dimension, len(model.asked)) == (3, 1)
+    assert (embedder.dimension, len(model.calls)) == (3, 1)
     assert embedder.describe() == "Counted, 3 dimensions, a Python function"
 
 
@@ -110,7 +110,7 @@ def test_lone_surrogates_are_replaced() -> None:
     embedder = FunctionEmbedder(model)
     embedder.embed_documents(["a\ud800"])
     embedder.embed_query("\udfffb")
-    assert model.asked == [["a\ufffd"], ["\ufffdb"]]
+    assert model.calls == [["a\ufffd"], ["\ufffdb"]]
 
 
 @pytest.mark.parametrize(

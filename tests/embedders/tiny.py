@@ -16,7 +16,7 @@ from tokenizers.processors import TemplateProcessing
 
 VOCABULARY = {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "green": 3, "tea": 4, "query": 5, "passage": 6}
 VECTORS = [[9, 9, 9], [0, 0, 0], [0, 0, 3], [3, 0, 0], [0, 3, 0], [6, 0, 0], [0, 6, 0]]
-"""The vector of each word; padding has a loud one, so that it would show."""
+"""The vector of each word; that of padding is large, so that an error in masking is visible."""
 
 
 def write_tokenizer(folder: Path, *, with_cls: bool = True) -> None:
@@ -41,7 +41,7 @@ def write_graph(
     nodes = [helper.make_node("Gather", ["table", "input_ids"], ["words"])]
     if positions is not None:  # fails on a text of more tokens, as a model does whose positions end there
         constants += [
-            numpy_helper.from_array(np.zeros((positions, 1), dtype=np.float32), "places"),
+            numpy_helper.from_array(np.zeros((positions, 1), dtype=np.float32), "position_table"),
             numpy_helper.from_array(np.array(1), "one"),
             numpy_helper.from_array(np.array(0), "start"),
         ]
@@ -49,8 +49,8 @@ def write_graph(
             helper.make_node("Shape", ["input_ids"], ["shape"]),
             helper.make_node("Gather", ["shape", "one"], ["length"]),
             helper.make_node("Range", ["start", "length", "one"], ["range"]),
-            helper.make_node("Gather", ["places", "range"], ["place"]),
-            helper.make_node("Add", ["words", "place"], ["placed"]),
+            helper.make_node("Gather", ["position_table", "range"], ["position"]),
+            helper.make_node("Add", ["words", "position"], ["sum"]),
         ]
     last = nodes[-1].output[0]
     shape: list[Any] = ["texts", "tokens", 3]

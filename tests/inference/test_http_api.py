@@ -24,7 +24,7 @@ def no_proxy_and_no_delay(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[JsonServer]:
     monkeypatch.delenv("TOY_KEY", raising=False)
-    with JsonServer(lambda question: as_json({"heard": question})) as running:
+    with JsonServer(lambda question: as_json({"request": question})) as running:
         yield running
 
 
@@ -34,7 +34,7 @@ def api_at(url: str, **options: Any) -> JsonApi:
 
 def test_post_returns_json(server: JsonServer) -> None:
     api = api_at(f"{server.url}/")
-    assert api.post({"a": 1}) == {"heard": {"a": 1}}
+    assert api.post({"a": 1}) == {"request": {"a": 1}}
     assert server.paths == ["/v1/toys"]
     assert server.keys == [None]
     assert api.server == server.url
@@ -55,7 +55,7 @@ def test_key_is_read_for_each_request(server: JsonServer, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("status", [408, 429, 500, 503])
 def test_transient_status_is_retried(server: JsonServer, status: int) -> None:
     server.answers = [Answer(status, headers={"Retry-After": "0"}), Answer(status)]
-    assert api_at(server.url).post({}) == {"heard": {}}
+    assert api_at(server.url).post({}) == {"request": {}}
     assert len(server.questions) == 3
 
 
@@ -94,7 +94,7 @@ def test_permanent_status_is_not_retried(
 
 def test_timeout_is_retried(server: JsonServer) -> None:
     server.answers = [server.slow]
-    assert api_at(server.url, timeout=0.2).post({}) == {"heard": {}}
+    assert api_at(server.url, timeout=0.2).post({}) == {"request": {}}
     server.answers = [server.slow]
     with pytest.raises(RerankerError, match="does not respond .*Timeout.*: is the server running"):
         api_at(server.url, timeout=0.2, retries=0).post({})

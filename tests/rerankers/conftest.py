@@ -1,4 +1,4 @@
-"""No key of the person who runs these tests goes anywhere, and no proxy is asked."""
+"""Requests of these tests have no API keys of the environment, and use no proxy."""
 
 from __future__ import annotations
 

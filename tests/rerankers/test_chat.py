@@ -18,7 +18,7 @@ SECRET = "sk-very-secret-123"  # noqa: S105 (of nobody)
 DOCUMENTS = ["black coffee", "tea", "green tea"]
 
 
-def saying(content: Any) -> Answer:
+def chat_response(content: Any) -> Answer:
     return as_json({"choices": [{"index": 0, "message": {"role": "assistant", "content": content}}]})
 
 
@@ -29,7 +29,7 @@ def passages_of(question: Question) -> list[str]:
 def longest_first(question: Question) -> Answer:
     passages = passages_of(question)
     numbers = sorted(range(1, len(passages) + 1), key=lambda number: -len(passages[number - 1]))
-    return saying(f"```json\n{numbers}\n```")
+    return chat_response(f"```json\n{numbers}\n```")
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_chat_model_returns_order(server: JsonServer) -> None:
 
 
 def test_unlisted_documents_are_omitted(server: JsonServer) -> None:
-    server.answers = [saying("[3] > [1] > [3] > [8]")]
+    server.answers = [chat_response("[3] > [1] > [3] > [8]")]
     assert reranker_at(server).rerank("tea", [*DOCUMENTS, "mate"]) == [(2, 1.0), (0, 0.75)]
 
 
@@ -117,11 +117,11 @@ def test_http_errors(server: JsonServer) -> None:
         (as_json([]), r"returned JSON without a text in choices\[0\].message.content: is this an OpenAI-style API"),
         (as_json({"choices": []}), "returned JSON without a text in choices"),
         (as_json({"choices": [{"text": "[1]"}]}), "returned JSON without a text in choices"),
-        (saying(None), "returned JSON without a text in choices"),
-        (saying(7), "returned JSON without a text in choices"),
-        (saying("I cannot\nhelp with that."), r"returned 'I cannot\\nhelp with that.', which lists no passage"),
-        (saying("x" * 999), "returned 'x{60}', which lists no passage"),
-        (saying("[9]"), r"returned '\[9\]', which lists no passage"),
+        (chat_response(None), "returned JSON without a text in choices"),
+        (chat_response(7), "returned JSON without a text in choices"),
+        (chat_response("I cannot\nhelp with that."), r"returned 'I cannot\\nhelp with that.', which lists no passage"),
+        (chat_response("x" * 999), "returned 'x{60}', which lists no passage"),
+        (chat_response("[9]"), r"returned '\[9\]', which lists no passage"),
     ],
 )
 def test_invalid_response_is_refused(server: JsonServer, answer: Answer, problem: str) -> None:

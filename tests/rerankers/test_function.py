@@ -10,13 +10,13 @@ from recollect.rerankers import FunctionReranker
 
 
 class Lengths:
-    """A model that likes long documents, and keeps what it was asked."""
+    """A model that scores documents by their length, and records its calls."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, list[str]]] = []
+        self.calls: list[tuple[str, list[str]]] = []
 
     def __call__(self, query: str, documents: list[str]) -> list[int]:
-        self.asked.append((query, documents))
+        self.calls.append((query, documents))
         return [len(document) for document in documents]
 
 
@@ -24,7 +24,7 @@ def test_function_scores() -> None:
     model = Lengths()
     reranker = FunctionReranker(model)
     assert reranker.rerank("tea", ("a", "ccc", "bb")) == [(1, 3.0), (2, 2.0), (0, 1.0)]
-    assert model.asked == [("tea", ["a", "ccc", "bb"])]
+    assert model.calls == [("tea", ["a", "ccc", "bb"])]
     assert (reranker.name, reranker.describe()) == ("Lengths", "Lengths, a Python function")
 
 
@@ -47,13 +47,13 @@ def test_generator_is_accepted() -> None:
 def test_no_documents_call_no_function() -> None:
     model = Lengths()
     assert FunctionReranker(model).rerank("tea", []) == []
-    assert not model.asked
+    assert not model.calls
 
 
 def test_lone_surrogates_are_replaced() -> None:
     model = Lengths()
     FunctionReranker(model).rerank("\udfffb", ["a\ud800"])
-    assert model.asked == [("\ufffdb", ["a\ufffd"])]
+    assert model.calls == [("\ufffdb", ["a\ufffd"])]
 
 
 def test_function_error_is_wrapped() -> None:

@@ -14,7 +14,7 @@ from tests.serving import Answer, JsonServer, Question, as_json
 SECRET = "co-very-secret-123"  # noqa: S105 (of nobody)
 DOCUMENTS = ["black coffee", "tea", "green tea"]
 EXPECTED = [(0, 12 / 100), (2, 9 / 100), (1, 3 / 100)]
-"""The server likes long documents."""
+"""The server scores documents by their length."""
 
 
 def scored(texts: list[str], name: str) -> list[dict[str, Any]]:
@@ -22,8 +22,8 @@ def scored(texts: list[str], name: str) -> list[dict[str, Any]]:
     return [{"index": index, name: len(text) / 100} for index, text in enumerate(texts)][::-1]
 
 
-def speak(question: Question) -> Answer:
-    """Answer in the dialect of the question."""
+def respond(question: Question) -> Answer:
+    """Respond in the dialect of the request."""
     if "texts" in question:
         return as_json(scored(question["texts"], "score"))
     field = "data" if "top_k" in question else "results"
@@ -32,7 +32,7 @@ def speak(question: Question) -> Answer:
 
 @pytest.fixture
 def server() -> Iterator[JsonServer]:
-    with JsonServer(speak) as running:
+    with JsonServer(respond) as running:
         yield running
 
 

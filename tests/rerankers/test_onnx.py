@@ -15,7 +15,7 @@ from recollect.errors import ArgumentError, RerankerError
 from recollect.rerankers import OnnxReranker
 from recollect.rerankers.onnx import _probabilities
 from tests.embedders import tiny as encoder
-from tests.rerankers.tiny import PLACES, WORDS, Reference, make_weights, write_graph, write_model
+from tests.rerankers.tiny import POSITIONS, WORDS, Reference, make_weights, write_graph, write_model
 
 QUERY = "which drink is best"
 DOCUMENTS = ["green tea", "", "black coffee is best", "tea tea tea", "mate", "green tea is the best drink"]
@@ -51,7 +51,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> tuple[OnnxReranker, Refe
     return OnnxReranker(folder, batch_size=3), reference
 
 
-sentences = st.lists(st.sampled_from(WORDS[4:]), max_size=2 * PLACES).map(" ".join)
+sentences = st.lists(st.sampled_from(WORDS[4:]), max_size=2 * POSITIONS).map(" ".join)
 
 
 @given(query=sentences, documents=st.lists(sentences, max_size=6))
@@ -72,7 +72,7 @@ def test_max_tokens_option(tmp_path: Path) -> None:
 def test_long_document_is_truncated(tmp_path: Path) -> None:
     reference = write_model(tmp_path / "tiny")
     results = dict(OnnxReranker(tmp_path / "tiny").rerank("drink", ["green tea " * 100_000, "tea"]))
-    assert results[0] == pytest.approx(reference.score("drink", "green tea " * PLACES), abs=1e-5)
+    assert results[0] == pytest.approx(reference.score("drink", "green tea " * POSITIONS), abs=1e-5)
 
 
 def test_scores_of_large_logits_keep_order() -> None:

@@ -21,7 +21,7 @@ from tokenizers.processors import TemplateProcessing
 Array = NDArray[np.float64]
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "green", "black", "tea", "coffee", "which", "drink", "is", "best"]
-WIDTH, HEADS, WIDE, PLACES = 8, 2, 16, 12
+WIDTH, HEADS, WIDE, POSITIONS = 8, 2, 16, 12
 EPSILON = 1e-12
 
 
@@ -29,7 +29,7 @@ def make_weights(labels: int, seed: int = 7) -> dict[str, Array]:
     random = np.random.default_rng(seed)
     shapes = {
         "words": (len(WORDS), WIDTH),
-        "places": (PLACES, WIDTH),
+        "positions": (POSITIONS, WIDTH),
         "types": (2, WIDTH),
         **dict.fromkeys(("query", "key", "value", "attended", "pooler"), (WIDTH, WIDTH)),
         "wide": (WIDTH, WIDE),
@@ -42,7 +42,7 @@ def make_weights(labels: int, seed: int = 7) -> dict[str, Array]:
 class Reference:
     """One pair at a time, in float64, from words to logits."""
 
-    def __init__(self, weights: dict[str, Array], max_tokens: int = PLACES) -> None:
+    def __init__(self, weights: dict[str, Array], max_tokens: int = POSITIONS) -> None:
         self.weights = weights
         self.max_tokens = max_tokens
 
@@ -57,7 +57,7 @@ class Reference:
         types = [0] * (len(first) + 2) + [1] * (len(second) + 1)
         ids = [WORDS.index(token) if token in WORDS else 1 for token in tokens]
         weights = self.weights
-        states = norm(weights["words"][ids] + weights["places"][: len(ids)] + weights["types"][types])
+        states = norm(weights["words"][ids] + weights["positions"][: len(ids)] + weights["types"][types])
         seen = np.zeros_like(states)
         for head in range(HEADS):
             columns = slice(head * WIDTH // HEADS, (head + 1) * WIDTH // HEADS)
@@ -123,7 +123,7 @@ def write_graph(path: Path, weights: dict[str, Array], *, output: str = "logits"
     zero = constant(np.array([0]))
     words = node("Gather", constant(weights["words"]), "input_ids")
     types = node("Gather", constant(weights["types"]), "token_type_ids")
-    indexes = node("Slice", constant(weights["places"]), zero, length, zero)
+    indexes = node("Slice", constant(weights["positions"]), zero, length, zero)
     states = normed(node("Add", node("Add", words, indexes), types))
     mask = node("Unsqueeze", node("Cast", "attention_mask", to=TensorProto.FLOAT), constant(np.array([1, 2])))
     hidden = node("Mul", node("Sub", constant(1.0), mask), constant(-10_000.0))
@@ -164,5 +164,5 @@ def write_model(folder: Path, labels: int = 1, **graph: Any) -> Reference:
     weights = make_weights(labels)
     write_tokenizer(folder)
     write_graph(folder / "model.onnx", weights, **graph)
-    (folder / "tokenizer_config.json").write_text(f'{{"model_max_length": {PLACES}}}')
+    (folder / "tokenizer_config.json").write_text(f'{{"model_max_length": {POSITIONS}}}')
     return Reference(weights)

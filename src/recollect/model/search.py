@@ -249,11 +249,11 @@ _CHECKS_BY_TYPE: dict[str, Callable[[str, Any], Any]] = {
     "Mapping[str, Any]": arguments.json_object,
     "tuple[Step, ...]": arguments.record,
 }
-_CHECKS = {
+_CHECKS: dict[str, tuple[Callable[[str, Any], Any], Any]] = {
     definition.name: (_CHECKS_BY_TYPE[str(definition.type)], field_default(definition))
     for definition in fields(Candidate)
 }
-"""The check and the default of each field."""
+_CHECKS["superseded_by"] = arguments.record, ()  # ids that a store returned
 
 
 class _CandidateField(property, Generic[T]):
