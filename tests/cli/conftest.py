@@ -44,7 +44,7 @@ NOTES: list[dict[str, Any]] = [
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Let no test meet a memory, a model or a colour that it did not ask for."""
+    """Run each test in an empty folder, without a model, a reranker or colour."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
     ours = ("RECOLLECT_DB", "RECOLLECT_RERANKER", "RECOLLECT_SECRETS", "RECOLLECT_DEBUG")
@@ -62,7 +62,7 @@ def run() -> Run:
 
 @pytest.fixture
 def filled() -> Path:
-    """Make a memory of three notes where commands look for one."""
+    """Create the default memory with three notes."""
     with recollect.open("recollect.db", embedder=None) as memory:
         memory.add_many(NOTES)
     return Path("recollect.db")

@@ -47,12 +47,12 @@ def test_add_sets_every_field(run: Run) -> None:
     }
 
 
-@pytest.mark.parametrize(("told", "span"), [("12h", 12), ("30d", 720), ("2W", 336)])
-def test_add_expires_relative_to_now(run: Run, told: str, span: int) -> None:
+@pytest.mark.parametrize(("duration", "hours"), [("12h", 12), ("30d", 720), ("2W", 336)])
+def test_add_expires_relative_to_now(run: Run, duration: str, hours: int) -> None:
     before = arguments.now()
-    note = json.loads(run("add", "Tea.", "--id", "n1", "--expires", told, "--json").stdout)
+    note = json.loads(run("add", "Tea.", "--id", "n1", "--expires", duration, "--json").stdout)
     expires = datetime.fromisoformat(note["expires_at"])
-    assert before + timedelta(hours=span) <= expires <= arguments.now() + timedelta(hours=span)
+    assert before + timedelta(hours=hours) <= expires <= arguments.now() + timedelta(hours=hours)
     assert f"expires_at       {note['expires_at']}\n" in run("get", "n1").stdout
     assert "notes            1\n                 1 with an expiry\nlinks" in run("stats").stdout
     assert json.loads(run("add", "--id", "n1", "--expires", "never", "--json").stdout)["expires_at"] is None

@@ -41,7 +41,7 @@ def test_commands_page_has_every_command() -> None:
 def test_commands_page_has_every_option_with_its_help(name: str, command: click.Command) -> None:
     assert f"```text\nrecollect {name} " in SECTIONS[name]
     rows = re.findall(r"^\| (`-.*?`) \| (.+) \|$", SECTIONS[name], re.MULTILINE)
-    options = [each for each in command.params if isinstance(each, click.Option)]
+    options = [option for option in command.params if isinstance(option, click.Option)]
     assert len(rows) == len(options)
     for option, (names, meaning) in zip(options, rows, strict=True):
         assert re.findall(r"`(-[-a-z]+)", names) == [*option.opts, *option.secondary_opts]

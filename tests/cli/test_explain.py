@@ -31,7 +31,7 @@ def test_explain_shows_every_hit(run: Run) -> None:
 @pytest.mark.usefixtures("filled")
 def test_explain_json(run: Run) -> None:
     data = json.loads(run("explain", "tea", "--json").stdout)
-    assert [hit["id"] for hit in data["hits"]] == [each["id"] for each in data["trace"]["results"]] == ["n1", "n2"]
+    assert [hit["id"] for hit in data["hits"]] == [hit["id"] for hit in data["trace"]["results"]] == ["n1", "n2"]
 
 
 @pytest.mark.usefixtures("filled")
@@ -40,8 +40,8 @@ def test_explain_without_hits(run: Run) -> None:
     assert result.exit_code == 1
     assert "tried        initial " in result.stdout
     assert result.stderr == "nothing was found for 'rooibos'; try other words, or fewer filters\n"
-    told = run("explain", "rooibos", "--json")
-    assert (told.exit_code, told.stderr, json.loads(told.stdout)["hits"]) == (1, "", [])
+    as_json = run("explain", "rooibos", "--json")
+    assert (as_json.exit_code, as_json.stderr, json.loads(as_json.stdout)["hits"]) == (1, "", [])
 
 
 @pytest.mark.usefixtures("filled")

@@ -99,7 +99,7 @@ def test_own_warnings_are_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.usefixtures("filled")
 def test_other_warnings_are_left_to_python(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = []
+    messages = []
 
     def stats(_: Memory) -> None:
         with warnings.catch_warnings():
@@ -107,10 +107,10 @@ def test_other_warnings_are_left_to_python(run: Run, monkeypatch: pytest.MonkeyP
             warnings.warn("not ours", UserWarning, stacklevel=1)
         raise click.exceptions.Exit(3)
 
-    monkeypatch.setattr(warnings, "showwarning", lambda message, *_: told.append(str(message)))
+    monkeypatch.setattr(warnings, "showwarning", lambda message, *_: messages.append(str(message)))
     monkeypatch.setattr(Memory, "stats", stats)
     result = run("stats")
-    assert (result.exit_code, result.stderr, told) == (3, "", ["not ours"])
+    assert (result.exit_code, result.stderr, messages) == (3, "", ["not ours"])
 
 
 @pytest.mark.usefixtures("filled")

@@ -131,8 +131,8 @@ def test_doctor_repairs_derived_data(run: Run, filled: Path) -> None:
 
 @pytest.mark.usefixtures("filled")
 def test_doctor_advises_on_unrepairable_problems(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [Finding("file", "page 3 is torn", repairable=False)]
-    monkeypatch.setattr(Memory, "doctor", lambda *_, **__: found)
+    findings = [Finding("file", "page 3 is torn", repairable=False)]
+    monkeypatch.setattr(Memory, "doctor", lambda *_, **__: findings)
     data = json.loads(run("doctor", "--json").stdout)
     assert data["findings"][0]["advice"].startswith("restore a backup")
     assert data["healthy"] is False

@@ -45,10 +45,10 @@ def on_a_terminal(*arguments: str, typed: str) -> tuple[int, str]:
 def test_pipes() -> None:
     added = recollect("add", "-q", "--path", "tea.md", text="Prefers green tea.\n")
     assert (added.returncode, added.stderr) == (0, "")
-    found = recollect("search", "green", "tea")
-    assert (found.returncode, found.stderr) == (0, "")
-    assert "    Prefers green tea.\n" in found.stdout
-    assert "\x1b" not in found.stdout
+    search = recollect("search", "green", "tea")
+    assert (search.returncode, search.stderr) == (0, "")
+    assert "    Prefers green tea.\n" in search.stdout
+    assert "\x1b" not in search.stdout
     exported = recollect("export")
     assert recollect("import", "-", "--db", "copy.db", text=exported.stdout).stdout == "imported 1 note\n"
     assert recollect("get", added.stdout.strip(), "-q", "--db", "copy.db").stdout == "Prefers green tea.\n"

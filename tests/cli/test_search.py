@@ -42,9 +42,9 @@ def test_search_show_weak(run: Run) -> None:
     assert result.stdout.startswith(" 1  n3\n    weak 0.")
     assert result.stderr.endswith("; the hits above are weak candidates\n")
     assert "weak" not in run("search", "--show-weak", "tea").output
-    told = run("search", "--json", *WEAK)
-    data = json.loads(told.stdout)
-    assert (told.exit_code, data["has_answer"], [hit["id"] for hit in data["hits"]]) == (1, False, ["n3"])
+    as_json = run("search", "--json", *WEAK)
+    data = json.loads(as_json.stdout)
+    assert (as_json.exit_code, data["has_answer"], [hit["id"] for hit in data["hits"]]) == (1, False, ["n3"])
 
 
 @pytest.mark.usefixtures("filled")
@@ -61,9 +61,9 @@ def test_explain_and_compare_without_answer(run: Run) -> None:
 
 def ids(run: Run, *arguments: str) -> list[str]:
     result = run("search", "--json", *arguments)
-    found = [hit["id"] for hit in json.loads(result.stdout)["hits"]]
-    assert result.exit_code == (0 if found else 1)
-    return found
+    hit_ids = [hit["id"] for hit in json.loads(result.stdout)["hits"]]
+    assert result.exit_code == (0 if hit_ids else 1)
+    return hit_ids
 
 
 @pytest.mark.usefixtures("filled")
@@ -173,12 +173,12 @@ def test_search_without_hits(run: Run) -> None:
 
 @pytest.mark.usefixtures("filled")
 def test_search_passes_every_option(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: dict[str, Any] = {}
+    passed: dict[str, Any] = {}
     opened: dict[str, Any] = {}
     search, open_memory = Memory.search, recollect.opening.open
 
     def searching(memory: Memory, query: str, **options: Any) -> SearchResult:
-        asked.update(options)
+        passed.update(options)
         return search(memory, query, **options)
 
     def opening(target: str, **options: Any) -> Memory:
@@ -208,12 +208,12 @@ def test_search_passes_every_option(run: Run, monkeypatch: pytest.MonkeyPatch) -
         "min_confidence": 0.25,
         "answer_threshold": 0.5,
     }
-    assert {name: asked[name] for name in expected} == expected
-    assert asked["question_date"] == "2026/04/18 (Sat)"
-    assert asked["now"] == "2026-05-01"
+    assert {name: passed[name] for name in expected} == expected
+    assert passed["question_date"] == "2026/04/18 (Sat)"
+    assert passed["now"] == "2026-05-01"
     assert opened["reranker"] == "tei:http://localhost:1"
     run("search", "tea")
-    assert (asked["preset"], asked["rerank"], asked["min_confidence"]) == ("default", True, None)
+    assert (passed["preset"], passed["rerank"], passed["min_confidence"]) == ("default", True, None)
     assert opened["reranker"] is None
     monkeypatch.setenv("RECOLLECT_RERANKER", "cohere:m")
     run("search", "tea")
@@ -232,9 +232,9 @@ def test_search_min_confidence_and_own_preset(run: Run) -> None:
 def test_search_reports_the_fallback_step(run: Run) -> None:
     with recollect.open("recollect.db", embedder=None) as memory:
         memory.add("Sencha.", path="memory/kubernetes.md", title="Kubernetes")
-    found = run("search", "sencha cups", "--preset", "weighted-graph")
-    assert found.stderr == "nothing matched all words; showing notes that match any of them\n"
-    assert " 1  Kubernetes\n" in found.stdout
+    result = run("search", "sencha cups", "--preset", "weighted-graph")
+    assert result.stderr == "nothing matched all words; showing notes that match any of them\n"
+    assert " 1  Kubernetes\n" in result.stdout
     assert run("search", "sencha cups", "--preset", "weighted-graph", "-q").stderr == ""
     assert run("search", "sencha").stderr == ""
 
@@ -331,10 +331,10 @@ def test_search_with_a_real_model(run: Run) -> None:
         skip_or_fail("no model is installed")
     with recollect.open("recollect.db") as memory:
         memory.add_many(NOTES)
-    found = run("search", "two wheels and a saddle", "--embedder", "auto", "--mode", "semantic", "-k", "1", *PLAIN)
-    assert " 1  n3\n" in found.stdout
-    assert "  vector 1\n" in found.stdout
-    assert "1 of 3 · 3 vector · " in found.stdout
+    semantic = run("search", "two wheels and a saddle", "--embedder", "auto", "--mode", "semantic", "-k", "1", *PLAIN)
+    assert " 1  n3\n" in semantic.stdout
+    assert "  vector 1\n" in semantic.stdout
+    assert "1 of 3 · 3 vector · " in semantic.stdout
     hybrid = run("search", "bicycle", "--embedder", "auto", *PLAIN)
     assert re.search(r" 1  n3\n    0\.\d\d .{8}  2026-03-01  lexical 1 · vector 1\n", hybrid.stdout)
     other = run("search", "bicycle", "--embedder", "openai:m@http://localhost:1/v1")

@@ -23,24 +23,23 @@ from tests.server.http.test_report_routes import page
 
 @pytest.fixture
 def stopped(monkeypatch: pytest.MonkeyPatch) -> list[httpx.Response]:
-    """Let each server that gets ready be asked once, and then be stopped."""
-    answers: list[httpx.Response] = []
+    """Send one request to each server that is ready, and then stop it; return the responses."""
+    responses: list[httpx.Response] = []
     serve = server.serve
 
-    def briefly(*given: Any, on_ready: Any, **more: Any) -> None:
-        def told(address: str) -> None:
+    def serve_one_request(*args: Any, on_ready: Any, **more: Any) -> None:
+        def send_request(address: str) -> None:
+            responses.append(httpx.get(f"{address}/v1/stats"))
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        def when_ready(address: str) -> None:
             on_ready(address)
+            Thread(target=send_request, args=(address,)).start()
 
-            def use() -> None:
-                answers.append(httpx.get(f"{address}/v1/stats"))
-                os.kill(os.getpid(), signal.SIGTERM)
+        serve(*args, on_ready=when_ready, **more)
 
-            Thread(target=use).start()
-
-        serve(*given, on_ready=told, **more)
-
-    monkeypatch.setattr(server, "serve", briefly)
-    return answers
+    monkeypatch.setattr(server, "serve", serve_one_request)
+    return responses
 
 
 def test_serve_prints_its_address_and_logs_json(run: Run, stopped: list[httpx.Response]) -> None:
@@ -60,16 +59,16 @@ def test_serve_mcp_refuses_secrets(
     extension = mcp.mcp_extension
     refused: list[bool] = []
 
-    def extended(memory: recollect.Memory, *given: Any) -> Any:
+    def add_secret(memory: recollect.Memory, *args: Any) -> Any:
         try:
             memory.add("AKIA" + "Z7QW2MNB4KXC3TRE")
         except recollect.SecretFoundError:
             refused.append(True)
         else:
             refused.append(False)
-        return extension(memory, *given)
+        return extension(memory, *args)
 
-    monkeypatch.setattr(mcp, "mcp_extension", extended)
+    monkeypatch.setattr(mcp, "mcp_extension", add_secret)
     assert run("serve", "--port", "0", *options).exit_code == 0
     assert refused == [refuses]
 
@@ -107,8 +106,8 @@ def test_serve_errors(run: Run) -> None:
     Path("odd.db").write_text("no memory" * 1000)
     assert "odd.db" in error_of(run("serve", "--db", "odd.db"), 1)
     assert "preset" in error_of(run("serve", "--preset", "none"), 2)
-    odd = error_of(run("serve", "--reports", "nowhere"), 2)
-    assert odd.startswith("reports: must be an existing folder, got 'nowhere'")
+    message = error_of(run("serve", "--reports", "nowhere"), 2)
+    assert message.startswith("reports: must be an existing folder, got 'nowhere'")
     assert "host" in error_of(run("serve", "--host", "nowhere.invalid", "--keys", _keys()), 2)
 
 

@@ -175,9 +175,11 @@ def test_superseded_by(memory: Memory, vault: Path, key: str, kind: str) -> None
 
 def test_replaces_is_an_alias_of_supersedes(memory: Memory, vault: Path) -> None:
     (vault / "old.md").write_text(OLD)
-    (vault / "new.md").write_text('---\nreplaces: "[[Honey of 2025]]"\n---\nTwelve jars.')
+    (vault / "new.md").write_text('---\nreplaces: "[[Honey of 2025]]"\n---\nTwelve jars from [[Ines]].')
     assert memory.ingest(vault).problems == ()
-    assert memory.get("new.md").links == (Link("supersedes", "old.md"),)  # type: ignore[union-attr]
+    new = memory.get("new.md")
+    assert new is not None
+    assert new.links == (Link("supersedes", "old.md"), Link("wikilink", "Ines"))
 
 
 def test_ambiguous_target_is_reported_until_path_is_given(memory: Memory, vault: Path) -> None:
