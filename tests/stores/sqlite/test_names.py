@@ -201,9 +201,3 @@ def test_a_store_of_the_first_version_is_brought_up_to_date(store: SQLiteStore, 
     assert named(old, "kubernets") == ["kubernetes.md", "kubernetic.md"]
     assert not any(finding.problem for finding in old.check())
     old.close()
-
-
-def test_a_closed_store_keeps_no_names(store: SQLiteStore) -> None:
-    named(store, "tea")
-    store.close()
-    assert store._names[False]._entries == {}
