@@ -261,8 +261,8 @@ class Connections:
 
     def _wait_for_connection(self) -> Connection[TupleRow] | None:
         """Return an idle connection, ``None`` if there may be another one."""
-        if self._process != os.getpid():
-            self._start_pool()  # in a forked process: those that it inherits are its parent's
+        if self._process != os.getpid():  # pragma: no cover (in a forked process: those it inherits are its parent's)
+            self._start_pool()
         try:
             connection = self._pool.get(timeout=self._pool_timeout)
         except Empty:
