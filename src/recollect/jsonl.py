@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 
 
 def line_of(note: Note, model: str = "", vector: NDArray[float32] | None = None) -> str:
-    """Return a note, with its vector and the name of the vector's model, as one line of JSON.
-
-    >>> line_of(Note(content="Prefers green tea.", id="n1"))[:35]
-    '{"id": "n1", "path": "", "title": "'
-    """
+    """Return a note, with its vector and the name of the vector's model, as one line of JSON."""
     data = note.to_dict()
     if vector is not None:
         data["vector"] = {"model": model, "float32": b64encode(vector.astype("<f4").tobytes()).decode()}
@@ -34,9 +30,6 @@ def draft_from_line(line: str | bytes, model: str | None = None) -> tuple[Draft,
     """Return the draft of a line, and the name of the model of its vector, if it has one.
 
     The vector is read if its model is ``model``, or if that is ``None``; vectors of other models are not comparable.
-
-    >>> draft_from_line('{"content": "Prefers green tea."}')
-    ({'content': 'Prefers green tea.'}, '')
     """
     try:
         data = json.loads(line)

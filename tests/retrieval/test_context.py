@@ -56,7 +56,7 @@ def connected(notes: Mapping[str, Candidate], edges: Iterable[Any] | Exception, 
     tree = parse("tea")
     request = SearchRequest("tea", tree, tree, "tea", "tea", None, (), datetime(2026, 4, 18, tzinfo=UTC), (), ())
     index: Any = Index(notes=notes, links=edges if isinstance(edges, Exception) else list(edges))
-    return IndexGraph(IndexAbilities.of(index), request, SearchScope("default", Filters(), 60), reach)
+    return IndexGraph(IndexAbilities(index), request, SearchScope("default", Filters(), 60), reach)
 
 
 def read(
@@ -181,7 +181,7 @@ class TestTurns:
 
         connections = connected({}, ())
         index: Any = Talkative(notes={"b": turn("b", "Tea.")})
-        connections._index = IndexAbilities.of(index)
+        connections._index = IndexAbilities(index)
         lists = {"lexical": [scored(turn("a", "Tea."), 1.0)], "vector": []}
         reading = rescore_with_context(lists, parse("tea"), RARITY, connections, FLAT)
         assert scores(reading) == pytest.approx({"a": TEA})
@@ -326,7 +326,7 @@ class TestCoverage:
 
         connections = connected({}, ())
         index: Any = Hiding(links=[Edge("a", "b", "next", "out")])
-        connections._index = IndexAbilities.of(index)
+        connections._index = IndexAbilities(index)
         lists = {"lexical": [scored(turn("a", "Tea."), 1.0)], "vector": []}
         found = rescore_with_context(lists, parse("tea kettle"), RARITY, connections, self.RULES)
         assert scores(found) == pytest.approx({"a": TEA * INFORMATION["tea"] / ALL})

@@ -1,4 +1,4 @@
-"""Every kind of secret is found where it stands, and what only looks like one stays."""
+"""Every kind of secret is found, and similar texts are left alone."""
 
 from __future__ import annotations
 

@@ -52,8 +52,8 @@ def play(store: Store, history: list[list[Any]]) -> dict[str, dict[str, Any]]:
 
 
 def edges(store: Store, kind: str = "mention", direction: str = "out") -> set[tuple[str, str]]:
-    found = store.edges([note.id for note in store.notes()], namespace=HOME)
-    return {(edge.source, edge.target) for edge in found if (edge.kind, edge.direction) == (kind, direction)}
+    results = store.edges([note.id for note in store.notes()], namespace=HOME)
+    return {(edge.source, edge.target) for edge in results if (edge.kind, edge.direction) == (kind, direction)}
 
 
 def problems(store: Store) -> dict[str, str]:

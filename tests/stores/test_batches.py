@@ -66,7 +66,7 @@ class MemoryTables:
         self.linked.update(links_of(plan))
         for note in plan.stale:
             self.vectors.pop(note, None)
-        self.vectors.update((each.note, plan.model) for each in plan.vectors)
+        self.vectors.update((new.note, plan.model) for new in plan.vectors)
 
 
 def links_of(plan: Plan) -> dict[int, tuple[Link, ...]]:
@@ -135,7 +135,7 @@ def test_links_are_written_where_they_are_others() -> None:
 def test_vectors_are_wanted_where_there_are_none_of_the_text() -> None:
     stored = MemoryTables()
     plan = write(stored, {"id": "a", "content": "tea"}, model=TINY)
-    assert [(each.note, each.digest) for each in plan.vectors] == [(1, text_digest(embedding_text("", "", "tea")))]
+    assert [(new.note, new.digest) for new in plan.vectors] == [(1, text_digest(embedding_text("", "", "tea")))]
     assert write(stored, {"id": "a", "importance": 1.0, "content": "tea"}, model=TINY).vectors == []
     plan = write(stored, {"id": "a", "title": "Tea"}, model=TINY)
     assert [(note.key, note.text) for note in plan.pending] == [(1, embedding_text("Tea", "", "tea"))]

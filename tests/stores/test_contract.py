@@ -33,14 +33,14 @@ def put(store: Store, *notes: str | dict[str, Any] | Note, **options: Any) -> li
 
 
 def words(store: Store, query: str, limit: int = 10, namespace: str = HOME, **conditions: Any) -> list[str]:
-    found = store.search_text(parse(query), limit, namespace=namespace, filters=Filters.of(conditions))
-    return [candidate.path or candidate.content for candidate in found]
+    results = store.search_text(parse(query), limit, namespace=namespace, filters=Filters.of(conditions))
+    return [candidate.path or candidate.content for candidate in results]
 
 
 def nearest(store: Store, vector: list[float], limit: int = 10, namespace: str = HOME, **conditions: Any) -> list[str]:
-    asked = np.array(vector, dtype=np.float32)
-    found = store.search_vectors(asked, limit, namespace=namespace, filters=Filters.of(conditions))
-    return [candidate.path or candidate.content for candidate in found]
+    query_vector = np.array(vector, dtype=np.float32)
+    results = store.search_vectors(query_vector, limit, namespace=namespace, filters=Filters.of(conditions))
+    return [candidate.path or candidate.content for candidate in results]
 
 
 class TestPaging:
@@ -49,11 +49,11 @@ class TestPaging:
         put(store, {"content": "elsewhere", "namespace": "work"})
         put(store, "note 5")
         seen: list[str] = []
-        place: int | None = 0
-        while place is not None:
-            found = store.page(4, namespace=HOME, filters=EVERYTHING, after=place)
-            seen += [note.content for note in found.notes]
-            place = found.next
+        cursor: int | None = 0
+        while cursor is not None:
+            page = store.page(4, namespace=HOME, filters=EVERYTHING, after=cursor)
+            seen += [note.content for note in page.notes]
+            cursor = page.next
         assert seen == [f"note {number}" for number in range(6)]
 
     def test_a_page_that_is_just_full_is_the_last(self, store: Store) -> None:
@@ -73,10 +73,10 @@ class TestPaging:
 
     def test_a_page_holds_what_passes_the_filters(self, store: Store) -> None:
         put(store, {"content": "tea", "tags": ["a"]}, "milk", {"content": "rum", "tags": ["a"]})
-        found = store.page(1, namespace=HOME, filters=Filters(tags=("a",)))
-        assert [note.content for note in found.notes] == ["tea"]
-        assert found.next is not None
-        rest = store.page(1, namespace=HOME, filters=Filters(tags=("a",)), after=found.next)
+        page = store.page(1, namespace=HOME, filters=Filters(tags=("a",)))
+        assert [note.content for note in page.notes] == ["tea"]
+        assert page.next is not None
+        rest = store.page(1, namespace=HOME, filters=Filters(tags=("a",)), after=page.next)
         assert ([note.content for note in rest.notes], rest.next) == (["rum"], None)
 
 
@@ -270,8 +270,8 @@ class TestNamespaces:
         query = parse("green tea")
 
         def scores() -> list[float]:
-            found = store.search_text(query, 10, namespace="alice", filters=EVERYTHING)
-            return [candidate.score for candidate in found]
+            results = store.search_text(query, 10, namespace="alice", filters=EVERYTHING)
+            return [candidate.score for candidate in results]
 
         before = scores()
         put(store, *({"content": f"tea {number} green green", "namespace": "bob"} for number in range(50)))
@@ -290,13 +290,13 @@ class TestSearchingByWords:
         put(store, {"path": "summary", "summary": "tea", "content": "y"}, {"path": "none", "content": "coffee"})
         assert words(store, "tea") == ["title", "summary", "content"]
 
-    def test_ranks_and_scores_are_told(self, store: Store) -> None:
+    def test_results_have_ranks_and_scores(self, store: Store) -> None:
         put(store, "green tea", "tea with a lot of other words in it", "coffee", "milk", "water")
-        found = store.search_text(parse("tea"), 10, namespace=HOME, filters=EVERYTHING)
-        assert [candidate.lexical_rank for candidate in found] == [1, 2]
-        assert all(candidate.score == candidate.lexical_score for candidate in found)
-        assert found[0].score > found[1].score > 0
-        assert found[0].created_at is not None
+        results = store.search_text(parse("tea"), 10, namespace=HOME, filters=EVERYTHING)
+        assert [candidate.lexical_rank for candidate in results] == [1, 2]
+        assert all(candidate.score == candidate.lexical_score for candidate in results)
+        assert results[0].score > results[1].score > 0
+        assert results[0].created_at is not None
 
     def test_candidates_know_their_place(self, store: Store) -> None:
         put(store, {"id": "1", "content": "tea", "session": "chat", "position": 7, "vector": [1, 0]})
@@ -313,8 +313,8 @@ class TestSearchingByWords:
         put(store, {"id": "2", "content": "milk tea now"}, {"id": "1", "content": "milk tea now"})
         assert words(store, "tea") == [*"abcde", "milk tea now", "milk tea now"]
         assert words(store, "tea", 2) == ["a", "b"]
-        found = store.search_text(parse("milk"), 10, namespace=HOME, filters=EVERYTHING)
-        assert [candidate.id for candidate in found] == ["1", "2"]
+        results = store.search_text(parse("milk"), 10, namespace=HOME, filters=EVERYTHING)
+        assert [candidate.id for candidate in results] == ["1", "2"]
 
     def test_a_shorter_list_begins_the_longer_one(self, store: Store) -> None:
         put(store, *({"path": f"{n:02}", "content": "tea " * (n % 3 + 1) + "x " * (n % 5)} for n in range(40)))
@@ -352,11 +352,11 @@ class TestSearchingByVectors:
             {"path": "y", "content": "2", "vector": [0, 3, 0]},
         )
         put(store, {"path": "xy", "content": "3", "vector": [5, 5, 0]}, {"path": "none", "content": "4"})
-        found = store.search_vectors(np.array([10, 1, 0], np.float32), 10, namespace=HOME, filters=EVERYTHING)
-        assert [candidate.path for candidate in found] == ["x", "xy", "y"]
-        assert [candidate.vector_rank for candidate in found] == [1, 2, 3]
+        results = store.search_vectors(np.array([10, 1, 0], np.float32), 10, namespace=HOME, filters=EVERYTHING)
+        assert [candidate.path for candidate in results] == ["x", "xy", "y"]
+        assert [candidate.vector_rank for candidate in results] == [1, 2, 3]
         expected = np.array([10, 11 / np.sqrt(2), 1]) / np.sqrt(101)
-        assert [candidate.vector_similarity for candidate in found] == pytest.approx(expected)
+        assert [candidate.vector_similarity for candidate in results] == pytest.approx(expected)
         assert nearest(store, [10, 1, 0], 2) == ["x", "xy"]
         assert nearest(store, [10, 1, 0], 0) == nearest(store, [1, 0, 0], namespace="nowhere") == []
 
@@ -411,8 +411,8 @@ class TestSearchingByVectors:
         notes = [{"path": f"{n}/kubernetes.md", "content": "secret"} for n in range(70)]
         store.write([*notes, {"path": "z/kubernetes.md", "content": "public"}])
         query = parse("kubernets NOT secret")
-        found = store.search_names(["kubernets"], 60, namespace=HOME, filters=Filters(), without=query)
-        assert [each.path for each in found] == ["z/kubernetes.md"]
+        results = store.search_names(["kubernets"], 60, namespace=HOME, filters=Filters(), without=query)
+        assert [candidate.path for candidate in results] == ["z/kubernetes.md"]
 
     def test_vectors_of_another_length_are_refused(self, store: Store) -> None:
         put(store, {"path": "a", "content": "1", "vector": [1, 0]})
@@ -424,7 +424,7 @@ class TestSearchingByVectors:
 
 
 class TestPieces:
-    """A note with a row for each piece of its text is as near as the nearest of them."""
+    """A note with several chunks has the similarity of its best chunk."""
 
     def test_the_nearest_piece_counts(self, store: Store) -> None:
         put(
@@ -433,9 +433,9 @@ class TestPieces:
             {"path": "pieces", "content": "2", "vector": [[0, 0, 2], [3, 4, 0], [0, 0, -1]]},
             {"path": "one", "content": "3", "vector": [[0, 5, 0]]},
         )
-        found = store.search_vectors(np.array([1, 0, 0], np.float32), 10, namespace=HOME, filters=EVERYTHING)
-        assert [each.path for each in found] == ["whole", "pieces", "one"]
-        assert [each.score for each in found] == pytest.approx([2**-0.5, 0.6, 0.0])
+        results = store.search_vectors(np.array([1, 0, 0], np.float32), 10, namespace=HOME, filters=EVERYTHING)
+        assert [candidate.path for candidate in results] == ["whole", "pieces", "one"]
+        assert [candidate.score for candidate in results] == pytest.approx([2**-0.5, 0.6, 0.0])
         assert nearest(store, [0, 0, 1], 1) == ["pieces"]
         assert nearest(store, [0, 0, -1], 1) == ["pieces"]
         assert nearest(store, [0, 1, 0], 2) == ["one", "pieces"]
@@ -459,16 +459,18 @@ class TestPieces:
         )
         assert nearest(store, [1, 0], tags=("x",)) == ["a", "c"]
         assert nearest(store, [0, 1], 1, tags=("x",)) == ["a"]
-        asked = np.array([1, 0], np.float32)
-        found = store.search_vectors(asked, 9, namespace=HOME, filters=EVERYTHING, without=parse("pot NOT green"))
-        assert [each.path for each in found] == ["b", "c"]
+        query_vector = np.array([1, 0], np.float32)
+        results = store.search_vectors(
+            query_vector, 9, namespace=HOME, filters=EVERYTHING, without=parse("pot NOT green")
+        )
+        assert [candidate.path for candidate in results] == ["b", "c"]
 
     def test_deleted_and_changed(self, store: Store) -> None:
         put(
             store,
             *(
-                {"path": path, "content": path, "vector": [[0, 1, 0]] * place + [[1, 0, 0]]}
-                for place, path in enumerate("abcd")
+                {"path": path, "content": path, "vector": [[0, 1, 0]] * index + [[1, 0, 0]]}
+                for index, path in enumerate("abcd")
             ),
         )
         assert nearest(store, [0, 1, 0]) == ["b", "c", "d", "a"]
@@ -483,18 +485,20 @@ class TestPieces:
     def test_what_is_found_does_not_hang_on_when_the_store_was_opened(self, store: Store) -> None:
         rows = np.random.default_rng(7).normal(size=(300, 3, 4)).astype(np.float32)
         given = [{"path": f"{n:03}", "content": str(n), "vector": row[: 1 + n % 3]} for n, row in enumerate(rows)]
-        asked = np.array([1, -1, 0.5, 0], np.float32)
+        query_vector = np.array([1, -1, 0.5, 0], np.float32)
         put(store, *given[:100])
-        store.search_vectors(asked, 300, namespace=HOME, filters=EVERYTHING)
+        store.search_vectors(query_vector, 300, namespace=HOME, filters=EVERYTHING)
         put(store, *given[100:])
-        found = store.search_vectors(asked, 300, namespace=HOME, filters=EVERYTHING)
-        unit = asked / np.linalg.norm(asked)
+        results = store.search_vectors(query_vector, 300, namespace=HOME, filters=EVERYTHING)
+        unit = query_vector / np.linalg.norm(query_vector)
         best = {
-            each["path"]: float((each["vector"] @ unit / np.linalg.norm(each["vector"], axis=1)).max())
-            for each in given
+            draft["path"]: float((draft["vector"] @ unit / np.linalg.norm(draft["vector"], axis=1)).max())
+            for draft in given
         }
-        assert {each.path: each.score for each in found} == pytest.approx(best, abs=1e-6)
-        assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
+        assert {candidate.path: candidate.score for candidate in results} == pytest.approx(best, abs=1e-6)
+        assert [candidate.score for candidate in results] == sorted(
+            (candidate.score for candidate in results), reverse=True
+        )
 
     def test_they_come_back_as_they_were_written(self, store: Store) -> None:
         rows = np.random.default_rng(3).normal(size=(3, 5)).astype(np.float32)
@@ -547,29 +551,32 @@ class TestSimilarities:
     def test_they_are_what_a_search_says_to_the_last_bit(self, store: Store) -> None:
         rows = np.random.default_rng(5).normal(size=(60, 2, 7)).astype(np.float32)
         put(store, *({"id": f"{n}", "content": str(n), "vector": row[: 1 + n % 2]} for n, row in enumerate(rows)))
-        asked = np.random.default_rng(6).normal(size=7).astype(np.float32)
-        found = store.search_vectors(asked, 60, namespace=HOME, filters=EVERYTHING)
-        told = {each.id: each.vector_similarity for each in found}
-        assert store.similarities(asked, list(told), namespace=HOME) == told
-        assert store.similarities(asked, ["7", "3", "7"], namespace=HOME) == {"7": told["7"], "3": told["3"]}
+        query_vector = np.random.default_rng(6).normal(size=7).astype(np.float32)
+        results = store.search_vectors(query_vector, 60, namespace=HOME, filters=EVERYTHING)
+        similarities = {candidate.id: candidate.vector_similarity for candidate in results}
+        assert store.similarities(query_vector, list(similarities), namespace=HOME) == similarities
+        assert store.similarities(query_vector, ["7", "3", "7"], namespace=HOME) == {
+            "7": similarities["7"],
+            "3": similarities["3"],
+        }
 
     def test_what_has_none_is_left_out(self, store: Store) -> None:
         put(store, {"id": "a", "content": "1", "vector": [3, 4]}, {"id": "b", "content": "2"})
         put(store, {"id": "c", "content": "3", "vector": [3, 4], "namespace": "alice"})
-        asked = np.array([1, 0], np.float32)
-        assert store.similarities(asked, ["a", "b", "c", "d"], namespace=HOME) == pytest.approx({"a": 0.6})
-        assert store.similarities(asked, [], namespace=HOME) == {}
-        assert store.similarities(asked, ["a"], namespace="nowhere") == {}
+        query_vector = np.array([1, 0], np.float32)
+        assert store.similarities(query_vector, ["a", "b", "c", "d"], namespace=HOME) == pytest.approx({"a": 0.6})
+        assert store.similarities(query_vector, [], namespace=HOME) == {}
+        assert store.similarities(query_vector, ["a"], namespace="nowhere") == {}
         store.delete(["a"], namespace=HOME)
-        assert store.similarities(asked, ["a"], namespace=HOME) == {}
+        assert store.similarities(query_vector, ["a"], namespace=HOME) == {}
 
     def test_without_a_model_or_with_another(self, store: Store) -> None:
         put(store, {"id": "a", "content": "1"})
-        asked = np.array([1, 0, 0], np.float32)
-        assert store.similarities(asked, ["a"], namespace=HOME) == {}
+        query_vector = np.array([1, 0, 0], np.float32)
+        assert store.similarities(query_vector, ["a"], namespace=HOME) == {}
         put(store, {"id": "a", "vector": [2, 0, 0]}, model=TINY)
-        assert store.similarities(asked, ["a"], namespace=HOME, model=TINY) == {"a": 1.0}
-        assert store.similarities(asked, ["a"], namespace=HOME, model=Model("other", 3)) == {}
+        assert store.similarities(query_vector, ["a"], namespace=HOME, model=TINY) == {"a": 1.0}
+        assert store.similarities(query_vector, ["a"], namespace=HOME, model=Model("other", 3)) == {}
 
     def test_a_vector_of_another_length_is_refused(self, store: Store) -> None:
         put(store, {"id": "a", "content": "1", "vector": [1, 0]})
@@ -617,10 +624,10 @@ class TestTextScores:
         ids = [f"n{number}" for number in range(60)]
         for text in self.QUERIES:
             query = parse(text)
-            found = store.search_text(query, 100, namespace=HOME, filters=EVERYTHING, semantics=semantics)
-            expected = {each.id: each.lexical_score for each in found}
+            results = store.search_text(query, 100, namespace=HOME, filters=EVERYTHING, semantics=semantics)
+            expected = {candidate.id: candidate.lexical_score for candidate in results}
             assert store.text_scores(query, ids, namespace=HOME, semantics=semantics) == expected
-            last = [each.id for each in found[-3:]]
+            last = [candidate.id for candidate in results[-3:]]
             assert store.text_scores(query, last, namespace=HOME, semantics=semantics) == {
                 note: expected[note] for note in last
             }
@@ -629,8 +636,8 @@ class TestTextScores:
         put(store, {"id": "a", "content": "green tea"}, {"id": "b", "content": "milk"}, {"id": "c", "content": "sugar"})
         put(store, {"id": "d", "content": "tea", "namespace": "alice"})
         scores = store.text_scores(parse("tea"), ["c", "a", "d", "nobody", "a"], namespace=HOME)
-        (found,) = store.search_text(parse("tea"), 1, namespace=HOME, filters=EVERYTHING)
-        assert scores == {"a": found.lexical_score}
+        (results,) = store.search_text(parse("tea"), 1, namespace=HOME, filters=EVERYTHING)
+        assert scores == {"a": results.lexical_score}
         # idf is ln(2.5 / 1.5); the note has 2 words, notes have 4 / 3 on average: 0.5108 times 2.2 / (1 + 1.65)
         assert scores["a"] == pytest.approx(0.42408, abs=1e-5)
         assert store.text_scores(parse("tea"), ["b", "c"], namespace=HOME) == {}
@@ -645,9 +652,9 @@ class TestTextScores:
         query = parse("tea OR milk")
         before = store.text_scores(query, ["n1", "n2"], namespace=HOME)
         put(store, {"id": "n1", "content": "tea"}, {"id": "new", "content": "milk"})
-        found = store.search_text(query, 100, namespace=HOME, filters=EVERYTHING)
-        after = store.text_scores(query, [each.id for each in found], namespace=HOME)
-        assert after == {each.id: each.lexical_score for each in found}
+        results = store.search_text(query, 100, namespace=HOME, filters=EVERYTHING)
+        after = store.text_scores(query, [candidate.id for candidate in results], namespace=HOME)
+        assert after == {candidate.id: candidate.lexical_score for candidate in results}
         assert "new" in after
         assert after["n1"] != before["n1"]
 
@@ -679,8 +686,8 @@ class TestCounting:
             words = parse(text, keep_short=True)
             notes, holding = store.note_counts(list(positive_terms(words).values()), namespace=HOME)
             rarity = TermFrequencies(notes, dict(zip(positive_terms(words), holding, strict=True)))
-            query, done = substitute(words, rarity, lambda asked: store.note_counts(asked, namespace=HOME)[1])
-            assert [each.forms for each in done] == ([(form,)] if form else [])
+            query, done = substitute(words, rarity, lambda queries: store.note_counts(queries, namespace=HOME)[1])
+            assert [substitution.forms for substitution in done] == ([(form,)] if form else [])
             assert len(store.search_text(query, 9, namespace=HOME, filters=Filters())) == len(done)
 
     def test_a_namespace_is_a_wall(self, store: Store) -> None:
@@ -721,22 +728,22 @@ class TestSearchingByNames:
     @staticmethod
     def named(store: Store, *words: str, limit: int = 10, titles: bool = False, **conditions: Any) -> list[str]:
         filters = Filters.of(conditions)
-        found = store.search_names(words, limit, namespace=HOME, filters=filters, titles=titles)
-        return [candidate.path or candidate.content for candidate in found]
+        results = store.search_names(words, limit, namespace=HOME, filters=filters, titles=titles)
+        return [candidate.path or candidate.content for candidate in results]
 
     def test_the_most_alike_come_first(self, store: Store) -> None:
         put(store, *({"path": f"{path}.md", "content": "x"} for path in ("b/kubernetes", "a/kubernetes", "kubernets")))
         put(store, {"path": "x/kubernetes-x.md", "content": "x"}, {"path": "bosch.md", "content": "kubernetes"})
-        found = store.search_names(["nothing", "kubernets"], 10, namespace=HOME, filters=EVERYTHING)
-        assert [each.path for each in found] == [
+        results = store.search_names(["nothing", "kubernets"], 10, namespace=HOME, filters=EVERYTHING)
+        assert [candidate.path for candidate in results] == [
             "kubernets.md",
             "a/kubernetes.md",
             "b/kubernetes.md",
             "x/kubernetes-x.md",
         ]
-        assert [each.score for each in found] == pytest.approx([1, 7 / 12, 7 / 12, 7 / 13])
-        assert [each.lexical_score for each in found] == [each.score for each in found]
-        assert [each.lexical_rank for each in found] == [1, 2, 3, 4]
+        assert [candidate.score for candidate in results] == pytest.approx([1, 7 / 12, 7 / 12, 7 / 13])
+        assert [candidate.lexical_score for candidate in results] == [candidate.score for candidate in results]
+        assert [candidate.lexical_rank for candidate in results] == [1, 2, 3, 4]
         assert self.named(store, "kubernets", limit=2) == ["kubernets.md", "a/kubernetes.md"]
         assert self.named(store, "kubernets", limit=0) == self.named(store) == self.named(store, "", "?!") == []
         assert store.search_names(["kubernets"], 5, namespace="nowhere", filters=EVERYTHING) == []
@@ -746,7 +753,7 @@ class TestSearchingByNames:
         assert self.named(store, "kubernetes") == []
         assert self.named(store, "kubernetes", titles=True) == ["kubernetes"]
 
-    def test_titles_and_their_words_are_names_too(self, store: Store) -> None:
+    def test_titles_and_their_misspeltare_names_too(self, store: Store) -> None:
         put(store, {"path": "1.md", "content": "x", "title": "Notes on Kubernetes clusters"})
         put(store, {"path": "kubernetes-for-everyone-in-the-house.md", "content": "x"})
         put(
@@ -755,9 +762,9 @@ class TestSearchingByNames:
             {"path": "3.md", "content": "x", "title": "ku"},
         )
         assert self.named(store, "kubernets") == []
-        found = store.search_names(["kubernets"], 10, namespace=HOME, filters=EVERYTHING, titles=True)
-        assert [each.path for each in found] == ["2.md", "1.md", "kubernetes-for-everyone-in-the-house.md"]
-        assert [each.score for each in found] == pytest.approx([1, 7 / 12, 7 / 12])
+        results = store.search_names(["kubernets"], 10, namespace=HOME, filters=EVERYTHING, titles=True)
+        assert [candidate.path for candidate in results] == ["2.md", "1.md", "kubernetes-for-everyone-in-the-house.md"]
+        assert [candidate.score for candidate in results] == pytest.approx([1, 7 / 12, 7 / 12])
 
     def test_a_word_must_be_long_and_more_alike_than_a_whole_name(self, store: Store) -> None:
         put(store, {"path": "1.md", "content": "x", "title": "tea of many kinds and colours"})
@@ -806,10 +813,10 @@ class TestSimilarWords:
     def similar(store: Store, *words: str) -> dict[str, tuple[str, ...]]:
         return store.similar_words(words, namespace=HOME)
 
-    def test_words_that_nobody_wrote_and_what_may_be_meant(self, store: Store) -> None:
+    def test_misspeltthat_nobody_wrote_and_what_may_be_meant(self, store: Store) -> None:
         put(store, "The Kubernetes clusters are separate.", {"content": "x", "title": "Receive the calendar"})
-        asked = ["kuberntes", "clusters", "seperate", "recieve", "calender", "kuberntes", "zebra", "are"]
-        assert self.similar(store, *asked) == {
+        misspelt = ["kuberntes", "clusters", "seperate", "recieve", "calender", "kuberntes", "zebra", "are"]
+        assert self.similar(store, *misspelt) == {
             "kuberntes": ("kubernetes",),
             "seperate": ("separate",),
             "recieve": ("receive",),
@@ -818,7 +825,7 @@ class TestSimilarWords:
         assert self.similar(store) == self.similar(store, "", "?!", "two words", "node.js") == {}
         assert store.similar_words(["kuberntes"], namespace="nowhere") == {}
 
-    def test_a_form_of_a_word_that_is_held_is_held(self, store: Store) -> None:
+    def test_forms_of_indexed_misspeltare_known(self, store: Store) -> None:
         put(store, "running clusters")
         assert self.similar(store, "runs", "cluster", "clustering") == {}
 
@@ -849,15 +856,25 @@ class TestSimilarWords:
     def test_what_is_suggested_is_found(self, store: Store) -> None:
         put(store, "Agreed, happily: the universities' generalisations were relational.", "Größe über café résumé")
         put(store, "about these things")
-        asked = ["argeed", "happilly", "univercities", "relatinal", "groesse", "grösse", "caffe", "resume", "resumee"]
-        found = self.similar(store, *asked, "theze", "abuot")
-        assert found["argeed"] == ("agreed",)
-        assert found["univercities"] == ("universities",)
-        assert found["caffe"] == ("café",)
-        assert found["resumee"] == ("résumé",)
-        assert "theze" not in found  # "these" is not searched for
-        for suggestions in found.values():
-            assert all(words(store, each) for each in suggestions)
+        misspelt = [
+            "argeed",
+            "happilly",
+            "univercities",
+            "relatinal",
+            "groesse",
+            "grösse",
+            "caffe",
+            "resume",
+            "resumee",
+        ]
+        suggested = self.similar(store, *misspelt, "theze", "abuot")
+        assert suggested["argeed"] == ("agreed",)
+        assert suggested["univercities"] == ("universities",)
+        assert suggested["caffe"] == ("café",)
+        assert suggested["resumee"] == ("résumé",)
+        assert "theze" not in suggested  # "these" is not searched for
+        for suggestions in suggested.values():
+            assert all(words(store, suggestion) for suggestion in suggestions)
 
     def test_what_changes_is_known_at_once(self, store: Store) -> None:
         put(store, {"path": "a", "content": "kubernetes"})
@@ -925,14 +942,14 @@ class TestEmbedding:
         put(store, {"path": "a", "content": "green", "vector": [1, 0, 0]}, model=TINY)
         put(store, {"path": "a", "content": "oolong"})
         assert nearest(store, [1, 0, 0]) == []
-        assert [(each.text) for each in store.pending(TINY, 10)] == ["oolong"]
+        assert [(pending.text) for pending in store.pending(TINY, 10)] == ["oolong"]
 
     def test_another_model_takes_over_when_all_is_embedded(self, store: Store) -> None:
         put(store, *({"path": path, "content": path, "vector": [1, 0, 0]} for path in "abc"), model=TINY)
         other = Model("other", 2)
         first = store.pending(other, 2)
-        assert [each.text for each in first] == ["a", "b"]
-        assert store.embed(other, [(each, np.array([0, 1], np.float32)) for each in first]) == 2
+        assert [pending.text for pending in first] == ["a", "b"]
+        assert store.embed(other, [(pending, np.array([0, 1], np.float32)) for pending in first]) == 2
         assert not store.activate(other)
         assert not store.activate(Model("third", 5))
         assert store.model == TINY
@@ -949,7 +966,7 @@ class TestEmbedding:
         assert nearest(store, [0, 1]) == ["a", "b", "c"]
         assert store.stats().vectors == {"other": 3}
 
-    def test_vectors_can_be_asked_for(self, store: Store) -> None:
+    def test_vectors_of_notes(self, store: Store) -> None:
         (note, other) = put(store, {"content": "a", "vector": [3, 4]}, {"content": "b"})
         model, (vector, nothing) = store.vectors_of([note, other])
         assert model == Model("given", 2)
@@ -1058,7 +1075,10 @@ class TestLinks:
         put(store, {"path": "self.md", "content": "z", "links": ["self", "food/tea"]})
 
         def around(key: str) -> set[tuple[str, str, str]]:
-            return {(each.note.path, each.kind, each.direction) for each in store.neighbours(key, namespace=HOME)}
+            return {
+                (neighbour.note.path, neighbour.kind, neighbour.direction)
+                for neighbour in store.neighbours(key, namespace=HOME)
+            }
 
         assert around("people/Ines.md") == {
             ("food/tea.md", "wikilink", "out"),
@@ -1076,8 +1096,10 @@ class TestLinks:
         put(store, *({"path": str(n), "content": "x", "session": "s", "position": n} for n in (1, 2, 5)))
         put(store, {"path": "other", "content": "x", "session": "t", "position": 3})
         put(store, {"path": "apart", "content": "x", "session": "s"})
-        found = {key: [(n.kind, n.note.path) for n in store.neighbours(key, namespace=HOME)] for key in ("1", "2", "5")}
-        assert found == {"1": [("next", "2")], "2": [("previous", "1"), ("next", "5")], "5": [("previous", "2")]}
+        neighbours = {
+            key: [(n.kind, n.note.path) for n in store.neighbours(key, namespace=HOME)] for key in ("1", "2", "5")
+        }
+        assert neighbours == {"1": [("next", "2")], "2": [("previous", "1"), ("next", "5")], "5": [("previous", "2")]}
         assert store.neighbours("other", namespace=HOME) == store.neighbours("apart", namespace=HOME) == []
 
 
@@ -1111,26 +1133,29 @@ class TestEdges:
         store.write([{"content": "x", "links": [Link("supersedes", "elsewhere")]} for _ in range(many)])
         store.write([{"id": "0", "content": "x", "links": [Link("supersedes", "1")], "namespace": "other"}])
 
-        def found(*kinds: str) -> list[Edge]:
+        def edges_of_kinds(*kinds: str) -> list[Edge]:
             return store.edges(["1", "0"], namespace=HOME, kinds=kinds)
 
-        assert found("supersedes") == [
+        assert edges_of_kinds("supersedes") == [
             Edge("1", "2", "supersedes", "out"),
             Edge("1", "0", "supersedes", "in"),
             Edge("0", "1", "supersedes", "out"),
         ]
-        assert found("related") == [Edge("0", "2", "related", "out")]
-        assert found("next") == [Edge("1", "2", "next", "out"), Edge("0", "1", "next", "out")]
-        assert found("mention", "entity") == [Edge("1", "2", "mention", "out"), Edge("1", "2", "entity", "out")]
-        assert found("nothing") == found() == []
+        assert edges_of_kinds("related") == [Edge("0", "2", "related", "out")]
+        assert edges_of_kinds("next") == [Edge("1", "2", "next", "out"), Edge("0", "1", "next", "out")]
+        assert edges_of_kinds("mention", "entity") == [
+            Edge("1", "2", "mention", "out"),
+            Edge("1", "2", "entity", "out"),
+        ]
+        assert edges_of_kinds("nothing") == edges_of_kinds() == []
         everything = ("supersedes", "related", "previous", "next", "mention", "entity")
-        assert set(found(*everything)) == set(store.edges(["1", "0"], namespace=HOME))
+        assert set(edges_of_kinds(*everything)) == set(store.edges(["1", "0"], namespace=HOME))
 
     def test_notes_at_one_place_are_in_the_order_in_which_they_came(self, store: Store) -> None:
         put(store, *({"id": name, "content": "x", "session": "s", "position": 1} for name in "bac"))
         put(store, {"id": "z", "content": "x", "session": "s", "position": 0})
-        found = store.edges(["a"], namespace=HOME, reach=5)
-        assert [(edge.target, edge.kind, edge.distance) for edge in found] == [
+        edges = store.edges(["a"], namespace=HOME, reach=5)
+        assert [(edge.target, edge.kind, edge.distance) for edge in edges] == [
             ("b", "previous", 1),
             ("z", "previous", 2),
             ("c", "next", 1),
@@ -1159,19 +1184,19 @@ class TestEdges:
         names = ["a", "b/a.md", "A.md", "c/b/a", "b", "b.md"]
         put(store, *({"id": f"{n}", "path": name, "content": "x", "links": names} for n, name in enumerate(names)))
         put(store, *({"id": name, "content": "x", "links": ["2", *names]} for name in ("a", "b.md", "q")))
-        found = store.edges([note.id for note in store.notes()], namespace=HOME)
-        there = {(edge.source, edge.target) for edge in found if edge.direction == "out"}
-        back = {(edge.target, edge.source) for edge in found if edge.direction == "in"}
+        edges = store.edges([note.id for note in store.notes()], namespace=HOME)
+        there = {(edge.source, edge.target) for edge in edges if edge.direction == "out"}
+        back = {(edge.target, edge.source) for edge in edges if edge.direction == "in"}
         assert there == back
         assert len(there) > 20
-        assert all(edge.source != edge.target for edge in found)
-        assert len(found) == len(set(found))
+        assert all(edge.source != edge.target for edge in edges)
+        assert len(edges) == len(set(edges))
 
     def test_neighbours_are_the_same(self, store: Store) -> None:
         put(store, *({"id": f"{n}", "content": "x", "session": "s", "position": n, "links": ["1"]} for n in range(3)))
         for name in ("0", "1", "2"):
             around = store.neighbours(name, namespace=HOME)
-            assert [(each.note.id, each.kind, each.direction) for each in around] == [
+            assert [(neighbour.note.id, neighbour.kind, neighbour.direction) for neighbour in around] == [
                 edge[1:4] for edge in store.edges([name], namespace=HOME)
             ]
 
@@ -1210,9 +1235,9 @@ class TestSuccessors:
         put(store, {"id": "5", "content": "x", "links": [("supersedes", "final"), ("supersedes", "5")]})
         put(store, {"id": "6", "content": "x", "links": [("supersedes", "plan"), ("superseded-by", "Final")]})
         expected = {"1": ("2",), "2": ("3.md", "6"), "3.md": ("4",), "4": ("5",), "6": ("4",)}
-        found = store.successors(["1"], namespace=HOME)
-        assert found == supersessions(store, ["1"])
-        assert found == expected
+        successors = store.successors(["1"], namespace=HOME)
+        assert successors == supersessions(store, ["1"])
+        assert successors == expected
 
     def test_successors_follow_a_cycle_once(self, store: Store) -> None:
         put(store, *({"id": f"{n}", "content": "x", "links": [("supersedes", f"{(n + 1) % 3}")]} for n in range(3)))
@@ -1265,8 +1290,8 @@ class TestSuccessors:
     def test_they_are_what_edges_lead_to(self, store: Store, links: list[list[tuple[str, str]]]) -> None:
         paths = ["", "a/n1.md", "n2", "n3.md", "d/n4.md", "e/N4.md"]
         drafts = [
-            {"id": f"n{n}", "path": path, "content": "x", "links": each}
-            for n, (path, each) in enumerate(zip(paths, links, strict=True))
+            {"id": f"n{n}", "path": path, "content": "x", "links": note_links}
+            for n, (path, note_links) in enumerate(zip(paths, links, strict=True))
         ]
         put(store, *drafts)
         for ids in (["n0"], ["n1", "n4"], ["n5", "n3", "n2"]):
@@ -1276,10 +1301,10 @@ class TestSuccessors:
 class TestMentions:
     @staticmethod
     def named(store: Store, namespace: str = HOME) -> set[tuple[str, str]]:
-        found = store.edges([note.id for note in store.notes()], namespace=namespace)
-        out = {(edge.source, edge.target) for edge in found if (edge.kind, edge.direction) == ("mention", "out")}
-        assert out == {(edge.target, edge.source) for edge in found if (edge.kind, edge.direction) == ("mention", "in")}
-        assert all(edge.distance == 1 for edge in found)
+        edges = store.edges([note.id for note in store.notes()], namespace=namespace)
+        out = {(edge.source, edge.target) for edge in edges if (edge.kind, edge.direction) == ("mention", "out")}
+        assert out == {(edge.target, edge.source) for edge in edges if (edge.kind, edge.direction) == ("mention", "in")}
+        assert all(edge.distance == 1 for edge in edges)
         return out
 
     @pytest.mark.parametrize("order", [1, -1])
@@ -1328,16 +1353,16 @@ class TestMentions:
         ],
     )
     def test_which_titles_count(self, store: Store, title: str, text: str, named: bool) -> None:
-        for place, order in enumerate((1, -1)):
-            home = str(place)
+        for number, order in enumerate((1, -1)):
+            namespace = str(number)
             notes = [
-                {"id": "1", "title": title, "content": "x", "namespace": home},
-                {"id": "2", "content": text.format(title), "namespace": home},
+                {"id": "1", "title": title, "content": "x", "namespace": namespace},
+                {"id": "2", "content": text.format(title), "namespace": namespace},
             ]
             for note in notes[::order]:
                 put(store, note)
-            found = store.edges(["1"], namespace=home)
-            assert found == ([Edge("1", "2", "mention", "in")] if named else [])
+            edges = store.edges(["1"], namespace=namespace)
+            assert edges == ([Edge("1", "2", "mention", "in")] if named else [])
 
     def test_the_longest_and_the_shortest_title_both_count(self, store: Store) -> None:
         put(store, *({"id": title, "title": title, "content": "x"} for title in ("York", "New York", "New York City")))
@@ -1413,8 +1438,11 @@ class TestMentions:
         put(store, {"id": "a", "title": "Kyoto", "content": "x", "metadata": {"entities": ["Japan"]}})
         put(store, {"id": "b", "content": "to Kyoto", "links": ["a"], "metadata": {"entities": [" JAPAN"]}})
         put(store, {"id": "c", "content": "x", "metadata": {"entities": ["Japan", 7, None, "", ["Kyoto"]]}})
-        found = [(each.note.id, each.kind, each.direction) for each in store.neighbours("a", namespace=HOME)]
-        assert found == [
+        neighbours = [
+            (neighbour.note.id, neighbour.kind, neighbour.direction)
+            for neighbour in store.neighbours("a", namespace=HOME)
+        ]
+        assert neighbours == [
             ("b", "related", "in"),
             ("b", "mention", "in"),
             ("b", "entity", "out"),
@@ -1473,16 +1501,16 @@ class TestCandidates:
             store.candidates(["a", "b"], namespace=HOME, filters=EVERYTHING),
             store.search_names(["tea", "milk"], 5, namespace=HOME, filters=EVERYTHING),
         )
-        for found in searches:
-            held = {each.id: (each.tags, dict(each.metadata)) for each in found}
-            assert held == {"a": (("drinks", "two words"), metadata), "b": ((), {})}
+        for results in searches:
+            stored = {candidate.id: (candidate.tags, dict(candidate.metadata)) for candidate in results}
+            assert stored == {"a": (("drinks", "two words"), metadata), "b": ((), {})}
 
     def test_they_come_in_the_order_of_the_ids(self, store: Store) -> None:
         put(store, {"id": "1", "path": "p", "content": "green tea", "title": "Tea", "session": "s", "position": 3})
         put(store, {"id": "2", "content": "black tea"}, {"id": "3", "content": "milk", "namespace": "alice"})
-        found = store.candidates(["2", "p", "nowhere", "1", "3", "2"], namespace=HOME, filters=EVERYTHING)
-        assert [each.id for each in found] == ["2", "1"]
-        first = found[1]
+        results = store.candidates(["2", "p", "nowhere", "1", "3", "2"], namespace=HOME, filters=EVERYTHING)
+        assert [candidate.id for candidate in results] == ["2", "1"]
+        first = results[1]
         assert (first.path, first.title, first.content, first.session, first.position) == (
             "p",
             "Tea",
@@ -1498,17 +1526,18 @@ class TestCandidates:
         put(store, *({"id": text, "content": text, "tags": [text[0]]} for text in ("green tea", "black tea", "milk")))
         everything = ["milk", "green tea", "black tea"]
 
-        def found(query: str, **conditions: Any) -> list[str]:
+        def matching(query: str, **conditions: Any) -> list[str]:
             filters = Filters.of(conditions)
             return [
-                each.id for each in store.candidates(everything, namespace=HOME, filters=filters, without=parse(query))
+                candidate.id
+                for candidate in store.candidates(everything, namespace=HOME, filters=filters, without=parse(query))
             ]
 
-        assert found("tea") == everything
-        assert found("x NOT tea") == ["milk"]
-        assert found("NOT green NOT milk") == ["black tea"]
-        assert found("x", tags=["g"]) == ["green tea"]
-        assert found("NOT tea", tags=["g"]) == []
+        assert matching("tea") == everything
+        assert matching("x NOT tea") == ["milk"]
+        assert matching("NOT green NOT milk") == ["black tea"]
+        assert matching("x", tags=["g"]) == ["green tea"]
+        assert matching("NOT tea", tags=["g"]) == []
 
 
 class TestDocuments:

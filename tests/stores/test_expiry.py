@@ -73,20 +73,20 @@ class TestReading:
 
     @pytest.mark.parametrize("limit", [1, 2, 10])
     def test_no_leg_finds_it_and_it_takes_no_place(self, fair: Store, limit: int) -> None:
-        found = fair.search_text(parse("green tea"), limit, namespace=HOME, filters=EVERYTHING)
-        assert {each.id for each in found} <= {"a", "c"}
-        assert len(found) == min(limit, 2)
+        results = fair.search_text(parse("green tea"), limit, namespace=HOME, filters=EVERYTHING)
+        assert {candidate.id for candidate in results} <= {"a", "c"}
+        assert len(results) == min(limit, 2)
         assert fair.search_text(parse("xylophones"), limit, namespace=HOME, filters=EVERYTHING) == []
         near = fair.search_vectors(UP, limit, namespace=HOME, filters=EVERYTHING)
-        assert [each.id for each in near] == ["c", "a"][:limit]
+        assert [candidate.id for candidate in near] == ["c", "a"][:limit]
         near = fair.search_vectors(UP, limit, namespace=HOME, filters=Filters(session="s"))
-        assert [each.id for each in near] == ["c", "a"][:limit]
+        assert [candidate.id for candidate in near] == ["c", "a"][:limit]
         for titles in (False, True):
             assert fair.search_names(["lantern"], limit, namespace=HOME, filters=EVERYTHING, titles=titles) == []
 
     def test_nor_is_it_a_candidate_or_near(self, fair: Store) -> None:
-        found = fair.candidates(["b", "a"], namespace=HOME, filters=EVERYTHING)
-        assert [each.id for each in found] == ["a"]
+        results = fair.candidates(["b", "a"], namespace=HOME, filters=EVERYTHING)
+        assert [candidate.id for candidate in results] == ["a"]
         assert fair.similarities(UP, ["a", "b"], namespace=HOME) == {"a": 1.0}
         assert fair.text_scores(parse("tea xylophones"), ["a", "b"], namespace=HOME).keys() == {"a"}
 
@@ -98,7 +98,7 @@ class TestReading:
         edges = fair.edges(["a", "b", "c"], namespace=HOME)
         assert "b" not in {end for edge in edges for end in (edge.source, edge.target)}
         assert ("a", "c", "next") in {(edge.source, edge.target, edge.kind) for edge in edges}
-        assert {each.note.id for each in fair.neighbours("a", namespace=HOME)} == {"c"}
+        assert {neighbour.note.id for neighbour in fair.neighbours("a", namespace=HOME)} == {"c"}
         with pytest.raises(NoteNotFoundError, match="there is no note 'b'"):
             fair.neighbours("b", namespace=HOME)
 
@@ -133,7 +133,7 @@ class TestWriting:
         model = Model("other", 2)
         assert not fair.activate(model)
         pending = fair.pending(model, 10)
-        assert fair.embed(model, [(each, UP) for each in pending]) == 2
+        assert fair.embed(model, [(note, UP) for note in pending]) == 2
         assert fair.activate(model)
 
     def test_another_time_or_none(self, store: Store) -> None:

@@ -39,8 +39,8 @@ VECTORS = np.eye(len(_NOTES), dtype=np.float32)
 
 def filled(store: Store) -> Store:
     notes = [
-        draft_of({"id": f"n{place}", "namespace": HOME, "vector": vector} | note)
-        for place, (note, vector) in enumerate(zip(_NOTES, VECTORS, strict=True))
+        draft_of({"id": f"n{index}", "namespace": HOME, "vector": vector} | note)
+        for index, (note, vector) in enumerate(zip(_NOTES, VECTORS, strict=True))
     ]
     store.write(notes)
     return store
@@ -63,8 +63,8 @@ def all_the_same(answers: Mapping[str, Any]) -> bool:
     return bool(expected)
 
 
-def ids(found: Sequence[Candidate]) -> set[str]:
-    return {candidate.id for candidate in found}
+def ids(results: Sequence[Candidate]) -> set[str]:
+    return {candidate.id for candidate in results}
 
 
 @settings(max_examples=ENGINE_EXAMPLES)
@@ -82,14 +82,14 @@ def test_whatever_is_typed_is_searched(stores: dict[str, Store], text: str, sema
 
 
 def everything_else(store: Store, query: Query, words: Sequence[str], filters: Filters) -> list[Any]:
-    """Ask whatever can be asked with a person's words, but for the search by words."""
+    """Run every search that takes a user's words, except lexical search."""
     every = [note.id for note in store.notes(namespace=HOME)]
     named = [
         store.search_names([query.raw, *words], 5, namespace=HOME, filters=filters, titles=titles, without=query)
         for titles in (False, True)
     ]
     return [
-        [(candidate.id, candidate.score) for found in named for candidate in found],
+        [(candidate.id, candidate.score) for results in named for candidate in results],
         store.similar_words(words, namespace=HOME),
         store.note_counts([query, *map(parse, words)], namespace=HOME),
         [candidate.id for candidate in store.candidates(every, namespace=HOME, filters=EVERYTHING, without=query)],

@@ -1,4 +1,4 @@
-"""Names of any length and text of any kind are stored, looked up and told apart, whatever an engine's indexes hold."""
+"""Names of any length and text of any kind are stored and looked up, whatever the limits of an engine's indexes."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def test_long_value_round_trips(store: Store, way: str) -> None:
     ((note,), _) = store.write([draft_of({"content": "tea", "id": "short", "vector": [1.0, 0.0], **WAYS[way]})])
     assert store.get([note.id], namespace=note.namespace) == [note]
     assert list(store.notes()) == [note]
-    found = store.search_text(parse("tea"), 9, namespace=note.namespace, filters=EVERYTHING)
-    assert [each.id for each in found] == [note.id] * (way != "word")
+    results = store.search_text(parse("tea"), 9, namespace=note.namespace, filters=EVERYTHING)
+    assert [candidate.id for candidate in results] == [note.id] * (way != "word")
     assert store.write([draft_of({**WAYS[way], "id": note.id, "content": "milk"})]).notes[0].content == "milk"
     assert not any(finding.problem for finding in store.check())
     assert store.delete([note.id], namespace=note.namespace) == 1
@@ -43,10 +43,10 @@ def test_long_value_round_trips(store: Store, way: str) -> None:
 def test_long_names_with_a_common_prefix_differ(store: Store) -> None:
     names = [f"{LONG}{end}" for end in "abc"]
     store.write([draft_of({"id": name, "path": f"{name}.md", "content": name[-1]}) for name in names])
-    found = store.get([*names, *(f"{name}.md" for name in names), LONG], namespace=HOME)
-    assert [note and note.content for note in found] == [*"abc", *"abc", None]
+    results = store.get([*names, *(f"{name}.md" for name in names), LONG], namespace=HOME)
+    assert [note and note.content for note in results] == [*"abc", *"abc", None]
     listed = store.candidates(names[::-1], namespace=HOME, filters=EVERYTHING)
-    assert [each.id for each in listed] == names[::-1]
+    assert [candidate.id for candidate in listed] == names[::-1]
     prefixed = store.page(9, namespace=HOME, filters=Filters(path_prefix=f"{LONG}b"))
     assert [note.content for note in prefixed.notes] == ["b"]
 
@@ -96,9 +96,9 @@ def test_any_text_round_trips(store: Store, text: str) -> None:
     ((note,), _) = store.write([draft_of({**given, "id": "1"})])
     assert (note.content, note.title, note.summary, note.metadata) == tuple(given.values())
     assert list(store.notes()) == [note]
-    (found,) = store.search_text(
+    (results,) = store.search_text(
         parse("tea"), 1, namespace=HOME, filters=Filters.of({"metadata": {text: [text, {text: text}]}})
     )
-    assert (found.content, found.title, found.summary) == (text, f"{text} tea", text)
+    assert (results.content, results.title, results.summary) == (text, f"{text} tea", text)
     assert store.write([draft_of({**given, "id": "1"})]).notes == [note]
     assert not any(finding.problem for finding in store.check())

@@ -34,14 +34,14 @@ _words = st.lists(_word | any_text, max_size=4)
 
 def _similarity(words: list[str], note: dict[str, Any]) -> float:
     """Return how alike a note's names are, titles included, word by word and name by name."""
-    found = [0.0]
+    similarities = [0.0]
     for name in (slug_text(note["path"] or ""), note["title"]):
         for word in words:
             whole = jaccard(trigrams(word), trigrams(name))
             parts = [jaccard(trigrams(word), trigrams(part)) for part in split_words(name) if len(part) >= 4]
-            found += [whole] if whole >= TRIGRAM_THRESHOLD else []
-            found += [part for part in parts if part >= 0.5]
-    return max(found)
+            similarities += [whole] if whole >= TRIGRAM_THRESHOLD else []
+            similarities += [part for part in parts if part >= 0.5]
+    return max(similarities)
 
 
 @pytest.mark.parametrize("engine", sorted(ENGINES))
@@ -61,14 +61,14 @@ def test_any_names(engine: str, tmp_path: Path) -> None:
                 {"id": note.id, "path": note.path, "title": note.title}
                 for note in store.notes(namespace=namespace, filters=filters)
             ]
-            found = store.search_names(words, limit, namespace=namespace, filters=filters)
+            results = store.search_names(words, limit, namespace=namespace, filters=filters)
             expected = trigram_search(notes, words, limit)
-            assert [(each.id, each.path, each.score) for each in found] == expected
-            found = store.search_names(words, limit, namespace=namespace, filters=filters, titles=True)
+            assert [(result.id, result.path, result.score) for result in results] == expected
+            results = store.search_names(words, limit, namespace=namespace, filters=filters, titles=True)
             titled = sorted((-_similarity(words, note), note["path"], note["id"]) for note in notes)
-            assert [(-each.score, each.path, each.id) for each in found] == [one for one in titled if one[0] < 0][
-                :limit
-            ]
+            assert [(-result.score, result.path, result.id) for result in results] == [
+                one for one in titled if one[0] < 0
+            ][:limit]
 
     law()
     store.close()

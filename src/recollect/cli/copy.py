@@ -99,9 +99,8 @@ def _print_comparison(verified: StoreComparison) -> None:
     if len(verified.differences) > MAX_DIFFERENCES:
         terminal.print_message(f"differs: {len(verified.differences) - MAX_DIFFERENCES:,} more")
     if not verified.differences:
-        notes = sum(sides["source"].notes for sides in verified.namespaces.values() if "source" in sides)
         searches = f", and so are {_searches(verified)}" if verified.searches["lexical"].searches else ""
-        terminal.print_message(f"verified {terminal.count(notes, 'note')}: all are the same{searches}")
+        terminal.print_message(f"verified {terminal.count(verified.notes, 'note')}: all are the same{searches}")
 
 
 def _problem(verified: StoreComparison, source: str, target: str) -> str:

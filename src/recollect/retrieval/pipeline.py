@@ -80,7 +80,7 @@ class Retrieval:
         ``trigram_chunks`` are the notes whose names the last step of the fallback ladder compares, for an index that
         cannot compare names. An embedder or reranker that does not answer within its timeout, in seconds, is skipped.
         """
-        self._index = IndexAbilities.of(index)
+        self._index = IndexAbilities(index)
         self._vector_leg = VectorLeg(self._index, embedder)
         second_stage = reranker_from(reranker)
         timeout = arguments.number("reranker_timeout", reranker_timeout, at_least=0)

@@ -22,14 +22,7 @@ _Find: TypeAlias = Callable[[str], Iterable[Secret]]
 
 
 class SecretFilter:
-    """Removes secrets from what one call stores; at the end of the context one warning says what was redacted.
-
-    >>> with SecretFilter("refuse") as secrets:
-    ...     secrets.draft({"content": "The card is 4111 1111 1111 1111."})  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ...
-    recollect.errors.SecretFoundError: content: contains a secret (card number); remove it, or open ...
-    """
+    """Removes secrets from what one call stores; at the end of the context one warning says what was redacted."""
 
     def __init__(self, mode: SecretsMode) -> None:
         self._mode = mode
@@ -65,24 +58,22 @@ class SecretFilter:
             filtered["metadata"] = fields.data(f"{prefix}metadata", draft["metadata"])
         if any(filtered.get(name) != draft.get(name) for name in TEXT_FIELDS):
             filtered.pop("vector", None)  # it is the vector of the text with the secret
-        self._record(f"{file}\n{prefix}", fields.kinds)
+        if fields.kinds:
+            self._redacted[f"{file}\n{prefix}"] = fields.kinds
         return filtered
 
     def file(self, text: str, name: str) -> str:
         """Return the text of a file without private keys, which chunking would split."""
         fields = _FieldFilter(self._mode)
         filtered = fields.text("text", text, find_private_keys)
-        self._record(name, fields.kinds)
+        if fields.kinds:
+            self._redacted[name] = fields.kinds
         return filtered
 
     def name(self, argument: str, value: str) -> None:
         """Raise ``SecretFoundError`` if an identifier contains a secret."""
         for secret in find_secrets(value):
             raise SecretFoundError(argument, f"contains a secret ({secret.kind}); choose another name")
-
-    def _record(self, location: str, kinds: Counter[str]) -> None:
-        if kinds:
-            self._redacted[location] = kinds
 
 
 class _FieldFilter:
@@ -117,7 +108,7 @@ class _FieldFilter:
         kind = kind_of_value(key, value)
         if kind and not find_secrets(value):
             self._report(argument, kind)
-            return redaction_mark(kind)
+            return f"«redacted: {kind}»"
         return self.text(argument, value)
 
     def _report(self, argument: str, kind: str) -> None:
@@ -139,14 +130,5 @@ def redact(text: str, find: _Find = find_secrets) -> tuple[str, list[str]]:
     while secrets := list(find(text)):  # a redaction may reveal the secret beside it
         kinds += (secret.kind for secret in secrets)
         for secret in reversed(secrets):
-            text = text[: secret.start] + redaction_mark(secret.kind) + text[secret.end :]
+            text = f"{text[: secret.start]}«redacted: {secret.kind}»{text[secret.end :]}"
     return text, kinds
-
-
-def redaction_mark(kind: str) -> str:
-    """Return the text that replaces a secret.
-
-    >>> redaction_mark("card number")
-    '«redacted: card number»'
-    """
-    return f"«redacted: {kind}»"

@@ -1,7 +1,8 @@
 """Patterns of secrets: private keys, tokens, credentials, assigned values and card numbers.
 
 By hand rather than by a library: every pattern is bounded and possessive, so that the time is linear in the length of
-a hostile text, and each kind excludes what only looks like it.
+a hostile text, and each kind excludes what only looks like it. Rules, not entropy alone, distinguish random values from
+words, variable names, numbers and placeholders: passwords are short, and camelCase names have as much entropy as keys.
 """
 
 from __future__ import annotations
@@ -10,19 +11,83 @@ import re
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Callable, Iterator
+from operator import ne
 from typing import NamedTuple
 
 import regex
 
-from recollect.secrets.randomness import is_digest, is_placeholder, looks_random
+MIN_LENGTH = 8
+MIN_CHANGES = 3
+"""How often the class of characters must change: lower case, upper case, digit, sign."""
+CHARACTERS_PER_CHANGE = 8
+"""In a long value, one change for so many characters."""
+MIN_LETTERS_ONLY = 12
+"""The shortest random value of letters only."""
+MAX_WORD_SHARE = 0.6
+"""The largest share of a random value that may consist of words."""
+
+_PLACEHOLDER = re.compile(
+    r"[<\[{]|\$[A-Za-z_{(]|%[A-Z({]|\*\*|~|\.{1,2}+/|/[a-z_.-]{2,32}+/"
+    r"|(?:your|my|the|some|test|none|null)[_-]|(?:example|sample|dummy|fake|change|insert|replace|placeholder)",
+    re.IGNORECASE,
+)
+"""A variable, a path, or a word of examples."""
+_EXAMPLE_VALUE = re.compile(r"(.)\1{5}|EXAMPLE|12345678|abcdefgh|redacted", re.IGNORECASE | re.DOTALL)
+_LETTERS = re.compile(r"[A-Z]?[a-z]{3,64}+|[A-Z]{4,64}+")
+_CONSONANTS = re.compile(r"[b-df-hj-np-tv-xz]{4}", re.IGNORECASE)
+_VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
+_DIGEST = re.compile(
+    r"(?:0x)?[0-9a-f]{7,128}+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[\w-]{3,12}+:[0-9a-f]{32,128}+",
+    re.IGNORECASE,
+)
+"""The hash of a commit or file, or a UUID."""
+
+
+class _CharacterClasses(dict[int, str]):
+    """The class of each character: lower case, upper case, digit or sign."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        if character.isalpha():
+            return "A" if character.isupper() else "a"
+        return "0" if character.isdigit() else "!"
+
+
+_CLASSES = _CharacterClasses(dict.fromkeys(map(ord, "_-./+=:~"), ""))
+"""Separators have no class."""
+
+
+def looks_random(value: str, *, min_length: int = MIN_LENGTH) -> bool:
+    """Return whether a value looks like a real password or key.
+
+    >>> looks_random("k3J9x2m4Pq71"), looks_random("userPassword2"), looks_random("20260418")
+    (True, False, False)
+    """
+    if len(value) < min_length or is_placeholder(value):
+        return False
+    classes = value.translate(_CLASSES)
+    used = set(classes)
+    changes = sum(map(ne, classes, classes[1:]))
+    word_share = sum(len(run) for run in _LETTERS.findall(value) if _is_word(run)) / len(value)
+    if used == {"a", "A"}:  # variable names are like that, too, but consist of words
+        return len(value) >= MIN_LETTERS_ONLY and changes >= len(value) / 3 and word_share < MAX_WORD_SHARE / 2
+    if not used & {"a", "A"} or ("0" not in used and len(used) < 3):
+        return False
+    return changes >= max(MIN_CHANGES, len(value) / CHARACTERS_PER_CHANGE) and word_share < MAX_WORD_SHARE
+
+
+def is_placeholder(value: str) -> bool:
+    """Return whether a value is a placeholder or an example, such as ``${API_KEY}`` or ``your_key_here``."""
+    return bool(_PLACEHOLDER.match(value) or _EXAMPLE_VALUE.search(value))
+
+
+def _is_word(run: str) -> bool:
+    """Return whether a run of letters is pronounceable."""
+    return not _CONSONANTS.search(run) and len(_VOWEL.findall(run)) * 6 >= len(run)
 
 
 class Secret(NamedTuple):
-    """Where a secret is in a text, and its kind; never its value, so that it cannot be printed by mistake.
-
-    >>> Secret(0, 20, "AWS access key").kind
-    'AWS access key'
-    """
+    """Where a secret is in a text, and its kind; never its value, so that it cannot be printed by mistake."""
 
     start: int
     end: int
@@ -155,7 +220,6 @@ def _is_basic_pair(value: str) -> bool:
     return bool(user and colon and password) and (user + password).isprintable()
 
 
-PASSWORD = "password"  # noqa: S105 (the name of a kind)
 KEY = "key or token"
 MIN_TOKEN_LENGTH = 16
 
@@ -193,7 +257,9 @@ def find_assignments(text: str) -> Iterator[Secret]:
         group = "bare" if match["quoted"] is None else "quoted"
         start, value = match.start(group), match[group]
         if group == "bare":
-            value = _trimmed(value, text[match.end() : match.end() + 1])
+            if "&" in value and text.startswith("=", match.end()):  # the next parameter of a URL
+                value = value.rpartition("&")[0]
+            value = value.rstrip(".:*|")  # the end of a sentence
         kind = _assigned_kind(match, value)
         position = start  # a value that is no secret may be the name of the next
         if kind and (group == "quoted" or not _VARIABLE.fullmatch(value)):
@@ -202,28 +268,17 @@ def find_assignments(text: str) -> Iterator[Secret]:
 
 
 def kind_of_value(name: str, value: str) -> str:
-    """Return the kind of secret that the value of a field with this name is, or an empty text.
-
-    >>> kind_of_value("db_password", "k3J9x2m4Pq71"), kind_of_value("flavour", "k3J9x2m4Pq71")
-    ('password', '')
-    """
+    """Return the kind of secret that the value of a field with this name is, or an empty text."""
     match = _NAMED.search(name)
     return _assigned_kind(match, value) if match else ""
 
 
 def _assigned_kind(match: re.Match[str], value: str) -> str:
     if match["token"] is not None:  # many tokens are no secrets: of pages, commits, files
-        return KEY if looks_random(value, min_length=MIN_TOKEN_LENGTH) and not is_digest(value) else ""
+        return KEY if looks_random(value, min_length=MIN_TOKEN_LENGTH) and not _DIGEST.fullmatch(value) else ""
     if not looks_random(value):
         return ""
-    return PASSWORD if match["password"] is not None else KEY
-
-
-def _trimmed(value: str, after: str) -> str:
-    """Return a value without the end of the sentence or the next parameter of a URL."""
-    if after == "=" and "&" in value:
-        value = value.rpartition("&")[0]
-    return value.rstrip(".:*|")
+    return "password" if match["password"] is not None else KEY
 
 
 _SEPARATOR = r"(  |[ \-\t\n\u00a0\u2009\u202f])"
@@ -261,16 +316,13 @@ def find_cards(text: str) -> Iterator[Secret]:
     for pattern in _CARD_NUMBERS:
         for match in pattern.finditer(text):
             digits = re.sub("[^0-9]", "", match[0])
-            if not _follows_group(text, match) and _has_issuer(digits) and luhn(digits):
+            has_issuer = any(int(digits[:width]) in start and len(digits) in sizes for start, width, sizes in _ISSUERS)
+            if has_issuer and luhn(digits) and not _follows_group(text, match):
                 yield Secret(*match.span(), "card number")
 
 
 def luhn(digits: str) -> bool:
-    """Return whether the check digit is valid (Luhn, US patent 2,950,048, 1960).
-
-    >>> luhn("4111111111111111"), luhn("4111111111111112")
-    (True, False)
-    """
+    """Return whether the check digit is valid (Luhn, US patent 2,950,048, 1960)."""
     doubled = [int(digit) * (1 + index % 2) for index, digit in enumerate(reversed(digits))]
     return sum(number - 9 if number > 9 else number for number in doubled) % 10 == 0
 
@@ -282,10 +334,6 @@ def _follows_group(text: str, match: re.Match[str]) -> bool:
     return (
         bool(separator) and before.endswith(separator) and before[:4].isdecimal() and len(before) == len(separator) + 4
     )
-
-
-def _has_issuer(digits: str) -> bool:
-    return any(int(digits[:width]) in prefixes and len(digits) in lengths for prefixes, width, lengths in _ISSUERS)
 
 
 _FINDERS: tuple[Callable[[str], Iterator[Secret]], ...] = (
@@ -303,8 +351,6 @@ def find_secrets(text: str) -> list[Secret]:
 
     >>> find_secrets("The card is 4111 1111 1111 1111, the wifi password is k3J9x2m4Pq71.")
     [Secret(start=12, end=31, kind='card number'), Secret(start=54, end=66, kind='password')]
-    >>> find_secrets("password = input()")
-    []
     """
     matches = [(secret, order) for order, finder in enumerate(_FINDERS) for secret in finder(text)]
     merged: list[tuple[Secret, int]] = []

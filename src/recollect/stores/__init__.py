@@ -115,11 +115,7 @@ def redact_secrets(target: str) -> str:
     if not at and "@" in options:  # after the colon comes a port, or a part of a password
         host = _NO_PORT.sub("", host)
     name = user.partition(":")[0]
-    public = [option for option in options.split("&") if option and not _is_secret(option)]
+    pairs = (option.partition("=") for option in options.split("&") if option)
+    public = ["".join(pair) for pair in pairs if pair[0].lower() not in _SECRET_OPTIONS and "@" not in pair[2]]
     query = f"?{'&'.join(public)}" if public else ""
     return f"{scheme[0]}{name}{at if name else ''}{host}{query}"
-
-
-def _is_secret(option: str) -> bool:
-    name, _, value = option.partition("=")
-    return name.lower() in _SECRET_OPTIONS or "@" in value

@@ -149,7 +149,6 @@ class SupportsFinishIndexes(Protocol):
 
     def finish_indexes(self) -> None:
         """Build the indexes that are missing, however long that takes."""
-        ...
 
 
 class Store(
@@ -170,7 +169,6 @@ class Store(
     @property
     def read_only(self) -> bool:
         """Whether nothing can be written here."""
-        ...
 
     def texts_to_embed(self, drafts: Sequence[Draft], *, model: Model) -> list[EmbeddingText]:
         """Return the distinct texts that need a vector of ``model`` before the drafts are written.
@@ -178,7 +176,6 @@ class Store(
         A draft needs none if it has one of its own, or if it leaves the text of a stored note with a vector of
         ``model`` unchanged. This only reads; another writer may change the notes before :meth:`write` does.
         """
-        ...
 
     def write(
         self,
@@ -195,7 +192,6 @@ class Store(
         digest of its text, or keeps the one it has if its text did not change. A note that has none of these is
         stored without a vector and returned as pending: embed its text and call :meth:`embed`.
         """
-        ...
 
     def write_documents(
         self,
@@ -211,15 +207,12 @@ class Store(
         A note at one of their paths that belongs to no or another document raises ``IngestError``, unless its content
         is the same or ``adopt`` is true: then it becomes theirs.
         """
-        ...
 
     def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
         """Return for each id, or else path, its note."""
-        ...
 
     def delete(self, keys: Sequence[str], *, namespace: str) -> int:
         """Delete notes by id or path, with everything derived from them; return how many there were."""
-        ...
 
     def expire(self, now: datetime, *, most: int | None = None) -> int:
         """Delete the notes that have expired at ``now``, or ``most`` of them; return how many.
@@ -227,7 +220,6 @@ class Store(
         It takes one index lookup if there are none. It does not wait for other writers, but raises ``StoreBusyError``
         at once. A read-only store deletes nothing.
         """
-        ...
 
     def touch(self, accessed: Mapping[str, datetime], *, namespace: str) -> int:
         """Set when notes, by id, were last accessed, where that is later than before; return how many changed.
@@ -235,39 +227,30 @@ class Store(
         Nothing else of a note changes, and unknown ids are skipped. It waits for other writers only briefly before it
         raises ``StoreBusyError``.
         """
-        ...
 
     def notes(self, *, namespace: str | None = None, filters: Filters | None = None) -> Iterator[Note]:
         """Iterate over the notes of a namespace, or of all, in the order of their creation."""
-        ...
 
     def vectors_of(self, notes: Sequence[Note]) -> tuple[Model | None, list[Vector | None]]:
         """Return the active model, and its vectors of these notes if they were made of the texts given here."""
-        ...
 
     def link(self, source: str, link: Link, *, namespace: str) -> bool:
         """Add a link to a note; return whether it is new."""
-        ...
 
     def unlink(self, source: str, link: Link, *, namespace: str) -> bool:
         """Remove a link of a note; return whether it was there."""
-        ...
 
     def neighbours(self, key: str, *, namespace: str) -> list[Neighbour]:
         """Return the notes at the other ends of a note's edges, in the order of ``edges``."""
-        ...
 
     def documents(self, root: str, *, namespace: str) -> dict[str, str]:
         """Return the fingerprints of the documents below ``root`` by their names."""
-        ...
 
     def remove_documents(self, root: str, names: Sequence[str], *, namespace: str) -> int:
         """Delete documents and their notes; return how many notes there were."""
-        ...
 
     def document_records(self, *, namespace: str | None = None) -> Iterator[DocumentRecord]:
         """Iterate over the documents of a namespace, or of all, in any order."""
-        ...
 
     def set_document_notes(self, records: Sequence[DocumentRecord]) -> None:
         """Set the fingerprints of documents and just which notes they have; nothing else of a note changes.
@@ -275,36 +258,27 @@ class Store(
         New documents are created. A note that a document no longer has belongs to none, a note of another document
         leaves that one, and unknown ids are skipped.
         """
-        ...
 
     def pending(self, model: Model, limit: int, *, after: Any = None) -> list[Pending]:
         """Return the next notes after a key, of any namespace, that have no vector of ``model``."""
-        ...
 
     def embed(self, model: Model, vectors: Sequence[tuple[Pending, Vector]]) -> int:
         """Write vectors of notes whose text is still the one that was embedded; return how many."""
-        ...
 
     def activate(self, model: Model) -> bool:
         """Search with ``model`` from now on and delete all other vectors, if every note has one; return whether."""
-        ...
 
     def stats(self) -> StoreStats:
         """Return how much the store contains."""
-        ...
 
     def check(self) -> list[Finding]:
         """Check every part and return the findings, good ones too."""
-        ...
 
     def repair(self) -> list[Finding]:
         """Rebuild what is derived from the notes, and return what a check finds afterwards."""
-        ...
 
     def backup(self, target: Path, *, overwrite: bool = False) -> None:
         """Write a consistent copy while others go on reading and writing."""
-        ...
 
     def close(self) -> None:
         """Close the file or connections; further calls raise ``StoreError``."""
-        ...

@@ -153,8 +153,14 @@ class Batch:
     def plan(self, model: Model | None, vectors: Mapping[bytes, Vector]) -> Plan:
         """Return what is to be written; ``vectors`` has those that notes lack, by the digests of their texts."""
         new, pending = self._vectors(model, vectors)
-        if new or pending:
-            self._check_dimension(model)
+        active = self._tables.model() if model and (new or pending) else None
+        if model and active and active.name == model.name and active != model:
+            # Vectors of another dimension would never be found beside the others.
+            raise ArgumentError(
+                "embedder",
+                f"makes vectors of {model.dimension} numbers; those of {model.name} in this memory have "
+                f"{active.dimension}; reindex, or give it another name",
+            )
         changes = sorted(
             (change for change in self._by_key.values() if change.matters), key=attrgetter("new.namespace", "new.key")
         )
@@ -163,16 +169,6 @@ class Batch:
     def notes(self) -> list[Note]:
         """Return the notes as they are then, in the order of their drafts."""
         return [note_of(change.new, change.namespace, change.links) for change in self._in_order]
-
-    def _check_dimension(self, model: Model | None) -> None:
-        """Refuse vectors of a model that has changed its dimension: they would never be found beside the others."""
-        active = self._tables.model()
-        if model and active and active.name == model.name and active != model:
-            raise ArgumentError(
-                "embedder",
-                f"makes vectors of {model.dimension} numbers; those of {model.name} in this memory have "
-                f"{active.dimension}; reindex, or give it another name",
-            )
 
     def _vectors(self, model: Model | None, vectors: Mapping[bytes, Vector]) -> tuple[list[NewVector], list[Pending]]:
         """Return the vectors to write, and the notes that need one that is not among ``vectors``."""
@@ -224,12 +220,6 @@ class Batch:
         if change.new.path:
             self._by_path[change.new.namespace, change.new.path] = change
 
-    def _release_names(self, change: Change) -> None:
-        del self._by_id[change.new.namespace, change.new.id]
-        path = change.new.namespace, change.new.path or ""
-        if self._by_path.get(path) is change:  # another may have taken it
-            del self._by_path[path]
-
     def _decide(self, draft: Draft, document: int | None = None) -> Change:
         """Merge a draft into the note that it names, or create one; a document's draft replaces the whole note."""
         change = self._named_by(draft) or self._create_note(draft)
@@ -246,8 +236,10 @@ class Batch:
         vector = draft.get("vector")
         if vector is None and change.vector is not None and merged.embedding_text == row.embedding_text:
             vector = change.vector
-        if change.new.key in self._by_key:
-            self._release_names(change)
+        if row.key in self._by_key:
+            del self._by_id[row.namespace, row.id]
+            if self._by_path.get((row.namespace, row.path or "")) is change:  # another may have taken it
+                del self._by_path[row.namespace, row.path or ""]
         change.new, change.links, change.vector = merged, links, vector
         self._add_change(change)
         self._in_order.append(change)
@@ -272,7 +264,9 @@ class Batch:
         if not self._create:
             raise NoteNotFoundError(f"there is no note {draft.get('id') or draft.get('path')!r}")
         if "content" not in draft:
-            raise ArgumentError("content", f"is needed for a new note{_named(draft)}")
+            name = draft.get("path") or draft.get("id")
+            missing = f"; {name!r} does not exist yet" if name else ""
+            raise ArgumentError("content", f"is needed for a new note{missing}")
         name = draft.get("namespace", DEFAULT_NAMESPACE)
         note_id = draft.get("id") or new_id(self._now)
         row = NoteRow(
@@ -292,12 +286,6 @@ class Batch:
         )
 
 
-def _named(draft: Draft) -> str:
-    """Return the part of an error message that names the note of a draft."""
-    name = draft.get("path") or draft.get("id")
-    return f"; {name!r} does not exist yet" if name else ""
-
-
 @dataclass(slots=True, eq=False)
 class StoredText:
     """The text fields of a stored note, and whether it has a vector of the model in question."""
@@ -309,21 +297,11 @@ class StoredText:
     content: str = ""
     embedded: bool = False
 
-    @property
-    def text(self) -> EmbeddingText:
-        """The text that its vector stands for."""
-        return embedding_text(self.title, self.summary, self.content)
-
 
 def texts_to_embed(
     drafts: Sequence[Draft], read: Callable[[str, Sequence[str], Sequence[str]], Iterable[StoredText]]
 ) -> list[EmbeddingText]:
-    """Return the distinct texts of drafts that need a vector; ``read`` takes a namespace, ids and paths.
-
-    >>> stored = [StoredText("1", "tea.md", "Tea", "", "green", embedded=True)]
-    >>> texts_to_embed([{"path": "tea.md", "importance": 1.0}, {"content": "oolong"}], lambda *_: stored)
-    ['oolong']
-    """
+    """Return the distinct texts of drafts that need a vector; ``read`` takes a namespace, ids and paths."""
     by_namespace: dict[str, list[Draft]] = {}
     for draft in drafts:
         by_namespace.setdefault(draft.get("namespace", DEFAULT_NAMESPACE), []).append(draft)
@@ -346,4 +324,5 @@ def texts_to_embed(
                 by_id[note_id] = note
             if path:
                 by_path[path] = note
-    return list(dict.fromkeys(note.text for note in notes if not note.embedded))
+    pending = [note for note in notes if not note.embedded]
+    return list(dict.fromkeys(embedding_text(note.title, note.summary, note.content) for note in pending))

@@ -37,7 +37,7 @@ class Occurrences(NamedTuple):
     """The summed field weight of its occurrences in each note."""
     tokens: NDArray[np.float64]
     """How many tokens each note has."""
-    holding: int
+    note_count: int
     """In how many notes of the namespace it occurs."""
 
 
@@ -58,12 +58,7 @@ class Scores(NamedTuple):
 
 
 def leaves_of(node: Expression) -> list[Match]:
-    """Return the leaves of a tree in their order; one that occurs twice comes twice.
-
-    >>> from recollect.query import expression, parse
-    >>> [leaf.text for leaf in leaves_of(expression(parse("green tea NOT sugar")))]
-    ['green', 'tea', 'sugar']
-    """
+    """Return the leaves of a tree in their order; one that occurs twice comes twice."""
     if isinstance(node, Match):
         return [node]
     parts = (node.included, node.excluded) if isinstance(node, Except) else node.parts
@@ -81,7 +76,7 @@ def score_notes(node: Expression, lists: Sequence[Occurrences], notes: int, toke
     ``lists`` has one for each leaf of :func:`leaves_of`; ``notes`` and ``tokens`` are the totals of the namespace.
 
     >>> from recollect.query import expression, parse
-    >>> tea = Occurrences(np.array([3, 8]), np.array([10.0, 1.0]), np.array([4.0, 4.0]), holding=2)
+    >>> tea = Occurrences(np.array([3, 8]), np.array([10.0, 1.0]), np.array([4.0, 4.0]), note_count=2)
     >>> score_notes(expression(parse("tea")), [tea], notes=10, tokens=40).scores.round(2).tolist()
     [2.4, 1.22]
     """
@@ -91,18 +86,18 @@ def score_notes(node: Expression, lists: Sequence[Occurrences], notes: int, toke
     for index, counted in matching.counted:
         if not len(counted):
             continue
-        keys, weights, lengths, holding = lists[index]
+        keys, weights, lengths, note_count = lists[index]
         if len(counted) < len(keys):
             rows = np.searchsorted(keys, counted)
             weights, lengths = weights[rows], lengths[rows]
         parts = saturation(weights, length_norms(lengths, tokens / notes))
-        scores[np.searchsorted(matching.notes, counted)] += idf(notes, holding) * parts
+        scores[np.searchsorted(matching.notes, counted)] += idf(notes, note_count) * parts
     return Scores(matching.notes, scores)
 
 
-def idf(notes: int, holding: int) -> float:
-    """Return the inverse document frequency of a leaf that matches ``holding`` of ``notes`` notes."""
-    rarity = math.log((notes - holding + 0.5) / (holding + 0.5))
+def idf(notes: int, note_count: int) -> float:
+    """Return the inverse document frequency of a leaf that matches ``note_count`` of ``notes`` notes."""
+    rarity = math.log((notes - note_count + 0.5) / (note_count + 0.5))
     return rarity if rarity > 0 else _LEAST_IDF
 
 

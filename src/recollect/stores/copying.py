@@ -73,22 +73,21 @@ def copy_store(
     _check_stores(source, target, namespaces, merge=merge)
     if not merge:
         _refuse_others(source, target, namespaces, progress)
-    model = source.model
-    if model is not None and target.model is None:
-        target.activate(model)  # also that of a source whose notes have no vectors yet
+    if source.model is not None and target.model is None:
+        target.activate(source.model)  # also that of a source whose notes have no vectors yet
     counts: Counter[str] = Counter()
     total = count_notes(source, namespaces)
     progress(0, total, "notes")
     for batch in note_batches(notes_in(source, namespaces)):
-        changed = list(differing_notes(source, target, batch))
+        model, changed = differing_notes(source, target, batch)
         if changed:
             _write(target, changed, model)
         added = sum(note.problem == "missing" for note in changed)
         counts.update(added=added, updated=len(changed) - added, unchanged=len(batch) - len(changed))
         done = counts.total()
         progress(done, max(done, total), "notes")
-    if model is not None and target.model != model:
-        target.activate(model)
+    if source.model is not None and target.model != source.model:
+        target.activate(source.model)
     stored = documents_in(target, namespaces)
     documents = [record for key, record in documents_in(source, namespaces).items() if stored.get(key) != record]
     for start in range(0, len(documents), BATCH_NOTES):
@@ -148,8 +147,8 @@ class DifferingNote(NamedTuple):
     """``missing``, or the fields that differ, separated by commas."""
 
 
-def differing_notes(source: Store, target: Store, notes: Sequence[Note]) -> Iterator[DifferingNote]:
-    """Yield those of the source's notes that are not the same in the target.
+def differing_notes(source: Store, target: Store, notes: Sequence[Note]) -> tuple[Model | None, list[DifferingNote]]:
+    """Return those of the source's notes that are not the same in the target, and the model of their vectors.
 
     A vector that only the target has counts as the same: the target made it of the same text.
     """
@@ -158,19 +157,21 @@ def differing_notes(source: Store, target: Store, notes: Sequence[Note]) -> Iter
     other_model, others = target.vectors_of(list(stored.values()))
     pairs = zip(stored, others, strict=True) if other_model == model else ()
     other_vectors = {key: vector for key, vector in pairs if vector is not None}
+    differing = []
     for note, vector in zip(notes, vectors, strict=True):
         other = stored.get(key_of(note))
         if other is None:
-            yield DifferingNote(note, vector, "missing")
+            differing.append(DifferingNote(note, vector, "missing"))
             continue
         problems = [name for name in _FIELDS if getattr(note, name) != getattr(other, name)]
         # For Python, True is 1.
-        if "metadata" not in problems and canonical_json(note.metadata) != canonical_json(other.metadata):
+        if "metadata" not in problems and _canonical_json(note.metadata) != _canonical_json(other.metadata):
             problems.append("metadata")
         if vector is not None and not np.array_equal(vector, other_vectors.get(key_of(note), ())):
             problems.append("vector")
         if problems:
-            yield DifferingNote(note, vector, ", ".join(problems))
+            differing.append(DifferingNote(note, vector, ", ".join(problems)))
+    return model, differing
 
 
 def _write(target: Store, changed: Sequence[DifferingNote], model: Model | None) -> None:
@@ -184,15 +185,12 @@ def _write(target: Store, changed: Sequence[DifferingNote], model: Model | None)
                     f"{note.path!r} is the path of another note there, {other.id!r}; delete that, "
                     "or choose an empty target",
                 )
-    target.write([_draft(entry) for entry in changed], model=model)
-
-
-def _draft(entry: DifferingNote) -> Draft:
-    """Return all fields of a note, also that it was never accessed, which a caller's draft cannot say."""
-    draft: Draft = {name: getattr(entry.note, name) for name in _FIELDS} | {"vector": entry.vector}
-    if not entry.note.path:
-        del draft["path"]
-    return draft
+    # All fields, also that a note was never accessed; an empty path would mean that of a stored note.
+    drafts: list[Draft] = [
+        {name: getattr(note, name) for name in _FIELDS if name != "path" or note.path} | {"vector": vector}
+        for note, vector, _ in changed
+    ]
+    target.write(drafts, model=model)
 
 
 def key_of(note: Note) -> tuple[str, str]:
@@ -228,12 +226,11 @@ def note_batches(notes: Iterable[Note]) -> Iterator[list[Note]]:
 
 def notes_by_id(store: Store, notes: Iterable[Note]) -> dict[tuple[str, str], Note]:
     """Return the notes of a store that have the ids of these; one that merely has such a path is another."""
-    ids = {namespace: [note.id for note in group] for namespace, group in _by_namespace(notes).items()}
     return {
-        key_of(note): note
-        for namespace, names in ids.items()
-        for name, note in zip(names, store.get(names, namespace=namespace), strict=True)
-        if note is not None and note.id == name
+        key_of(note): other
+        for namespace, group in _by_namespace(notes).items()
+        for note, other in zip(group, store.get([note.id for note in group], namespace=namespace), strict=True)
+        if other is not None and other.id == note.id
     }
 
 
@@ -253,6 +250,6 @@ def documents_in(store: Store, namespaces: Sequence[str] | None) -> dict[tuple[s
     }
 
 
-def canonical_json(value: Any) -> str:
+def _canonical_json(value: Any) -> str:
     """Return JSON that is the same for the same value, in whatever order its keys come."""
     return with_deep_stack(lambda: json.dumps(value, sort_keys=True, separators=(",", ":")))

@@ -62,19 +62,22 @@ class NameIndex(NamedTuple):
     titles: Mapping[str, int]
     """The number of each title's name."""
     wholes: NDArray[np.int32]
-    """The names of several words, once for each word that is compared by itself,"""
+    """The names of several words, once for each word that is compared by itself."""
     words: NDArray[np.int32]
-    """and those words."""
+    """Those words."""
     blocks: Sequence[_Block]
+    names_at_start: int
+    """How many names there were when all were last in use."""
 
     def most_similar(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the keys of the notes whose name is similar to one of ``words``, and the similarities, best first."""
         best = np.zeros(len(self.numbers))
         for grams in {frozenset(trigrams(word)) for word in words} - {frozenset()}:
-            codes = np.sort(np.fromiter(map(_code, grams), dtype=np.int64))
+            codes = [a << 2 * _LETTER_BITS | b << _LETTER_BITS | c for a, b, c in (map(ord, gram) for gram in grams)]
+            word_grams = np.array(sorted(codes), dtype=np.int64)
             for number, block in enumerate(self.blocks):
                 part = best[number * BLOCK_NAMES :][: len(block.sizes)]
-                np.maximum(part, block.similarities(codes), out=part)
+                np.maximum(part, block.similarities(word_grams), out=part)
         similarities = np.where(best >= TRIGRAM_THRESHOLD, best, 0.0)
         matching = np.flatnonzero(best[self.words] >= WORD_THRESHOLD)
         np.maximum.at(similarities, self.wholes[matching], best[self.words[matching]])
@@ -83,27 +86,11 @@ class NameIndex(NamedTuple):
         rows = rows[np.argsort(-by_note[rows], kind="stable")]
         return self.keys[rows], by_note[rows]
 
-    def is_mostly_unused(self) -> bool:
-        """Return whether most of the names are unused."""
-        used = np.zeros(len(self.numbers), dtype=bool)
-        for numbers in self.names:
-            used[numbers] = True
-        used[self.words[used[self.wholes]]] = True
-        return int(used.sum()) * 2 + BLOCK_NAMES < len(used)
-
 
 def index_names(rows: Sequence[tuple[int, str, str]], before: NameIndex | None = None, *, titles: bool) -> NameIndex:
-    """Return the index of notes, given by key, path and title in the order of paths, then ids; ``before`` saves work.
-
-    >>> index = index_names([(7, "people/ines-weber.md", ""), (9, "tea.md", "Green tea")], titles=True)
-    >>> [result.tolist() for result in index.most_similar(["webber"])]  # by 4 of 7 trigrams
-    [[7], [0.5714285714285714]]
-    """
-    index = _indexed(rows, before, titles=titles)
-    return _indexed(rows, None, titles=titles) if index.is_mostly_unused() else index
-
-
-def _indexed(rows: Sequence[tuple[int, str, str]], before: NameIndex | None, *, titles: bool) -> NameIndex:
+    """Return the index of notes, given by key, path and title, in the order of path, then id; ``before`` saves work."""
+    if before is not None and len(before.numbers) > 2 * before.names_at_start + BLOCK_NAMES:
+        before = None  # many of the names may be unused
     numbers = dict(before.numbers) if before else {}
     known = len(numbers)
 
@@ -135,6 +122,7 @@ def _indexed(rows: Sequence[tuple[int, str, str]], before: NameIndex | None, *, 
         wholes=np.append(before.wholes if before else _NONE, np.array(wholes, dtype=np.int32)),
         words=np.append(before.words if before else _NONE, np.array(words, dtype=np.int32)),
         blocks=_blocks(numbers, before.blocks if before else ()),
+        names_at_start=before.names_at_start if before else len(numbers),
     )
 
 
@@ -154,7 +142,7 @@ def _blocks(numbers: Mapping[str, int], before: Sequence[_Block]) -> list[_Block
 
 
 def _block(names: Sequence[str]) -> _Block:
-    r"""Return the trigrams of names, as :func:`recollect.query.trigrams` does for each, for all of them at once."""
+    """Return the trigrams of names, as :func:`recollect.query.trigrams` does for each, for all of them at once."""
     texts = ["$" + name.replace(" ", "$\0$") + "$\0" for name in names]
     letters = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32).astype(np.int64)
     first, second, third = letters[:-2], letters[1:-1], letters[2:]
@@ -169,8 +157,3 @@ def _block(names: Sequence[str]) -> _Block:
     distinct, starts = np.unique(grams, return_index=True)
     sizes = np.bincount(owners, minlength=len(names))
     return _Block(sizes, distinct, np.append(starts, len(grams)), owners.astype(np.uint16))
-
-
-def _code(gram: str) -> int:
-    first, second, third = map(ord, gram)
-    return first << 2 * _LETTER_BITS | second << _LETTER_BITS | third

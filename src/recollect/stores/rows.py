@@ -185,7 +185,8 @@ WHOLE_NOTE: Draft = {
 
 def merged_row(row: NoteRow, draft: Draft) -> NoteRow:
     """Return ``row`` with the fields of ``draft``."""
-    changed: dict[str, Any] = {name: draft[name] for name in _PLAIN if name in draft}
+    unconverted = ("title", "summary", "content", "importance", "position")
+    changed: dict[str, Any] = {name: draft[name] for name in unconverted if name in draft}
     for name in ("created_at", "updated_at", "last_accessed_at", "expires_at"):
         if name in draft:
             changed[name] = None if draft[name] is None else to_microseconds(draft[name])
@@ -203,9 +204,6 @@ def merged_row(row: NoteRow, draft: Draft) -> NoteRow:
     elif "metadata" in draft:
         changed["metadata"] = "{}"
     return row._replace(**changed)
-
-
-_PLAIN = ("title", "summary", "content", "importance", "position")
 
 
 def new_id(microseconds: int) -> str:
@@ -252,13 +250,7 @@ def cosine_similarity(rows: NDArray[Any], query: NDArray[np.float64]) -> float:
 
 
 def cosine_similarities(blobs: Sequence[bytes], model: Model, query: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return :func:`cosine_similarity` for many notes at once, from the stored bytes of their vectors.
-
-    >>> from recollect.stores.base import Model
-    >>> one, two = np.array([1, 0], dtype=np.float32), np.array([1, 0, 0.6, 0.8], dtype=np.float32)
-    >>> cosine_similarities([one.tobytes(), two.tobytes()], Model("tiny", 2), np.array([0.0, 1.0])).round(3).tolist()
-    [0.0, 0.8]
-    """
+    """Return :func:`cosine_similarity` for many notes at once, from the stored bytes of their vectors."""
     if not blobs:
         return np.empty(0)
     products = (rows_of(b"".join(blobs), model).astype(np.float64) * query).sum(axis=1)

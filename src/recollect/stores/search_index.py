@@ -7,7 +7,6 @@ lacks. :class:`IndexAbilities` asks for all of them once.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
@@ -33,7 +32,6 @@ class SearchIndex(Protocol):
         self, query: Query, limit: int, *, namespace: str, filters: Filters, semantics: Semantics = "strict"
     ) -> list[Candidate]:
         """Return the best notes by BM25 with ``lexical_rank`` and ``lexical_score``; ties by path, then id."""
-        ...
 
     def search_vectors(
         self,
@@ -50,7 +48,6 @@ class SearchIndex(Protocol):
         Notes that contain what the query ``without`` excludes are left out. ``model`` is the model of the vector, if it
         is known; if the store is searched with another by now, ``ModelChangedError`` is raised.
         """
-        ...
 
 
 @runtime_checkable
@@ -60,7 +57,6 @@ class SupportsModel(Protocol):
     @property
     def model(self) -> Model | None:
         """The model of the stored vectors; ``None`` if there are none."""
-        ...
 
 
 @runtime_checkable
@@ -74,7 +70,6 @@ class SupportsCandidates(Protocol):
 
         Notes that contain what the query ``without`` excludes are left out, too.
         """
-        ...
 
 
 @runtime_checkable
@@ -90,7 +85,6 @@ class SupportsGraph(SupportsCandidates, Protocol):
         the mentions from it and to it, the entities that it shares. ``reach`` is how many positions before and after
         count as neighbours. Unknown ids have none, and no edge leads from a note to itself.
         """
-        ...
 
 
 @runtime_checkable
@@ -107,7 +101,6 @@ class SupportsSuccessors(Protocol):
         superseded notes among ``ids`` and among all that supersedes them, the values sorted ids. Notes created at
         ``created_before`` or later do not count. At most :data:`MAX_SUPERSESSIONS` are followed. Unknown ids have none.
         """
-        ...
 
 
 @runtime_checkable
@@ -116,7 +109,6 @@ class SupportsTermCounts(Protocol):
 
     def note_counts(self, queries: Sequence[Query], *, namespace: str) -> tuple[int, list[int]]:
         """Return the number of notes in the namespace, and how many of them match each query."""
-        ...
 
 
 @runtime_checkable
@@ -130,7 +122,6 @@ class SupportsSimilarities(Protocol):
 
         Unknown ids, and notes without a vector, are left out.
         """
-        ...
 
 
 @runtime_checkable
@@ -145,7 +136,6 @@ class SupportsTextScores(Protocol):
         Notes that do not match the query, and unknown ids, are left out. No filters apply: pass only ids that the
         caller may see.
         """
-        ...
 
 
 @runtime_checkable
@@ -169,7 +159,6 @@ class SupportsNames(Protocol):
         similarity is at least 0.5; the best counts. It is the ``score`` and ``lexical_score``. Notes that contain what
         the query ``without`` excludes are left out.
         """
-        ...
 
 
 @runtime_checkable
@@ -183,7 +172,6 @@ class SupportsSpelling(Protocol):
         four to seven letters may be one edit away, a longer one two; of equally close terms, the more frequent come
         first. :meth:`SearchIndex.search_text` matches every term that is returned.
         """
-        ...
 
 
 @runtime_checkable
@@ -195,42 +183,23 @@ class SupportsPages(Protocol):
 
         The cursor stays valid if its note is deleted.
         """
-        ...
 
 
-@dataclass(frozen=True, slots=True)
 class IndexAbilities:
     """An index with each of its optional abilities, or ``None``."""
 
-    index: SearchIndex
-    model: SupportsModel | None
-    candidates: SupportsCandidates | None
-    graph: SupportsGraph | None
-    successors: SupportsSuccessors | None
-    term_counts: SupportsTermCounts | None
-    similarities: SupportsSimilarities | None
-    text_scores: SupportsTextScores | None
-    names: SupportsNames | None
-    spelling: SupportsSpelling | None
-    pages: SupportsPages | None
-
-    @classmethod
-    def of(cls, index: SearchIndex) -> IndexAbilities:
-        """Return the abilities of an index."""
+    def __init__(self, index: SearchIndex) -> None:
+        self.index = index
         try:
-            model: SupportsModel | None = index if isinstance(index, SupportsModel) else None
+            self.model: SupportsModel | None = index if isinstance(index, SupportsModel) else None
         except Exception:  # noqa: BLE001 (isinstance reads the property, which may fail; a search reports that)
-            model = cast("SupportsModel", index)
-        return cls(
-            index,
-            model,
-            index if isinstance(index, SupportsCandidates) else None,
-            index if isinstance(index, SupportsGraph) else None,
-            index if isinstance(index, SupportsSuccessors) else None,
-            index if isinstance(index, SupportsTermCounts) else None,
-            index if isinstance(index, SupportsSimilarities) else None,
-            index if isinstance(index, SupportsTextScores) else None,
-            index if isinstance(index, SupportsNames) else None,
-            index if isinstance(index, SupportsSpelling) else None,
-            index if isinstance(index, SupportsPages) else None,
-        )
+            self.model = cast("SupportsModel", index)
+        self.candidates = index if isinstance(index, SupportsCandidates) else None
+        self.graph = index if isinstance(index, SupportsGraph) else None
+        self.successors = index if isinstance(index, SupportsSuccessors) else None
+        self.term_counts = index if isinstance(index, SupportsTermCounts) else None
+        self.similarities = index if isinstance(index, SupportsSimilarities) else None
+        self.text_scores = index if isinstance(index, SupportsTextScores) else None
+        self.names = index if isinstance(index, SupportsNames) else None
+        self.spelling = index if isinstance(index, SupportsSpelling) else None
+        self.pages = index if isinstance(index, SupportsPages) else None

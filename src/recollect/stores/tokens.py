@@ -60,11 +60,7 @@ def stem_stream(texts: Sequence[str]) -> list[str]:
 
 
 def stems_of(text: str) -> list[str]:
-    """Return the stems of one text, as the lexical index has them.
-
-    >>> stems_of("Brewing cafés, o'neil")
-    ['brew', 'cafe', 'o', 'neil']
-    """
+    """Return the stems of one text, as the lexical index has them."""
     return _tokens(_tokenizers.stemming, indexed(text))
 
 
@@ -79,11 +75,7 @@ def stem(word: str) -> str:
 
 
 def spellings_of(text: str, stems: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield the words of a text that have one of these stems, in lower case, each after its stem.
-
-    >>> list(spellings_of("Cafés, two teas.", {"cafe", "tea"}))
-    [('cafe', 'cafés'), ('tea', 'teas')]
-    """
+    """Yield the words of a text that have one of these stems, in lower case, each after its stem."""
     encoded = text.encode()
     tokens: Any = _tokenizers.stemming(encoded, apsw.FTS5_TOKENIZE_DOCUMENT, None)
     for start, end, token in tokens:
@@ -205,14 +197,7 @@ def find_mentions(
     own: Mapping[int, Sequence[Title]],
     term_filter: TermFilter | None = None,
 ) -> list[Mention]:
-    """Find the titles that texts mention and that are not among the notes' own.
-
-    >>> texts = [NoteText(7, "Plan", "", "To Kyoto in spring.")]
-    >>> kyoto = {"kyoto": [(1, "kyoto")]}
-    >>> lookup = lambda runs: (kyoto if "kyoto" in runs else {}, set())
-    >>> find_mentions(lookup, texts, titles_by_note(texts))
-    [Mention(title=1, note=7, exact=True)]
-    """
+    """Find the titles that texts mention and that are not among the notes' own."""
     parts = [(index, part) for index, text in enumerate(texts) for part in (text.summary, text.content) if part]
     stems = stem_stream([part for _, part in parts])
     distinct = set(stems)
