@@ -48,7 +48,7 @@ def memory(tmp_path: Path) -> Iterator[recollect.Memory]:
 
 @pytest.fixture
 def server(memory: recollect.Memory, tmp_path: Path) -> Iterator[Callable[..., AsyncClient]]:
-    """Serve the memory with keys; what is returned makes clients of it."""
+    """Serve the memory with keys; return a function that creates clients."""
     ring = KeyRing(tmp_path / "keys.json")
     keys = {right: ring.add(right, ["tea"], right)[1] for right in ("read", "write")}
     keys["root"] = ring.add("root", None, "admin")[1]
@@ -161,12 +161,12 @@ class TestSearching:
     def test_search_returns_the_hits_of_the_memory(self, server: Server, memory: recollect.Memory) -> None:
         options: dict[str, Any] = {"top_k": 1, "preset": "memini", "now": "2026-04-18", "filters": {"tags": ["drink"]}}
         results = done(server(), lambda client: client.search("green tea", **options))
-        there = memory.search("green tea", namespace="tea", **options)
+        local = memory.search("green tea", namespace="tea", **options)
         assert results.query == "green tea"
-        assert [hit.id for hit in results] == [hit.id for hit in there] == ["n1"]
-        assert results[0].score == there[0].score
-        assert results[0].created_at == there[0].created_at
-        assert results[0].candidate.steps == there[0].candidate.steps
+        assert [hit.id for hit in results] == [hit.id for hit in local] == ["n1"]
+        assert results[0].score == local[0].score
+        assert results[0].created_at == local[0].created_at
+        assert results[0].candidate.steps == local[0].candidate.steps
         assert (results.trace, results.explanation) == ({}, "")
 
     def test_search_with_trace_and_explain(self, server: Server) -> None:
@@ -184,7 +184,7 @@ class TestSearching:
         assert set(every) == {preset["name"] for preset in data["presets"]}
 
 
-class TestUpkeep:
+class TestHealth:
     def test_stats_and_health(self, server: Server) -> None:
         assert done(server(), lambda client: client.stats())["notes"] == {"tea": 2}
         assert done(server("root"), lambda client: client.stats(namespace="work"))["notes"] == {"work": 1}
@@ -212,7 +212,7 @@ class TestErrors:
             done(client, lambda client: client.search("tea"))
 
 
-class TestFrameworks:
+class TestIntegrations:
     """The retrievers over a client: from a thread, from a loop, and from a thread that has a loop."""
 
     def test_integrations_search(self, server: Server) -> None:
@@ -221,8 +221,8 @@ class TestFrameworks:
 
         async def both() -> list[list[str]]:
             async with client:
-                there = await search_async(client, "green", {"top_k": 1})
-                return [[hit.id for hit in there], [hit.id for hit in search(client, "green", {"top_k": 1})]]
+                result = await search_async(client, "green", {"top_k": 1})
+                return [[hit.id for hit in result], [hit.id for hit in search(client, "green", {"top_k": 1})]]
 
         assert asyncio.run(both()) == [["n1"], ["n1"]]
 

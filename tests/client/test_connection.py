@@ -75,7 +75,7 @@ class TestAsking:
         assert vars(client) == vars(client.copy())
 
 
-class TestAgain:
+class TestRetries:
     def test_busy_server_is_retried(self) -> None:
         limited = Reply({"type": "urn:recollect:too-many-requests"}, 429, {"Retry-After": "0"})
         with ScriptedServer(BUSY, limited, Reply(NOTE, 201)) as server:

@@ -252,7 +252,7 @@ def test_invalid_names_are_argument_errors() -> None:
 
 
 def test_namespace_is_compared_after_normalisation() -> None:
-    """What a store would make of a name is what is asked for, not what was written."""
+    """Names are compared in the form in which a store would keep them."""
     assert Caller("kettle", Grant.of(["tea\ud800"], "read")).namespace("tea\ufffd", Right.READ) == "tea\ufffd"
 
 

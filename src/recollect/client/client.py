@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self, cast
 from urllib.parse import quote
@@ -140,11 +141,9 @@ class AsyncClient:
         """Delete notes by id or path, one by one, and return how many existed."""
         deleted = 0
         for key in keys:
-            try:
+            with suppress(NoteNotFoundError):
                 await self._request("DELETE", _note_path(key), namespace, key)
-            except NoteNotFoundError:
-                continue
-            deleted += 1
+                deleted += 1
         return deleted
 
     async def notes(

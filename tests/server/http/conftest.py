@@ -25,7 +25,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 @pytest.fixture
 def client(memory: Memory) -> Iterator[httpx.Client]:
-    """Return what speaks to an open server."""
+    """Return a client of a server without keys."""
     with running(memory) as server:
         yield server.client
 
@@ -40,7 +40,7 @@ def bearer(key: str) -> dict[str, str]:
 
 
 def problem(response: httpx.Response, status: int, kind: str) -> str:
-    """Return what a problem says, once it is one of this kind."""
+    """Check that a response is a problem of this kind, and return its detail."""
     assert response.status_code == status, response.text
     assert response.headers["content-type"] == "application/problem+json"
     data = response.json()

@@ -64,7 +64,7 @@ class Process(NamedTuple):
     url: str
     process: subprocess.Popen[str]
     line: str
-    """What it said when it was ready."""
+    """The line that it printed when it was ready."""
     log: IO[str]
 
 
@@ -87,8 +87,8 @@ def process(folder: Path, *options: str, **environment: str) -> Iterator[Process
 
 
 def until(holds: Callable[[], object], seconds: float = 30) -> None:
-    """Wait until something holds, or fail."""
+    """Wait until a condition holds, or fail."""
     deadline = monotonic() + seconds
     while not holds():
-        assert monotonic() < deadline, "it never did"
+        assert monotonic() < deadline, "the condition never held"
         sleep(0.01)

@@ -49,10 +49,10 @@ def test_killed_server_loses_no_acknowledged_note(tmp_path: Path, round_: int) -
 
     with recollect.open(tmp_path / "recollect.db", embedder=None) as memory:
         assert not [finding for finding in memory.doctor() if finding.problem]
-        there = {note.id: note for note in memory.notes()}
-        assert set(acknowledged) <= set(there)
-        assert all(note.content == f"about {note.id}" and note.path == f"{note.id}.md" for note in there.values())
-        for first in [item for item in there if item.endswith("p0") and int(item[3:].partition("p")[0]) % 5 == 0]:
-            assert {f"{first[:-1]}1", f"{first[:-1]}2"} <= set(there)  # a batch came as a whole
+        stored = {note.id: note for note in memory.notes()}
+        assert set(acknowledged) <= set(stored)
+        assert all(note.content == f"about {note.id}" and note.path == f"{note.id}.md" for note in stored.values())
+        for first in [item for item in stored if item.endswith("p0") and int(item[3:].partition("p")[0]) % 5 == 0]:
+            assert {f"{first[:-1]}1", f"{first[:-1]}2"} <= set(stored)  # a batch came as a whole
         for item in acknowledged[-20:]:
             assert [hit.id for hit in memory.search(f'"{item}"', mode="bm25", top_k=1)] == [item]

@@ -65,7 +65,7 @@ def test_fuzzed_requests(path: str, method: str, mode: GenerationMode, server: t
 
     @given(case=operation.as_strategy(generation_mode=mode))
     @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-    def ask(case: Any) -> None:
+    def send(case: Any) -> None:
         response = case.call_and_validate(headers=headers, checks=CHECKS)
         # In an address, everything is a text; only in a body is a number another thing.
         body = case.meta.components.get(ParameterLocation.BODY)
@@ -73,6 +73,6 @@ def test_fuzzed_requests(path: str, method: str, mode: GenerationMode, server: t
             assert 400 <= response.status_code < 500
 
     try:
-        ask()
+        send()
     except Unsatisfiable:
         assert mode is GenerationMode.NEGATIVE  # there is nothing that could be wrong

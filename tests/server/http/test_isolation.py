@@ -22,7 +22,7 @@ from tests.server.http.conftest import bearer, problem
 from tests.server.http.running import Running, running
 
 SECRET = "xyzzy"  # noqa: S105 (no password)
-"""Stands in every text and name of the other namespace."""
+"""It is in every text and name of the other namespace."""
 
 
 class EndpointRequest(NamedTuple):
@@ -56,7 +56,7 @@ REQUESTS = {
     "GET /v1/stats": EndpointRequest("/v1/stats"),
     "GET /metrics": EndpointRequest("/metrics", status=403),
 }
-"""What is asked of each endpoint. A new one gets a line here."""
+"""The request to each endpoint."""
 
 WITHOUT_NAMESPACE = ("GET /metrics",)
 READING = [
@@ -67,7 +67,7 @@ READING = [
 
 
 def endpoints(app: Any) -> set[str]:
-    """Return every endpoint that an application serves; whatever is no endpoint must be known by name."""
+    """Return every endpoint that an application serves; every other route must be listed here."""
     results = set()
     for route in app.routes:
         if route.path not in ("/openapi.json", "/", "/web/{name}"):
@@ -112,7 +112,7 @@ def walled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, 
             yield server, keys, memory
 
 
-def ask(server: Running, name: str, key: str, **query: str) -> httpx.Response:
+def send(server: Running, name: str, key: str, **query: str) -> httpx.Response:
     requested = REQUESTS[name]
     return server.client.request(
         name.partition(" ")[0],
@@ -125,7 +125,7 @@ def ask(server: Running, name: str, key: str, **query: str) -> httpx.Response:
 def test_every_endpoint_is_tested(walled: tuple[Running, Keys, Memory]) -> None:
     server, keys, _ = walled
     unguarded = {f"GET {path}" for path in PUBLIC_PATHS if path != "/openapi.json"}
-    assert endpoints(server.app) - set(REQUESTS) == unguarded, "ask the new endpoint, too: give it a line in REQUESTS"
+    assert endpoints(server.app) - set(REQUESTS) == unguarded, "the new endpoint needs an entry in REQUESTS"
     described = {f"{method.upper()} {path}" for path, item in server.app.openapi()["paths"].items() for method in item}
     assert endpoints(server.app) == described
     for path in ("/docs", "/redoc", "/web", "/v1", "/mcp", "/favicon.ico"):
@@ -138,22 +138,22 @@ class TestEveryEndpoint:
     def test_every_endpoint_needs_a_key(self, name: str, walled: tuple[Running, Keys, Memory]) -> None:
         server, keys, _ = walled
         for wrong in ("", "rk_", "rk_a_b", keys.tea[:-1], keys.tea.replace("rk_", "rk_x")):
-            response = ask(server, name, wrong)
+            response = send(server, name, wrong)
             problem(response, 401, "unauthorised")
             assert response.headers["www-authenticate"] == "Bearer"
 
     def test_other_namespaces_are_forbidden(self, name: str, walled: tuple[Running, Keys, Memory]) -> None:
         server, keys, memory = walled
         if name in WITHOUT_NAMESPACE:
-            problem(ask(server, name, keys.tea, namespace="work"), 422, "invalid")
+            problem(send(server, name, keys.tea, namespace="work"), 422, "invalid")
             return
         before = snapshot(memory)
         for key in (keys.tea, keys.admin, keys.both):
             data = []
-            for there in ("work", "nowhere", "wor\u212a", " work", "default"):
-                response = ask(server, name, key, namespace=there)
+            for namespace in ("work", "nowhere", "wor\u212a", " work", "default"):
+                response = send(server, name, key, namespace=namespace)
                 problem(response, 403, "forbidden")
-                data.append(_without(response, there))
+                data.append(_without(response, namespace))
             assert len(set(data)) == 1
         assert snapshot(memory) == before
 
@@ -162,10 +162,10 @@ class TestEveryEndpoint:
     ) -> None:
         server, keys, memory = walled
         before = snapshot(memory)
-        response = ask(server, name, keys.tea)
+        response = send(server, name, keys.tea)
         assert response.status_code == REQUESTS[name].status, response.text
         echoed = json.dumps(REQUESTS[name])
-        if SECRET in response.text:  # it may tell what it was asked, and nothing more
+        if SECRET in response.text:  # it may repeat the request, and nothing more
             assert SECRET in echoed
             assert f"The {SECRET}" not in response.text
             assert f"{SECRET}/" not in response.text
@@ -175,7 +175,7 @@ class TestEveryEndpoint:
 
     def test_read_key_cannot_write(self, name: str, walled: tuple[Running, Keys, Memory]) -> None:
         server, keys, memory = walled
-        response = ask(server, name, keys.reader)
+        response = send(server, name, keys.reader)
         if name in READING and name not in WITHOUT_NAMESPACE:
             assert response.status_code == REQUESTS[name].status
         else:
@@ -202,7 +202,7 @@ def test_scores_do_not_depend_on_other_namespaces(walled: tuple[Running, Keys, M
 
 
 def test_forbidden_requests_do_not_reach_the_store(tmp_path: Path) -> None:
-    """What is not asked cannot take longer for what is there."""
+    """The response time cannot tell whether a note exists if the store is never called."""
     ring = KeyRing(tmp_path / "keys.json")
     _, key = ring.add("tea", ["tea"], "admin")
 
@@ -218,7 +218,7 @@ def test_forbidden_requests_do_not_reach_the_store(tmp_path: Path) -> None:
     with running(Untouchable(), ring=ring) as server:  # type: ignore[arg-type]
         for name in REQUESTS:
             if name not in WITHOUT_NAMESPACE:
-                problem(ask(server, name, key, namespace="work"), 403, "forbidden")
+                problem(send(server, name, key, namespace="work"), 403, "forbidden")
 
 
 def snapshot(memory: Memory) -> list[Any]:

@@ -32,7 +32,7 @@ def test_server_without_keys_accepts_loopback_hosts(client: httpx.Client, host: 
     "host", ["evil.example", "evil.example:7700", "127.0.0.1.evil.example", "192.168.1.1", "[::2]", ""]
 )
 def test_server_without_keys_rejects_other_hosts(client: httpx.Client, host: str) -> None:
-    """A page of another site can let its own name lead here."""
+    """DNS rebinding: the name of another site may resolve to this machine."""
     problem(client.get("/v1/stats", headers={"Host": host}), 421, "misdirected")
     problem(client.get("/health", headers={"Host": host}), 421, "misdirected")
 
@@ -160,7 +160,7 @@ def test_slow_task_times_out_without_losing_threads(
     for _ in range(3):
         problem(small.client.get("/v1/search?q=tea"), 504, "timed-out")
     assert active_count() <= before + 1
-    # The one thread is taken; what waited in vain was never begun.
+    # The only thread is busy; queued tasks whose clients are gone never start.
     assert small.app.state.service.readers.active == 1
     done.set()
     until(lambda: small.app.state.service.readers.active == 0)
@@ -188,17 +188,17 @@ def test_full_queue_rejects_requests(memory: Memory, monkeypatch: pytest.MonkeyP
 
 
 def test_waiting_for_disconnect_has_no_timeout() -> None:
-    seen: list[str] = []
+    message_types: list[str] = []
 
     async def app(_scope: Any, receive: Any, _send: Any) -> None:
-        seen.append((await receive())["type"])
-        seen.append((await receive())["type"])
+        message_types.append((await receive())["type"])
+        message_types.append((await receive())["type"])
 
-    async def ask() -> None:
+    async def run() -> None:
         messages = iter([{"type": "http.request", "body": b""}, {"type": "http.disconnect"}])
 
         async def receive() -> Any:
-            if seen:
+            if message_types:
                 await asyncio.sleep(2 * SMALL.timeout)
             return next(messages)
 
@@ -215,8 +215,8 @@ def test_waiting_for_disconnect_has_no_timeout() -> None:
         }
         await AuthMiddleware(app, SMALL, None)(scope, receive, send)
 
-    asyncio.run(ask())
-    assert seen == ["http.request", "http.disconnect"]
+    asyncio.run(run())
+    assert message_types == ["http.request", "http.disconnect"]
 
 
 class Clock:

@@ -112,16 +112,16 @@ def test_batch_is_atomic(client: httpx.Client, memory: Memory) -> None:
 
 
 def test_list_is_paginated(client: httpx.Client) -> None:
-    seen = []
+    ids = []
     cursor = None
     while True:
         page = client.get("/v1/notes", params={"limit": 2} | ({"cursor": cursor} if cursor else {})).json()
-        seen += [note["id"] for note in page["notes"]]
+        ids += [note["id"] for note in page["notes"]]
         cursor = page["next_cursor"]
         if cursor is None:
             break
-        client.delete(f"/v1/notes/{seen[-1]}")
-    assert seen == ["n1", "n2", "n3"]
+        client.delete(f"/v1/notes/{ids[-1]}")
+    assert ids == ["n1", "n2", "n3"]
 
 
 def test_list_filters(client: httpx.Client) -> None:

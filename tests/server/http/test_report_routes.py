@@ -32,8 +32,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_list_and_get_reports(memory: Memory, folder: Path) -> None:
-    seen: list[RequestRecord] = []
-    with running(memory, Settings(reports=folder), observers=[seen.append]) as server:
+    records: list[RequestRecord] = []
+    with running(memory, Settings(reports=folder), observers=[records.append]) as server:
         listing = server.client.get("/v1/reports").json()
         assert listing == {
             "reports": [
@@ -55,7 +55,7 @@ def test_list_and_get_reports(memory: Memory, folder: Path) -> None:
             response = server.client.get("/v1/reports/50%25%20%3Cnew%3E%3F.html", headers={"Accept": accept})
             assert (response.status_code, response.text) == (200, page("50% &lt;new>?"))
         problem(server.client.get("/v1/reports/old.html", headers={"Accept": "image/png"}), 406, "not-acceptable")
-    assert seen[-1].route == "/v1/reports/{name}"
+    assert records[-1].route == "/v1/reports/{name}"
 
 
 def test_report_headers(memory: Memory, folder: Path) -> None:

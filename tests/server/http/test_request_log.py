@@ -80,20 +80,20 @@ def timing(response: httpx.Response) -> dict[str, float]:
 
 
 def test_server_timing_header(memory: Memory) -> None:
-    seen: list[RequestRecord] = []
-    with running(memory, observers=[seen.append]) as server:
+    records: list[RequestRecord] = []
+    with running(memory, observers=[records.append]) as server:
         for path in ("/health", "/v1/notes", "/v1/notes/nowhere", "/nowhere"):
             assert timing(server.client.get(path)).keys() == {"total"}
         for path, body in {"/v1/search": {"query": "tea"}, "/v1/compare": {"query": "tea"}}.items():
             data = timing(server.client.post(path, json=body))
             assert list(data) == ["total", "search", "wait"]
             assert 0 <= data["search"] + data["wait"] <= data["total"] + 0.2  # each is rounded
-            until(lambda path=path: seen[-1].route == path)  # type: ignore[misc]
-            searches = seen[-1].searches
+            until(lambda path=path: records[-1].route == path)  # type: ignore[misc]
+            searches = records[-1].searches
             assert data["search"] == pytest.approx(sum(times.total for times in searches) * 1000, abs=0.051)
             assert data["wait"] == pytest.approx(sum(times.queued for times in searches) * 1000, abs=0.051)
-            assert data["total"] <= seen[-1].seconds * 1000 + 0.051
-    assert len(seen[-1].searches) > 1
+            assert data["total"] <= records[-1].seconds * 1000 + 0.051
+    assert len(records[-1].searches) > 1
 
 
 def test_log_has_location_but_not_message_of_an_error(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,11 +47,11 @@ class TestInThisProcess:
         def use(address: str) -> None:
             addresses.append(address)
 
-            def ask() -> None:
+            def send_request() -> None:
                 responses.append(httpx.get(f"{address}/v1/notes/n1"))
                 stop()
 
-            Thread(target=ask).start()
+            Thread(target=send_request).start()
 
         stream = io.StringIO()
         serve(memory, ANY_PORT, log=Log(stream), on_ready=use)
@@ -60,28 +60,28 @@ class TestInThisProcess:
         assert [json.loads(line)["route"] for line in stream.getvalue().splitlines()] == ["/v1/notes/{key}"]
         with pytest.raises(httpx.ConnectError):
             httpx.get(addresses[0])
-        assert memory.count() == 3  # it is still whose it was
+        assert memory.count() == 3  # the caller's memory is still open
 
     def test_running_requests_finish_before_shutdown(self, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-        begun, responses = Event(), []
+        started, responses = Event(), []
         add = memory.add
 
         def slow(*arguments: Any, **more: Any) -> Any:
-            begun.set()
+            started.set()
             Event().wait(0.5)
             return add(*arguments, **more)
 
         monkeypatch.setattr(memory, "add", slow, raising=False)
 
         def use(address: str) -> None:
-            def ask() -> None:
+            def send_request() -> None:
                 responses.append(httpx.post(f"{address}/v1/notes", json={"content": "late", "id": "late"}))
 
             def wait() -> None:
-                begun.wait(10)
+                started.wait(10)
                 stop()
 
-            Thread(target=ask).start()
+            Thread(target=send_request).start()
             Thread(target=wait).start()
 
         serve(memory, ANY_PORT, log=Log(io.StringIO()), on_ready=use)
@@ -91,7 +91,7 @@ class TestInThisProcess:
 
     def test_ipv6_address(self, memory: Memory, addresses: list[str]) -> None:
         if not socket.has_ipv6:
-            pytest.skip("there is no IPv6 here")
+            pytest.skip("this machine has no IPv6")
 
         def use(address: str) -> None:
             addresses.append(address)
@@ -164,19 +164,19 @@ class TestExtensions:
 
         @asynccontextmanager
         async def living() -> Any:
-            life.append("begun")
+            life.append("started")
             yield
-            life.append("ended")
+            life.append("stopped")
 
         with running(memory, ring=ring, extensions=[Extension("/mcp", app, living)]) as server:
-            assert life == ["begun"]
+            assert life == ["started"]
             assert server.client.get("/mcp", headers=bearer(key)).text == "kettle"
             problem(server.client.get("/mcp"), 401, "unauthorised")
             problem(server.client.get("/mcp/broken", headers=bearer(key)), 500, "internal")
             with pytest.raises(httpx.RemoteProtocolError):
                 server.client.get("/mcp/half", headers=bearer(key))
             assert "/mcp" not in server.app.openapi()["paths"]
-        assert life == ["begun", "ended"]
+        assert life == ["started", "stopped"]
 
 
 class TestAsAProcess:
@@ -218,13 +218,13 @@ class TestAsAProcess:
         with process(tmp_path) as server:
             response = httpx.get(f"{server.url}/health", headers={"X-Long": "x" * 33_000})
             problem(response, 431, "headers-too-large")
-            with pytest.raises(httpx.HTTPError):  # so many that they are not even waited for
+            with pytest.raises(httpx.HTTPError):  # the connection is closed before all are read
                 httpx.get(f"{server.url}/health", headers={"X-Long": "x" * 5_000_000}).raise_for_status()
 
 
 @pytest.fixture(autouse=True)
 def _restored_logging() -> Iterator[None]:
-    """Leave the loggers of libraries as they were."""
+    """Restore the loggers of libraries."""
 
     stored = {
         name: (logging.getLogger(name).handlers, logging.getLogger(name).propagate)
@@ -251,7 +251,7 @@ def connected(url: str) -> socket.socket:
 
 
 def rest(connection: socket.socket) -> bytes:
-    """Return what comes until the other side closes."""
+    """Return all bytes until the server closes the connection."""
     got = b""
     try:
         while more := connection.recv(4000):
@@ -262,7 +262,7 @@ def rest(connection: socket.socket) -> bytes:
 
 
 def rejected(got: bytes, status: int, kind: str) -> str:
-    """Return what the one answer says, once it is a problem of this kind."""
+    """Check that a response is a problem of this kind, and return its detail."""
     head, _, body = got.partition(b"\r\n\r\n")
     first, *lines = head.decode().split("\r\n")
     headers = dict(line.lower().split(": ", 1) for line in lines)
@@ -344,7 +344,7 @@ def test_connection_flood_leaves_open_files_for_the_memory(tmp_path: Path) -> No
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         flood = [stack.enter_context(closing(connected(server.url))) for _ in range(300)]
-        rejected(rest(flood[-1]), 503, "overloaded")  # they are taken up in turn: so were all before it
+        rejected(rest(flood[-1]), 503, "overloaded")  # connections are accepted in order
         for connection in flood[:10]:
             connection.close()
         until(lambda: healthy(server.url))

@@ -91,9 +91,9 @@ class TestOverHttp:
                 assert all(response.is_error and response.structured_content is None for response in responses)
                 return [response.content[0].text.replace(namespace, "NAME") for response in responses]  # type: ignore[union-attr]
 
-        there, nowhere = asyncio.run(data("safe")), asyncio.run(data("void"))
-        assert there == nowhere
-        assert {line.partition(" namespace ")[2] for line in there} == {"'NAME'; use a key that may"}
+        existing, missing = asyncio.run(data("safe")), asyncio.run(data("void"))
+        assert existing == missing
+        assert {line.partition(" namespace ")[2] for line in existing} == {"'NAME'; use a key that may"}
 
     def test_resources_of_other_namespaces_are_forbidden(self, served: str, keys: Keys, mode: str) -> None:
         async def error_of(client: Client, uri: str) -> tuple[int, str]:
@@ -156,12 +156,12 @@ class Untouchable:
     """A memory that must not be asked for anything."""
 
     def __getattr__(self, name: str) -> Any:
-        raise AssertionError(f"the memory was asked for {name}")
+        raise AssertionError(f"the memory was called: {name}")
 
 
 @pytest.mark.parametrize("name", TOOLS)
 def test_forbidden_calls_do_not_reach_the_memory(name: str) -> None:
-    """What is forbidden is refused before the store is touched: there is nothing to time."""
+    """A forbidden call is refused before the store is called, so its time tells nothing."""
     caller = Caller("tea", Grant.of(["tea"], "admin"))
 
     async def talk() -> None:
@@ -196,7 +196,7 @@ def test_caller_of_several_namespaces_must_name_one(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize(
-    "ask",
+    "send",
     [
         lambda client: client.list_tools(),
         lambda client: client.call_tool("stats", {}),
@@ -207,11 +207,11 @@ def test_caller_of_several_namespaces_must_name_one(memory: Memory) -> None:
         lambda client: client.get_prompt("use_memory"),
     ],
 )
-def test_request_without_caller_is_rejected(memory: Memory, ask: Callable[[Client], Any]) -> None:
+def test_request_without_caller_is_rejected(memory: Memory, send: Callable[[Client], Any]) -> None:
     async def talk() -> None:
         async with Client(memory_server(memory, None)) as client:
             with pytest.raises(MCPError, match="the caller is unknown"):
-                await ask(client)
+                await send(client)
 
     asyncio.run(talk())
 
@@ -226,7 +226,7 @@ def test_everyone_may_use_every_namespace(memory: recollect.Memory) -> None:
 
 
 def without(arguments: dict[str, Any], data: str) -> str:
-    """Return what was told less what the caller had said themselves."""
+    """Return the response without the values of the request."""
     for value in arguments.values():
         for item in value if isinstance(value, list) else [value]:
             for word in [str(item), *str(item).split()]:

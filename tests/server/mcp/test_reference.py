@@ -35,7 +35,7 @@ def test_every_tool_resource_and_prompt_is_documented() -> None:
 
 
 def servers(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield what a configuration says of each server, wherever its client wants it to stand."""
+    """Yield the entry of each server in a configuration, at any depth."""
     if isinstance(value, dict):
         if "command" in value or "url" in value:
             yield value

@@ -39,7 +39,7 @@ HELLO: dict[str, Any] = {
 
 @pytest.fixture
 def process(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a server in a folder of its own; it does not outlive the test, however that goes."""
+    """Start a server in a folder of its own; it is killed after the test."""
     with subprocess.Popen(
         COMMAND,
         cwd=tmp_path,
@@ -168,7 +168,7 @@ class TestInThisProcess:
         Timer(0.2, os.kill, (os.getpid(), signal.SIGTERM)).start()
         serve_stdio(memory, Caller("tea", Grant.of(["tea"], "read")), descriptor=reading)
         assert signal.getsignal(signal.SIGTERM) is before
-        os.write(writing, b"{}\n")  # what comes too late is told to nobody, and harms nobody
+        os.write(writing, b"{}\n")  # a line after the end is ignored
         os.close(writing)
 
     def test_read_error_ends_the_session(self, memory: Memory, tmp_path: Path) -> None:

@@ -8,13 +8,13 @@ from playwright.sync_api import Page, Request, Response, expect
 
 
 def sent(request: Request) -> dict[str, Any]:
-    """Return what a request asks for."""
+    """Return the body of a request."""
     data: dict[str, Any] = request.post_data_json or {}
     return data
 
 
 def is_search(query: str) -> Any:
-    """Return what knows the answer to a search for this query."""
+    """Return a predicate for the response to a search for this query."""
 
     def responses(response: Response) -> bool:
         return "/v1/search" in response.url and sent(response.request)["query"] == query
@@ -23,7 +23,7 @@ def is_search(query: str) -> Any:
 
 
 def search(page: Page, query: str) -> dict[str, Any]:
-    """Type a query at once, and return what the server answered when that is drawn."""
+    """Type a query, and return the response of the server when it is drawn."""
     page.locator(".timing").evaluate("shown => shown.replaceChildren()")
     with page.expect_response(is_search(query)) as reply:
         page.locator("#query").fill(query)
@@ -45,7 +45,7 @@ def figure(value: float) -> str:
 
 
 def focused(page: Page) -> str:
-    """Return what has the focus, as the name of its element and how it begins."""
+    """Return the name of the focused element, and its id or the beginning of its text."""
     data: str = page.evaluate(
         """() => {
           const at = document.activeElement;

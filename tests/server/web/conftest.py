@@ -14,10 +14,10 @@ from tests.server.http.running import Running, running
 from tests.server.web.notes import filled
 
 _BY_THE_BROWSER = "Failed to load resource: "
-"""How Chromium notes an answer that is no success, or none at all; no page can keep it from that."""
+"""The message of Chromium about a failed request; a page cannot suppress it."""
 
 _BY_THE_POLICY = ("has been blocked", "will not be executed", "violates the document's Content Security Policy")
-"""How it notes what it kept from happening."""
+"""The messages of Chromium about what a policy blocked."""
 
 
 class Opening(Protocol):

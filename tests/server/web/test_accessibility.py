@@ -45,7 +45,7 @@ def server(memory: Memory, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def faults(page: Page) -> list[str]:
-    """Return what is wrong, with where."""
+    """Return the violations with their elements."""
     results = Axe().run(page).response["violations"]
     return [f"{item['impact']} {item['id']}: {node['html'][:120]}" for item in results for node in item["nodes"]]
 
@@ -54,9 +54,9 @@ def faults(page: Page) -> list[str]:
 def test_views_pass_axe(visit: Opening, server: Running, screen: str) -> None:
     page = visit(server.url, refusals=True, **SCREENS[screen])
     wrong: dict[str, list[str]] = {}
-    for view, there in VIEWS.items():
+    for view, selector in VIEWS.items():
         page.goto(f"{server.url}/{view}")
-        expect(page.locator(there).first).to_be_visible()
+        expect(page.locator(selector).first).to_be_visible()
         if "q=tea" in view:
             page.locator(".explain, .column button").first.click()
             expect(page.locator(".waterfall").first).to_be_visible()

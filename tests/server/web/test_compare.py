@@ -23,18 +23,18 @@ def test_comparison_shows_changes_of_rank(visit: Opening, server: Running) -> No
     page = visit(server.url, f"#/compare?q={QUERY}&mode=bm25&presets={','.join(ORDERS)}")
     expect(page.locator(".column h2")).to_have_text(list(ORDERS))
     columns = page.locator(".column").evaluate_all(
-        "all => all.map(one => [...one.querySelectorAll('button')].map(each => each.dataset.note))"
+        "all => all.map(one => [...one.querySelectorAll('button')].map(element => element.dataset.note))"
     )
     assert columns == list(ORDERS.values())
     lines = page.locator(".changes").evaluate_all(
         "all => all.map(one => Object.fromEntries([...one.querySelectorAll('path')]"
-        ".map(each => [each.dataset.note, each.getAttribute('class')])))"
+        ".map(element => [element.dataset.note, element.getAttribute('class')])))"
     )
     assert lines == LINE_KINDS
     moves = page.locator(".changes").first.locator("text").all_text_contents()
     assert sorted(moves) == ["▲1", "▲1", "▼1", "▼1"]
     page.locator(".column").first.locator("[data-note=question]").hover()
-    assert set(page.locator(".board .highlighted").evaluate_all("all => all.map(each => each.dataset.note)")) == {
+    assert set(page.locator(".board .highlighted").evaluate_all("all => all.map(element => element.dataset.note)")) == {
         "question"
     }
 

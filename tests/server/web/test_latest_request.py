@@ -11,23 +11,23 @@ from tests.server.web.browsing import is_search, sent
 from tests.server.web.conftest import Opening
 
 
-def hold_back(page: Page, query: str, requested: str = "search") -> list[Route]:
+def delay_responses(page: Page, query: str, requested: str = "search") -> list[Route]:
     """Keep the answers to one query from the page until they are let go."""
-    stored: list[Route] = []
+    delayed: list[Route] = []
 
     def decide(route: Route) -> None:
         if sent(route.request)["query"] == query:
-            stored.append(route)
+            delayed.append(route)
         else:
             route.continue_()
 
     page.route(f"**/v1/{requested}*", decide)
-    return stored
+    return delayed
 
 
-def let_go(page: Page, stored: list[Route]) -> None:
-    """Give the page what was held back, and let it have drawn that before anything else is looked at."""
-    for route in stored:
+def deliver(page: Page, delayed: list[Route]) -> None:
+    """Deliver the delayed responses, and wait until the page has drawn them."""
+    for route in delayed:
         reply = route.fetch()
         with suppress(Error):  # the page has given it up
             route.fulfill(response=reply)
@@ -36,13 +36,13 @@ def let_go(page: Page, stored: list[Route]) -> None:
 
 def test_older_response_does_not_replace_a_newer_one(visit: Opening, server: Running) -> None:
     page = visit(server.url)
-    stored = hold_back(page, "tea")
+    delayed = delay_responses(page, "tea")
     with page.expect_request("**/v1/search*"):
         page.locator("#query").fill("tea")
     page.locator("#query").fill("bike")
     expect(page.locator(".hit h2").first).to_have_text("The bike")
-    assert len(stored) == 1
-    let_go(page, stored)
+    assert len(delayed) == 1
+    deliver(page, delayed)
     with page.expect_response(is_search("bike frame")):
         page.locator("#query").fill("bike frame")
     expect(page.locator(".parsed-query")).to_contain_text("frame")
@@ -55,7 +55,7 @@ def test_fast_typing_sends_few_requests(visit: Opening, server: Running) -> None
     page.on(
         "request", lambda request: requested.extend([sent(request)["query"]] if "/v1/search" in request.url else [])
     )
-    stored = hold_back(page, "t")
+    delayed = delay_responses(page, "t")
     page.locator("#query").evaluate(
         """field => {
           for (const letter of "tea or bike") {
@@ -66,24 +66,24 @@ def test_fast_typing_sends_few_requests(visit: Opening, server: Running) -> None
     )
     expect(page.locator(".parsed-query")).to_contain_text("tea OR bike")
     assert requested == ["t", "tea or bike"]
-    let_go(page, stored)
+    deliver(page, delayed)
     expect(page.locator(".parsed-query")).to_contain_text("tea OR bike")
 
 
 def test_late_response_does_not_fill_an_empty_search(visit: Opening, server: Running) -> None:
     page = visit(server.url)
-    stored = hold_back(page, "tea")
+    delayed = delay_responses(page, "tea")
     with page.expect_request("**/v1/search*"):
         page.locator("#query").fill("tea")
     page.locator("#query").fill("")
     expect(page.locator(".examples")).to_be_visible()
-    let_go(page, stored)
+    deliver(page, delayed)
     expect(page.locator(".hit")).to_have_count(0)
     expect(page.locator(".examples")).to_be_visible()
 
 
 def test_response_that_cannot_be_aborted_is_dropped(visit: Opening, server: Running) -> None:
-    """The rule by itself: what is asked cannot be stopped here, and answers in an order of its own."""
+    """Requests that cannot be aborted may be answered in any order."""
     page = visit(server.url)
     data = page.evaluate(
         """async () => {
@@ -117,24 +117,24 @@ def test_response_that_cannot_be_aborted_is_dropped(visit: Opening, server: Runn
 
 def test_comparison_drops_older_responses(visit: Opening, server: Running) -> None:
     page = visit(server.url, "#/compare?presets=default,trovella")
-    stored = hold_back(page, "tea", "compare")
+    delayed = delay_responses(page, "tea", "compare")
     expect(page.locator(".presets input").first).to_be_visible()
     with page.expect_request("**/v1/compare*"):
         page.locator("#query").fill("tea")
     page.locator("#query").fill("bike")
     expect(page.locator(".column button").first).to_contain_text("The bike")
-    let_go(page, stored)
+    deliver(page, delayed)
     expect(page.locator(".column button").first).to_contain_text("The bike")
 
 
 def test_outdated_hits_are_dimmed(visit: Opening, server: Running) -> None:
     page = visit(server.url, "#/search?q=bike")
     expect(page.locator(".hit h2").first).to_have_text("The bike")
-    stored = hold_back(page, "tea")
+    delayed = delay_responses(page, "tea")
     page.locator("#query").fill("tea")
     expect(page.locator(".timing")).to_have_text("searching…")
     expect(page.locator(".columns")).to_have_attribute("aria-busy", "true")
-    let_go(page, stored)
+    deliver(page, delayed)
     expect(page.locator(".parsed-query")).to_contain_text("tea")
     expect(page.locator(".columns")).to_have_attribute("aria-busy", "false")
     expect(page.locator(".timing strong").first).to_be_visible()

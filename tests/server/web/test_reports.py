@@ -75,7 +75,7 @@ def test_scripts_in_a_report_do_not_run(visit: Opening, reporting: Running) -> N
     left = page.locator(".report").evaluate(
         """report => [...report.shadowRoot.querySelectorAll("*")].flatMap(one => [
           ...(["script", "iframe", "form", "button"].includes(one.localName) ? [one.localName] : []),
-          ...[...one.attributes].map(each => each.name).filter(name => name.startsWith("on")),
+          ...[...one.attributes].map(attribute => attribute.name).filter(name => name.startsWith("on")),
         ])"""
     )
     assert left == []

@@ -56,7 +56,7 @@ def test_script_in_hits_does_not_run(visit: Opening, server: Running) -> None:
     page = visit(server.url)
     hits = search(page, "tea")["hits"]
     assert sum(hit["id"].startswith("bad") for hit in hits) >= 5
-    page.locator(".explain").evaluate_all("all => all.forEach(each => each.click())")
+    page.locator(".explain").evaluate_all("all => all.forEach(button => button.click())")
     texts = page.locator(".hit h2").all_text_contents()
     assert set(ATTACKS) & set(texts)
     assert_nothing_ran(page)

@@ -62,7 +62,7 @@ def assert_fits(page: Page) -> None:
 
 def test_views_fit_small_screens(visit: Opening, server: Running) -> None:
     page = visit(server.url, **PHONE)
-    for view, there in {
+    for view, selector in {
         "#/search": ".examples",
         "#/compare?q=tea": ".column button",
         "#/notes": ".listing li",
@@ -75,7 +75,7 @@ def test_views_fit_small_screens(visit: Opening, server: Running) -> None:
         "#/nowhere": "h1",
     }.items():
         page.goto(f"{server.url}/{view}")
-        expect(page.locator(there).first).to_be_visible()
+        expect(page.locator(selector).first).to_be_visible()
         assert_fits(page)
 
 

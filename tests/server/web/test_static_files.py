@@ -34,8 +34,8 @@ def client(memory: Memory) -> Iterator[httpx.Client]:
         yield server.client
 
 
-def plainly(url: str, path: str) -> tuple[int, str]:
-    """Ask for a path as it is written, which no client of the web's usual manners would, and return the problem."""
+def get_raw_path(url: str, path: str) -> tuple[int, str]:
+    """Send a path without normalising it, and return the problem."""
     with closing(HTTPConnection(httpx.URL(url).netloc.decode())) as connection:
         connection.request("GET", path)
         response = connection.getresponse()
@@ -116,7 +116,7 @@ def test_etag_gives_304(client: httpx.Client) -> None:
     ],
 )
 def test_other_files_are_not_served(client: httpx.Client, path: str) -> None:
-    assert plainly(str(client.base_url), path) == (404, "urn:recollect:not-found")
+    assert get_raw_path(str(client.base_url), path) == (404, "urn:recollect:not-found")
 
 
 def test_web_ui_needs_no_key(memory: Memory, tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_web_ui_needs_no_key(memory: Memory, tmp_path: Path) -> None:
         problem(server.client.get("/web/nowhere.js"), 404, "not-found")
         for path in ("/web", "/webs/app.js", "/v1/stats", "//v1/stats"):
             problem(server.client.get(path), 401, "unauthorised")
-        assert plainly(server.url, "/web/../v1/stats") == (404, "urn:recollect:not-found")
+        assert get_raw_path(server.url, "/web/../v1/stats") == (404, "urn:recollect:not-found")
 
 
 def test_other_host_names_are_rejected(client: httpx.Client) -> None:
@@ -137,15 +137,15 @@ def test_other_host_names_are_rejected(client: httpx.Client) -> None:
 
 
 def test_log_has_route_templates(memory: Memory) -> None:
-    seen: list[RequestRecord] = []
-    with running(memory, observers=[seen.append]) as server:
+    records: list[RequestRecord] = []
+    with running(memory, observers=[records.append]) as server:
         for path in ("/", "/web/app.js", "/web/xyzzy.js"):
             server.client.get(path)
         body = server.client.post("/")
         assert problem(body, 405, "method-not-allowed")
         assert body.headers["allow"] == "GET, HEAD"
         assert not any(path == "/" or path.startswith("/web") for path in server.app.openapi()["paths"])
-    requested = [(item.route, item.status) for item in seen if item.route != "/ready"]
+    requested = [(item.route, item.status) for item in records if item.route != "/ready"]
     assert requested == [("/", 200), ("/web/{name}", 200), ("/web/{name}", 404), ("/", 405)]
 
 

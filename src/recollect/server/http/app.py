@@ -73,8 +73,7 @@ def create_app(
     service = Service(memory, settings, ring, observers)
 
     def loaded(task: asyncio.Task[None]) -> None:
-        if not task.cancelled():
-            on_models_loaded(task.exception())
+        on_models_loaded(task.exception())
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -85,6 +84,7 @@ def create_app(
             loading = asyncio.create_task(service.load_models())
             loading.add_done_callback(loaded)
             yield
+            loading.remove_done_callback(loaded)
             loading.cancel()
 
     app = FastAPI(

@@ -100,9 +100,8 @@ class AuthMiddleware:
         length += sum(len(name) + len(value) for name, value in scope["headers"])
         if length > MAX_HEADER_BYTES:
             raise ProblemError("headers-too-large", f"the limit is {MAX_HEADER_BYTES:,} bytes together")
-        content_length = headers.get("content-length", "0")
-        if content_length.isdigit():
-            self._check_body(int(content_length))
+        content_length = headers.get("content-length", "")
+        self._check_body(int(content_length) if content_length.isdigit() else 0)
 
     def _check_body(self, length: int) -> None:
         limit = self._settings.max_body_bytes

@@ -22,7 +22,6 @@ from recollect import __version__
 from recollect.memory import Memory
 from recollect.server.auth import Caller, Right
 from recollect.server.http.problems import ProblemError
-from recollect.server.http.request_log import METRICS_MEDIA_TYPE
 from recollect.server.http.service import READ, ReadCall, RequestedNamespace, StrictRoute, json_response
 from recollect.text import well_formed
 
@@ -155,8 +154,7 @@ class Stats(BaseModel):
         description="The right of the key in these namespaces; `admin` if the server requires no keys."
     )
     store: dict[str, Any] | None = Field(
-        default=None,
-        description="The whole store, for a key of all namespaces; its location, for admin.",
+        default=None, description="The whole store, for a key of all namespaces; its location, for admin."
     )
 
 
@@ -193,7 +191,8 @@ async def ready(request: Request) -> Response:
 async def metrics(request: Request) -> Response:
     """Get metrics in the Prometheus text format."""
     request.state.caller.require_all_namespaces(Right.ADMIN)
-    return Response(request.app.state.service.metrics.render(), media_type=METRICS_MEDIA_TYPE)
+    text = request.app.state.service.metrics.render()
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 def _stats(memory: Memory, caller: Caller, visible: set[str] | None) -> dict[str, Any]:

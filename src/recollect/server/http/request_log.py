@@ -24,7 +24,6 @@ from recollect import arguments
 from recollect.retrieval import Trace
 from recollect.server.http.problems import problem_response, to_problem
 
-METRICS_MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _METHODS = ("GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "OPTIONS")
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 

@@ -11,8 +11,6 @@ from recollect.retrieval import presets
 from recollect.retrieval.options import Mode, search_options
 from recollect.server.http.problems import PROBLEM_TYPES
 
-MAX_QUERY_LENGTH = 4096
-MAX_TOP_K = 1000
 PRESET_HELP = "The name of a preset; by default the server's."
 
 _LINE = r"^[^\x00-\x1f\x7f-\x9f]*$"
@@ -25,8 +23,8 @@ Name = Annotated[str, Field(pattern=_NAME, max_length=2048)]
 Timestamp = Annotated[str, Field(max_length=64, examples=["2026-04-18T07:30:00Z"])]
 UnitInterval = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Position = Annotated[int, Field(ge=0, le=2**63 - 1)]
-Count = Annotated[int, Field(ge=0, le=MAX_TOP_K)]
-QueryText = Annotated[str, Field(max_length=MAX_QUERY_LENGTH)]
+Count = Annotated[int, Field(ge=0, le=1000)]
+QueryText = Annotated[str, Field(max_length=4096)]
 
 
 def _check_preset(name: str) -> str:
