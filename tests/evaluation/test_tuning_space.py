@@ -56,10 +56,10 @@ def test_search_space_has_only_what_the_preset_has() -> None:
     assert "fusion.weights.graph" in paths(presets()["weighted-graph"])
     assert {"stages.temporal.recency", "stages.temporal.boost"} <= set(paths(presets()["memini"]))
     assert not {"graph.edges.supersedes", "fusion.weights.graph"} & set(paths(presets()["default"]))
-    closely = ["query.max_document_frequency", "context.previous", "context.next", "context.passage"]
-    assert [path for path in paths(presets()["default"]) if path.startswith(("query.", "context."))] == closely
+    context = ["query.max_document_frequency", "context.previous", "context.next", "context.passage"]
+    assert [path for path in paths(presets()["default"]) if path.startswith(("query.", "context."))] == context
     assert "graph.max_lift" in paths(presets()["default"])
-    assert not {*closely, "graph.max_lift"} & set(paths(presets()["weighted-graph"]))
+    assert not {*context, "graph.max_lift"} & set(paths(presets()["weighted-graph"]))
 
 
 def test_leg_weights_keep_their_sum() -> None:
@@ -97,8 +97,8 @@ def test_every_stage_constant_is_tuned_or_listed() -> None:
 
 def test_custom_parameter() -> None:
     both = Parameter(("graph.seeds", "graph.degree_penalty"), ((3, 1.0),))
-    made = both.apply(presets()["default"], (3, 1.0))
-    assert (made.graph.seeds, made.graph.degree_penalty) == (3, 1.0)
+    changed = both.apply(presets()["default"], (3, 1.0))
+    assert (changed.graph.seeds, changed.graph.degree_penalty) == (3, 1.0)
 
 
 DEFAULT = presets()["default"]

@@ -54,7 +54,7 @@ def print_tuning(console: Console, result: TuningResult, dataset: Dataset, measu
         table = new_table("setting", "before", "after", "chosen in", header_style="dim")
         for change in result.changes:
             table.add_row(
-                Text(terminal.sanitise_line(change.path)),
+                Text(terminal.sanitise_line(change.setting)),
                 Text(_setting_value(change.before)),
                 Text(_setting_value(change.after), "bold"),
                 Text(f"{change.agreeing} of {result.folds} folds"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +64,7 @@ def tune(
     result = _tune(dataset, start, params)
     measure = params["measure"]
     if result.recommended:
-        tuned = result.preset(target.stem, _description(result, dataset, measure))
+        tuned = replace(result.chosen, name=target.stem, about=_description(result, dataset, measure))
         target.write_text(tuned.to_toml(), encoding="utf-8")
     written = str(target) if result.recommended else None
     if as_json:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -36,41 +36,24 @@ MIN_QUESTIONS = 20
 MIN_GAIN = 0.002
 """A change must gain this on the questions that it is chosen on."""
 
+_PASSES = 2
 _MAX_FLAT_STEPS = 2
 """The ascent along a parameter ends after this many steps without a change of the score."""
 
 
 class SettingChange(NamedTuple):
-    """A setting that would change.
+    """A setting that would change."""
 
-    >>> SettingChange("fusion.k", 60.0, 5.0, agreeing=4).to_dict()
-    {'setting': 'fusion.k', 'before': 60.0, 'after': 5.0, 'agreeing': 4}
-    """
-
-    path: str
+    setting: str
     before: Any
     after: Any
     agreeing: int
     """In how many folds the same value was chosen."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the change as JSON-ready data."""
-        return {"setting": self.path, "before": self.before, "after": self.after, "agreeing": self.agreeing}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuningResult:
-    """Constants chosen on all questions, and the gain of this choice, measured on held-out questions.
-
-    >>> from recollect.retrieval import presets
-    >>> start = presets()["default"]
-    >>> result = TuningResult(start=start, chosen=start, by_fold=(start,) * 5, before=0.5, questions=40, settings=9,
-    ...     changes=(SettingChange("fusion.k", 60.0, 5.0, 2),), gain=Difference(0.01, -0.02, 0.04, p=0.5))
-    >>> result.recommended, replace(result, gain=Difference(0.08, 0.02, 0.16, p=0.125)).recommended
-    (False, False)
-    >>> print(result.verdict)
-    not significant: held out, it gained +0.010 (−0.020 to +0.040, p 0.500); keep the preset default
-    """
+    """Constants chosen on all questions, and the gain of this choice, measured on held-out questions."""
 
     start: Preset
     chosen: Preset
@@ -110,21 +93,16 @@ class TuningResult:
         why = f"held out, it gained {held_out}" if self.changes else "nothing that was tried is better on all questions"
         return f"not significant: {why}; keep the preset {self.start.name}"
 
-    def preset(self, name: str, about: str = "") -> Preset:
-        """Return the chosen preset under another name."""
-        return replace(self.chosen, name=name, about=about)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON-ready data."""
-        gain = self.gain
         return {
             "start": self.start.name,
             "questions": self.questions,
             "folds": self.folds,
             "settings": self.settings,
             "before": self.before,
-            "gain": {"mean": gain.mean, "low": gain.low, "high": gain.high, "p": gain.p},
-            "changes": [change.to_dict() for change in self.changes],
+            "gain": asdict(self.gain),
+            "changes": [change._asdict() for change in self.changes],
             "recommended": self.recommended,
             "verdict": self.verdict,
         }
@@ -137,7 +115,6 @@ def tune(
     groups: Sequence[Hashable] | None = None,
     space: Sequence[Parameter] | None = None,
     folds: int = 5,
-    passes: int = 2,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> TuningResult:
@@ -152,13 +129,12 @@ def tune(
     >>> def scorer(preset):  # of 40 questions, vector search alone would answer 36
     ...     return np.where(np.arange(40) % 10 < 9, preset.fusion.weights["vector"], 0.0)
     >>> result = tune(scorer, presets()["default"])
-    >>> [(change.path, change.before, change.after, change.agreeing) for change in result.changes]
-    [('fusion.weights.lexical', 0.5, 0.0, 5), ('fusion.weights.vector', 0.5, 1.0, 5)]
+    >>> [(change.setting, change.before, change.after) for change in result.changes]
+    [('fusion.weights.lexical', 0.5, 0.0), ('fusion.weights.vector', 0.5, 1.0)]
     >>> result.recommended, round(result.gain.mean, 3)
     (True, 0.45)
     """
     parameters = tuple(search_space(start) if space is None else space)
-    passes = arguments.at_least_one("passes", passes)
     if arguments.at_least_one("folds", folds) < 2:
         raise ArgumentError("folds", f"must be at least 2, so that questions can be held out, got {folds}")
     initial: Setting = tuple(parameter.values_in(start) for parameter in parameters)
@@ -184,36 +160,37 @@ def tune(
     require_min_questions(len(baseline))
     fold_of = assign_folds(question_groups, folds, seed=seed)
     fold_count = int(fold_of.max()) + 1
-    total = (fold_count + 1) * passes * sum(len(parameter.values) for parameter in parameters)
-    done = 0
+    steps = _PASSES * len(parameters)
 
-    def choose(questions: NDArray[np.bool_], name: str) -> Setting:
-        def count(trials: int) -> None:
-            nonlocal done
-            done += trials
+    def choose(questions: NDArray[np.bool_], number: int, name: str) -> Setting:
+        def report(step: int) -> None:
             if progress:
-                progress(done, total, name)
+                progress(number * steps + step, (fold_count + 1) * steps, name)
 
         return coordinate_ascent(
-            initial,
-            parameters,
-            lambda setting: float(values_of(setting)[questions].mean()),
-            passes=passes,
-            on_trial=count,
+            initial, parameters, lambda setting: float(values_of(setting)[questions].mean()), on_step=report
         )
 
     held_out = np.empty_like(baseline)
     by_fold = []
     for fold in range(fold_count):
         in_fold = fold_of == fold
-        setting = choose(~in_fold, f"without fold {fold + 1} of {fold_count}")
+        setting = choose(~in_fold, fold, f"without fold {fold + 1} of {fold_count}")
         held_out[in_fold] = values_of(setting)[in_fold]
         by_fold.append(setting)
-    chosen = choose(np.ones(len(baseline), dtype=bool), "on all questions")
+    chosen = choose(np.ones(len(baseline), dtype=bool), fold_count, "on all questions")
+    changes = (
+        SettingChange(path, before, after, sum(setting[number][position] == after for setting in by_fold))
+        for number, parameter in enumerate(parameters)
+        for position, (path, before, after) in enumerate(
+            zip(parameter.paths, initial[number], chosen[number], strict=True)
+        )
+        if before != after
+    )
     return TuningResult(
         start=start,
         chosen=preset_of(chosen),
-        changes=_changes(parameters, initial, chosen, by_fold),
+        changes=tuple(changes),
         by_fold=tuple(preset_of(setting) for setting in by_fold),
         gain=paired_difference(held_out, baseline, seed=seed),
         before=float(baseline.mean()),
@@ -232,48 +209,33 @@ def require_min_questions(count: int) -> None:
         )
 
 
-def _changes(
-    space: Sequence[Parameter], start: Setting, chosen: Setting, by_fold: Sequence[Setting]
-) -> tuple[SettingChange, ...]:
-    return tuple(
-        SettingChange(path, before, after, sum(setting[number][position] == after for setting in by_fold))
-        for number, parameter in enumerate(space)
-        for position, (path, before, after) in enumerate(
-            zip(parameter.paths, start[number], chosen[number], strict=True)
-        )
-        if before != after
-    )
-
-
 def coordinate_ascent(
     start: Setting,
     space: Sequence[Parameter],
     score: Callable[[Setting], float],
     *,
-    passes: int = 2,
-    on_trial: Callable[[int], None] = lambda _: None,
+    passes: int = _PASSES,
+    on_step: Callable[[int], None] = lambda _: None,
 ) -> Setting:
     """Return the best setting reached from ``start`` by improving one parameter at a time, in several passes.
 
     Most measures rise and fall once along the values of an ordered parameter. So the ascent goes from the current value
     in both directions until the score falls or stays the same for two steps, instead of trying all values. A parameter
-    that makes no difference is not tried again, and a pass that changes nothing is the last. ``on_trial`` is called
-    with 1 after each scored value, and with the number of skipped values.
+    that makes no difference is not tried again, and a pass that changes nothing is the last. ``on_step`` is called with
+    the number of parameters that were tried or skipped so far, in all passes.
     """
     best, best_score = start, score(start)
     without_effect: set[int] = set()
     for pass_number in range(passes):
         before = best
         for number, parameter in enumerate(space):
-            leader, leader_score, trials = best, best_score, 0
+            leader, leader_score = best, best_score
             seen: set[float] = set()
             for direction in _directions(parameter, best[number]) if number not in without_effect else ():
                 flat_steps = 0
                 for values in direction:
                     candidate = (*best[:number], values, *best[number + 1 :])
                     candidate_score = score(candidate)
-                    trials += 1
-                    on_trial(1)
                     seen.add(candidate_score)
                     flat_steps = flat_steps + 1 if candidate_score == leader_score else 0
                     if candidate_score > leader_score:
@@ -284,10 +246,10 @@ def coordinate_ascent(
                 best, best_score = leader, leader_score
             elif seen <= {best_score}:
                 without_effect.add(number)
-            on_trial(len(parameter.values) - trials)
+            on_step(pass_number * len(space) + number + 1)
         if best == before:
-            on_trial((passes - 1 - pass_number) * sum(len(parameter.values) for parameter in space))
             break
+    on_step(passes * len(space))
     return best
 
 

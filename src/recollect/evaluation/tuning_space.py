@@ -17,11 +17,7 @@ _TABLE_DEFAULTS = {"weights": 1.0, "edges": 0.0}
 
 
 class Parameter(NamedTuple):
-    """Settings that change together, and the tuples of values to try.
-
-    >>> Parameter(("graph.edges.previous", "graph.edges.next"), ((0.0, 0.0), (0.1, 0.1))).paths[1]
-    'graph.edges.next'
-    """
+    """Settings that change together, such as two edge weights, and the tuples of values to try."""
 
     paths: tuple[str, ...]
     values: tuple[tuple[Any, ...], ...]
