@@ -231,18 +231,23 @@ def test_evaluate_needs_notes_or_a_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("systems", "options", "message"),
+    ("systems", "message"),
     [
-        ([], {}, "systems: must be at least one"),
-        (["default", System("default")], {}, "systems: two of them are called 'default'; give one another name"),
-        (["default"], {"depth": 9}, "depth: must be at least 10, as deep as the measures look, got 9"),
-        (["default"], {"measures": ["nDCG@30"]}, "depth: must be at least 30"),
-        ("default", {}, "systems: must be a list"),
+        ([], "systems: must be at least one"),
+        (["default", System("default")], "systems: two of them are called 'default'; give one another name"),
+        ("default", "systems: must be a list"),
     ],
 )
-def test_evaluate_argument_errors(tmp_path: Path, systems: Any, options: dict[str, Any], message: str) -> None:
+def test_evaluate_argument_errors(tmp_path: Path, systems: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
-        evaluate(load_dataset(KITCHEN), systems, embedder=None, cache=tmp_path, **options)
+        evaluate(load_dataset(KITCHEN), systems, embedder=None, cache=tmp_path)
+
+
+def test_evaluate_depth(tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]) -> None:
+    for measures, depth in ((["mrr", "any@5"], 20), (["nDCG@30"], 30)):
+        searches.clear()
+        evaluate(load_dataset(KITCHEN), ["default"], measures=measures, embedder=None, cache=tmp_path)
+        assert {options["top_k"] for _, options in searches} == {depth}
 
 
 def test_evaluate_ignores_namespace_without_memory(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
     from recollect.retrieval.options import Mode
 
-_EVALUATE_PARAMETERS = ("embedder", "depth", "namespace", "store", "cache", "answer_threshold")
+_EVALUATE_PARAMETERS = ("embedder", "namespace", "store", "cache", "answer_threshold")
 
 
 @click.command("eval")
@@ -42,13 +42,6 @@ _EVALUATE_PARAMETERS = ("embedder", "depth", "namespace", "store", "cache", "ans
     "--store",
     metavar="PATH|URL",
     help="The store for the dataset's notes during the run, one namespace for each collection; by default temporary.",
-)
-@click.option(
-    "--depth",
-    type=click.IntRange(10, 1000),
-    default=20,
-    metavar="N",
-    help="The number of notes that each search returns; mrr uses all of them.",
 )
 @click.option(
     "--measure",

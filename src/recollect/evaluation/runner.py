@@ -36,7 +36,7 @@ from recollect.retrieval import Preset, PresetSpec
 from recollect.retrieval.options import Mode
 
 DEPTH = 20
-"""The number of hits of a search: enough for measures at 10, and for ``mrr`` of late hits."""
+"""The least number of hits of a search: enough for measures at 10, and for ``mrr`` of late hits."""
 
 
 def evaluate(
@@ -44,7 +44,6 @@ def evaluate(
     systems: Sequence[System | PresetSpec],
     *,
     embedder: EmbedderSpec = "auto",
-    depth: int = DEPTH,
     measures: Sequence[str] = MEASURES,
     memory: Memory | None = None,
     namespace: str | None = None,
@@ -74,9 +73,7 @@ def evaluate(
     (('n1',), 1.0)
     """
     chosen = _distinct_systems(systems)
-    max_cutoff = max(map(cutoff, measures), default=0)
-    if arguments.at_least_one("depth", depth) < max_cutoff:
-        raise ArgumentError("depth", f"must be at least {max_cutoff}, as deep as the measures look, got {depth}")
+    depth = max([DEPTH, *map(cutoff, measures)])
     groups = questions_by_collection(dataset, memory)
     if memory is not None and store is not None:
         raise ArgumentError("store", "is for the notes of a dataset; these questions are for a memory that has its own")

@@ -1,13 +1,12 @@
-"""Verdicts and sentences of reports."""
+"""Verdicts and numbers of reports."""
 
 from __future__ import annotations
 
 import pytest
 
-from recollect.evaluation.comparison import Comparison, ComparisonResult
+from recollect.evaluation.comparison import ComparisonResult
 from recollect.evaluation.report.text import (
     difference_fields,
-    findings,
     format_signed,
     verdict_mark,
     verdict_text,
@@ -46,32 +45,3 @@ def test_format_signed_small_values() -> None:
 
 def test_difference_fields_of_the_baseline() -> None:
     assert difference_fields(ComparisonResult(9, 0.5)) == ("", "", "", "")
-
-
-def _comparison(**results: ComparisonResult) -> Comparison:
-    return Comparison(
-        systems=("old", "new"),
-        measures=tuple(results),
-        strata=("all",),
-        results={("new", measure, "all"): result for measure, result in results.items()},
-    )
-
-
-def test_findings_order() -> None:
-    result = _comparison(
-        mrr=ComparisonResult(9, 0.5, UNKNOWN),
-        ndcg=ComparisonResult(9, 0.5, Difference(0.0, 0.0, 0.0, p=1.0)),
-        one=ComparisonResult(9, 0.5, BETTER, adjusted_p=0.01),
-        two=ComparisonResult(9, 0.5, BETTER, adjusted_p=0.2),
-        three=ComparisonResult(9, 0.5, WORSE, adjusted_p=0.01),
-    )
-    message = "Against old: better on one; better, but not significant after correction, on two; worse on three; "
-    assert findings(result) == [("new", message + "inconclusive on mrr and ndcg.")]
-
-
-def test_findings_summarise_equal_verdicts() -> None:
-    both = {"mrr": ComparisonResult(9, 0.5, UNKNOWN), "one": ComparisonResult(9, 0.5, UNKNOWN)}
-    assert findings(_comparison(**both)) == [("new", "Against old: inconclusive on all 2 measures.")]
-    assert findings(_comparison(mrr=ComparisonResult(9, 0.5, UNKNOWN))) == [
-        ("new", "Against old: inconclusive on mrr.")
-    ]

@@ -1,4 +1,4 @@
-"""The numbers of a report, computed once for all formats, and the sentences about them."""
+"""The numbers of a report, computed once for all formats."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from recollect.errors import ArgumentError
 from recollect.evaluation.comparison import Comparison, WinLoss, compare_outcomes, win_loss
-from recollect.evaluation.dataset import Dataset, format_count
+from recollect.evaluation.dataset import Dataset
 from recollect.evaluation.outcome import Outcome
-from recollect.evaluation.report.text import format_fraction, join_names, verdict_text
+from recollect.evaluation.report.text import format_fraction, verdict_text
 from recollect.evaluation.significance import RESAMPLES, Interval, interval
 
 _GRADED_MEASURES = ("ndcg@10", "mrr")
@@ -36,6 +36,11 @@ class Report:
         return len(self.outcomes[0].rankings)
 
     @property
+    def depth(self) -> int:
+        """The length of the longest ranking."""
+        return max(len(ranking.ids) for outcome in self.outcomes for ranking in outcome.rankings.values())
+
+    @property
     def embedders(self) -> list[str]:
         """The embedders of the systems, each once."""
         return list(dict.fromkeys(outcome.embedder for outcome in self.outcomes))
@@ -48,36 +53,6 @@ class Report:
             verdict = verdict_text(self.comparison.result(system, measure))
             labels[system] = f"{system}: {mean} ({low} to {high}), {verdict}"
         return labels
-
-    def method_notes(self) -> list[str]:
-        """Return how the numbers were computed, in sentences."""
-        questions, system_count = format_count(self.questions, "question"), len(self.comparison.compared_systems)
-        depth = max(len(ranking.ids) for outcome in self.outcomes for ranking in outcome.rankings.values())
-        notes = [
-            f"Every system searched for {questions}; rankings of up to {format_count(depth, 'note')} were judged.",
-            f"Intervals are 95 % percentile intervals of the bootstrap over questions, {self.resamples:,} resamples. "
-            "Those of differences are paired: a question is drawn with the values of both systems.",
-            f"p is that of the two-sided paired randomisation test: values swapped at random {self.resamples:,} times, "
-            "or in all ways where there are fewer.",
-        ]
-        if system_count > 1:
-            notes.append(
-                f"p, Holm is p after Holm's correction for the {system_count} systems compared on one measure and "
-                "kind of question. Measures and kinds of question are not corrected for."
-            )
-        if left_out := [name for name in self.outcomes[0].values if name not in self.comparison.measures]:
-            notes.append(
-                "Left out because its values are no fractions of 1, or not all systems have it: "
-                f"{join_names(left_out)}."
-            )
-        return [
-            *notes,
-            "A difference whose interval contains or touches zero is called inconclusive. One whose interval excludes "
-            "zero but whose p, corrected where there are several systems, is 0.05 or more is marked as not "
-            "significant.",
-            f"Embedder: {join_names(self.embedders)}. Random numbers come from a fixed seed: the same outcomes give "
-            "the same report.",
-        ]
 
 
 def build_report(

@@ -1,18 +1,12 @@
-"""Numbers, verdicts and sentences of reports, the same in every format."""
+"""Numbers and verdicts of reports, the same in every format."""
 
 from __future__ import annotations
 
 from recollect.evaluation.calibration import TrustMetrics
-from recollect.evaluation.comparison import Comparison, ComparisonResult
+from recollect.evaluation.comparison import ComparisonResult
 
 TRUST_HEADS = ("threshold", "right first", "of these below", "unanswerable recognised", "ECE", "95 % interval")
 """The column headings of :func:`trust_fields`."""
-
-TRUST_NOTE = (
-    "Right first: the first hit is relevant. Of these below: the fraction of them whose best confidence is below the "
-    "threshold. Unanswerable recognised: the fraction of queries without an answer whose best confidence is below it. "
-    "ECE: the expected calibration error of the first hit's confidence, over bins of equal mass."
-)
 
 _MARKS = {"better": ("△", "▲"), "worse": ("▽", "▼"), "inconclusive": ("≈", "≈")}
 """By verdict: the mark without and with significance after correction."""
@@ -43,12 +37,6 @@ def format_p(p: float) -> str:
 def format_ms(milliseconds: float) -> str:
     """Return a latency in milliseconds."""
     return f"{milliseconds:.1f}" if milliseconds < 100 else f"{milliseconds:,.0f}"
-
-
-def join_names(names: list[str]) -> str:
-    """Return names as in a sentence."""
-    *rest, last = names
-    return f"{', '.join(rest)} and {last}" if rest else last
 
 
 def verdict_text(result: ComparisonResult) -> str:
@@ -95,23 +83,3 @@ def reliability_labels(trust: TrustMetrics) -> list[str]:
         f"confidence {format_fraction(bin_.confidence)}: {format_fraction(bin_.accuracy)} of {bin_.count:,} relevant"
         for bin_ in trust.bins
     ]
-
-
-def findings(comparison: Comparison) -> list[tuple[str, str]]:
-    """Return each system but the baseline, with a sentence on its verdicts over all questions."""
-    return [(system, _finding(comparison, system)) for system in comparison.compared_systems]
-
-
-def _finding(comparison: Comparison, system: str) -> str:
-    by_verdict: dict[str, list[str]] = {}
-    for measure in comparison.measures:
-        verdict = verdict_text(comparison.result(system, measure)).replace(" (no difference)", "")
-        by_verdict.setdefault(verdict, []).append(measure)
-    ordered = sorted(by_verdict.items(), key=lambda item: (item[0].startswith("inconclusive"), item[0]))
-    if len(by_verdict) == 1 and len(comparison.measures) > 1:
-        ordered = [(ordered[0][0], [f"all {len(comparison.measures)} measures"])]
-    clauses = []
-    for verdict, measures in ordered:
-        word, comma, reservation = verdict.partition(", ")
-        clauses.append(f"{word}{f', but {reservation},' if comma else ''} on {join_names(measures)}")
-    return f"Against {comparison.baseline}: {'; '.join(clauses)}."
