@@ -5,7 +5,7 @@ Thakur et al., BEIR: A Heterogeneous Benchmark for Zero-shot Evaluation of Infor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -93,38 +93,27 @@ def _read_corpus(folder: Path) -> tuple[Note, ...]:
         if compressed.exists():
             raise IngestError(f"{compressed}: is compressed; decompress it with gunzip")
         return ()
-    notes = tuple(_read_notes(corpus))
-    if not notes:
-        raise IngestError(f"{corpus}: holds no note; without the file, the questions would be for the memory of --db")
-    return notes
-
-
-def _read_notes(corpus: Path) -> Iterator[Note]:
+    notes: list[Note] = []
     seen: set[str] = set()
     for location, row in read_objects(corpus):
+        metadata = _metadata(row, location)
+        fields = {name: metadata.pop(name) for name in _NOTE_FIELDS if metadata.get(name) is not None}
+        times = {name: metadata.pop(name) for name in _TIME_FIELDS if metadata.get(name) is not None}
+        title, text = str(row.get("title") or ""), str(row.get("text") or "")
+        note_id = get_text(row, "_id", location)
         try:
-            note = _note(row, location)
+            fields |= {name: parse_date(name, time) for name, time in times.items()}
+            note = Note(id=note_id, title=title if text else "", content=text or title, metadata=metadata, **fields)
         except ArgumentError as error:
             raise IngestError(f"{location}: {error}") from None
         for key in filter(None, (f"id {note.id}", note.path and f"path {note.path}")):
             if key in seen:
                 raise IngestError(f"{location}: the {key} was there before; each note needs its own")
             seen.add(key)
-        yield note
-
-
-def _note(row: Mapping[str, Any], location: str) -> Note:
-    metadata = _metadata(row, location)
-    fields = {name: metadata.pop(name) for name in _NOTE_FIELDS if metadata.get(name) is not None}
-    fields |= {name: parse_date(name, metadata.pop(name)) for name in _TIME_FIELDS if metadata.get(name) is not None}
-    title, text = str(row.get("title") or ""), str(row.get("text") or "")
-    return Note(
-        id=get_text(row, "_id", location),
-        title=title if text else "",
-        content=text or title,
-        metadata=metadata,
-        **fields,
-    )
+        notes.append(note)
+    if not notes:
+        raise IngestError(f"{corpus}: holds no note; without the file, the questions would be for the memory of --db")
+    return tuple(notes)
 
 
 def _metadata(row: Mapping[str, Any], location: str) -> dict[str, Any]:

@@ -29,23 +29,31 @@ _TURN = re.compile(r"D:?(\d+):(\d+)")
 """A turn as evidence names it: ``D8:6``, several in one text, ``D30:05`` for the fifth, or even ``D:11:26``."""
 _DATE = re.compile(r"(\d{1,2}):(\d\d) ?([ap])m on (\d{1,2}) ([a-z]+),? (\d{4})", re.IGNORECASE)
 
-_TurnKey = tuple[int, int]
-"""The numbers of a session and of a turn in it."""
-
 
 class _Turn(NamedTuple):
     id: str
     session: int
     position: int
-    """Its position in the session, from 0."""
+    """In the session, from 0."""
     speaker: str
     caption: str
-    """The caption of the image that was sent with it; empty if there was none."""
+    """That of the image that was sent with it; empty if there was none."""
     line: str
     """Speaker, text and caption."""
     date: datetime | None
-    repeated: bool = False
+    repeated: bool
     """Whether an earlier turn has the same id."""
+
+    def note(self) -> Note:
+        """Return the turn as a note."""
+        return Note(
+            id=self.id,
+            content=self.line,
+            session=f"session_{self.session}",
+            position=self.position,
+            created_at=self.date,
+            metadata={"speaker": self.speaker} | ({"caption": self.caption} if self.caption else {}),
+        )
 
 
 def load_locomo(source: DatasetSource, *, level: str = "turn") -> Dataset:
@@ -65,15 +73,15 @@ def load_locomo(source: DatasetSource, *, level: str = "turn") -> Dataset:
         name = str(sample.get("sample_id", f"conversation-{number}"))
         if name in collections:
             raise IngestError(f"{location}: the sample_id {name!r} was there before; each conversation needs its own")
-        turns = _with_distinct_ids(_turns(conversation, location))
+        turns = list(_turns(conversation, location))
         repeated += sum(turn.repeated for turn in turns)
         undated += len({turn.session for turn in turns if turn.date is None})
-        notes = map(_turn_note, turns) if by_turn else _session_notes(turns)
+        notes = (turn.note() for turn in turns) if by_turn else _session_notes(turns)
         collections[name] = Collection(id=name, notes=tuple(notes))
         by_key = {key: turn for turn in turns if not turn.repeated for key in _keys(turn.id)}
         for order, qa in enumerate(get_field(sample, "qa", list, location), 1):
             qa_location = f"{location}, question {order}"
-            evidence = [list(_keys(str(text))) for text in get_field(qa, "evidence", list, qa_location)]
+            evidence = [_keys(str(text)) for text in get_field(qa, "evidence", list, qa_location)]
             unknown += sum(not keys or not by_key.keys() >= set(keys) for keys in evidence)
             relevant = [by_key[key] for keys in evidence for key in keys if key in by_key]
             question_count += 1
@@ -101,7 +109,8 @@ def load_locomo(source: DatasetSource, *, level: str = "turn") -> Dataset:
 
 
 def _turns(conversation: Mapping[str, Any], location: str) -> Iterator[_Turn]:
-    """Yield the turns of all sessions in the order of the sessions' numbers."""
+    """Yield the turns of all sessions in the order of the sessions' numbers; the id of a repeated one gets a number."""
+    counts: Counter[str] = Counter()
     for session in sorted(int(match[1]) for match in map(_SESSION.fullmatch, conversation) if match):
         name = f"session_{session}"
         date = _parse_date(str(conversation.get(f"{name}_date_time") or ""))
@@ -110,36 +119,19 @@ def _turns(conversation: Mapping[str, Any], location: str) -> Iterator[_Turn]:
             speaker = get_text(turn, "speaker", turn_location)
             caption = str(turn.get("blip_caption") or "").strip()
             line = f"{speaker}: {str(turn.get('text') or '').strip()}".rstrip()
+            turn_id = get_text(turn, "dia_id", turn_location)
+            counts[turn_id] += 1
+            repeated = counts[turn_id] > 1
             yield _Turn(
-                id=get_text(turn, "dia_id", turn_location),
+                id=f"{turn_id}#{counts[turn_id]}" if repeated else turn_id,
                 session=session,
                 position=position,
                 speaker=speaker,
                 caption=caption,
                 line=f"{line} [image: {caption}]" if caption else line,
                 date=date,
+                repeated=repeated,
             )
-
-
-def _with_distinct_ids(turns: Iterator[_Turn]) -> list[_Turn]:
-    counts: Counter[str] = Counter()
-    distinct = []
-    for turn in turns:
-        counts[turn.id] += 1
-        again = counts[turn.id] > 1
-        distinct.append(turn._replace(id=f"{turn.id}#{counts[turn.id]}", repeated=True) if again else turn)
-    return distinct
-
-
-def _turn_note(turn: _Turn) -> Note:
-    return Note(
-        id=turn.id,
-        content=turn.line,
-        session=f"session_{turn.session}",
-        position=turn.position,
-        created_at=turn.date,
-        metadata={"speaker": turn.speaker} | ({"caption": turn.caption} if turn.caption else {}),
-    )
 
 
 def _session_notes(turns: Sequence[_Turn]) -> Iterator[Note]:
@@ -153,9 +145,9 @@ def _session_notes(turns: Sequence[_Turn]) -> Iterator[Note]:
         )
 
 
-def _keys(text: str) -> Iterator[_TurnKey]:
-    """Yield the keys of the turns that a text names."""
-    return ((int(session), int(turn)) for session, turn in _TURN.findall(text))
+def _keys(text: str) -> list[tuple[int, int]]:
+    """Return the numbers of session and turn of each turn that a text names."""
+    return [(int(session), int(turn)) for session, turn in _TURN.findall(text)]
 
 
 def _parse_date(text: str) -> datetime | None:

@@ -65,7 +65,7 @@ def load_longmemeval(source: DatasetSource, *, level: str = "session", pool: boo
         relevant: dict[str, int] = {}
         for session in _sessions(sample, location, texts.setdefault(collection, {})):
             marked = marked or any(turn.has_answer is not None for turn in session.turns)
-            for note, has_answer in _turn_notes(session) if by_turn else [_session_note(session)]:
+            for note, has_answer in _notes(session, by_turn=by_turn):
                 if stored.setdefault(note.id, note).created_at != note.created_at:
                     redated.add(session.id)
                 if has_answer:
@@ -126,7 +126,11 @@ def _sessions(sample: Any, location: str, texts: dict[str, list[tuple[str, ...]]
             versions.append(lines)
         number = versions.index(lines) + 1
         distinct_id = session_id if number == 1 else f"{session_id}#{number}"
-        yield _Session(distinct_id, _parse_date(date, location), turns, session_id in answers)
+        try:
+            created_at = parse_date("haystack_dates", date) if date else None
+        except ArgumentError as error:
+            raise IngestError(f"{location}: {error}") from None
+        yield _Session(distinct_id, created_at, turns, session_id in answers)
 
 
 def _turn(turn: Any, location: str) -> _Turn:
@@ -135,21 +139,12 @@ def _turn(turn: Any, location: str) -> _Turn:
     return _Turn(speaker, f"{speaker}: {get_text(turn, 'content', location)}", has_answer)
 
 
-def _parse_date(date: Any, location: str) -> datetime | None:
-    try:
-        return parse_date("haystack_dates", date) if date else None
-    except ArgumentError as error:
-        raise IngestError(f"{location}: {error}") from None
-
-
-def _session_note(session: _Session) -> tuple[Note, bool]:
-    """Return a session as a note, and whether it has the answer."""
-    content = "\n".join(turn.line for turn in session.turns)
-    return Note(id=session.id, content=content, created_at=session.date), session.has_answer
-
-
-def _turn_notes(session: _Session) -> Iterator[tuple[Note, bool]]:
-    """Yield the turns as notes, each with whether it has the answer."""
+def _notes(session: _Session, *, by_turn: bool) -> Iterator[tuple[Note, bool]]:
+    """Yield a session, or its turns, as notes, each with whether it has the answer."""
+    if not by_turn:
+        content = "\n".join(turn.line for turn in session.turns)
+        yield Note(id=session.id, content=content, created_at=session.date), session.has_answer
+        return
     for position, turn in enumerate(session.turns):
         note = Note(
             id=f"{session.id}:{position + 1}",
