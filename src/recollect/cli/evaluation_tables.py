@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
@@ -27,50 +27,6 @@ _VERDICT_STYLES = {"better": "green", "worse": "red"}
 
 def print_outcomes(console: Console, dataset: Dataset, outcomes: Sequence[Outcome]) -> None:
     """Print the measures, the differences from the first system, strata and trust, as far as there are any."""
-    _print_heading(console, dataset, _dataset_facts(dataset, outcomes[0]))
-    tables = [_measures_table(outcomes)]
-    if len(outcomes) > 1:
-        tables.append(_differences_table(outcomes))
-    if outcomes[0].strata:
-        tables.append(_strata_table(outcomes))
-    if any(outcome.trust for outcome in outcomes):
-        tables.append(_trust_table(outcomes))
-    for number, table in enumerate(tables):
-        if number:
-            console.print()
-        print_table(console, table)
-
-
-def print_tuning(console: Console, result: TuningResult, dataset: Dataset, measure: str) -> None:
-    """Print what was tuned, which settings would change, and the verdict."""
-    facts = [
-        format_count(result.questions, "question"),
-        f"{result.start.name} {measure} {result.before:.3f}",
-        f"{format_count(result.settings, 'setting')} tried",
-        f"{result.folds} folds",
-    ]
-    _print_heading(console, dataset, [*facts, SYNTHETIC] if dataset.synthetic else facts)
-    if result.changes:
-        table = new_table("setting", "before", "after", "chosen in", header_style="dim")
-        for change in result.changes:
-            table.add_row(
-                Text(terminal.sanitise_line(change.setting)),
-                Text(_setting_value(change.before)),
-                Text(_setting_value(change.after), "bold"),
-                Text(f"{change.agreeing} of {result.folds} folds"),
-            )
-        print_table(console, table)
-        console.print()
-    console.print(Text(result.verdict, "green" if result.recommended else "yellow"), soft_wrap=True)
-
-
-def _print_heading(console: Console, dataset: Dataset, facts: Sequence[str]) -> None:
-    line = terminal.sanitise_line(" · ".join(facts))
-    console.print(Text.assemble((terminal.sanitise_line(dataset.name), "bold"), "  ", line))
-    console.print()
-
-
-def _dataset_facts(dataset: Dataset, outcome: Outcome) -> list[str]:
     facts = [format_count(len(dataset.answerable), "question")]
     if dataset.unanswerable:
         facts.append(f"{len(dataset.unanswerable):,} without an answer")
@@ -78,21 +34,49 @@ def _dataset_facts(dataset: Dataset, outcome: Outcome) -> list[str]:
     if dataset.notes:
         notes = sum(len(dataset.collections[name].notes) for name in names)
         facts.append(format_count(notes, "note") + (f" in {len(names):,} collections" if len(names) > 1 else ""))
-    facts.append("no embedder" if outcome.embedder == "none" else outcome.embedder)
-    return [*facts, SYNTHETIC] if dataset.synthetic else facts
-
-
-def _measures_table(outcomes: Sequence[Outcome]) -> Table:
-    """Return a row for each system and a column for each measure; the best of each is bold."""
+    embedder = outcomes[0].embedder
+    _print_heading(console, dataset, [*facts, "no embedder" if embedder == "none" else embedder])
     table = _numeric_table("", *outcomes[0].values, "p50 ms", "p95 ms")
-    best = {measure: max(outcome.mean(measure) for outcome in outcomes) for measure in outcomes[0].values}
-    for outcome in outcomes:
-        table.add_row(
-            Text(terminal.sanitise_line(outcome.system)),
-            *(_value(outcome.mean(measure), best[measure]) for measure in outcome.values),
-            *(Text(f"{outcome.latency(percentile):.1f}") for percentile in (50, 95)),
-        )
-    return table
+    for outcome, means in _means(outcomes):
+        table.add_row(_name(outcome.system), *means, *(f"{outcome.latency(percentile):.1f}" for percentile in (50, 95)))
+    print_table(console, table)
+    if len(outcomes) > 1:
+        console.print()
+        print_table(console, _differences_table(outcomes))
+    if outcomes[0].strata:
+        console.print()
+        print_table(console, _strata_table(outcomes))
+    if any(outcome.trust for outcome in outcomes):
+        table = _numeric_table("trust", *TRUST_HEADS)
+        for outcome in outcomes:
+            if outcome.trust:
+                table.add_row(_name(outcome.system), *trust_fields(outcome.trust))
+        console.print()
+        print_table(console, table)
+
+
+def print_tuning(console: Console, result: TuningResult, dataset: Dataset, measure: str) -> None:
+    """Print what was tuned, which settings would change, and the verdict."""
+    start, settings = f"{result.start.name} {measure} {result.before:.3f}", format_count(result.settings, "setting")
+    facts = [format_count(result.questions, "question"), start, f"{settings} tried", f"{result.folds} folds"]
+    _print_heading(console, dataset, facts)
+    if result.changes:
+        table = new_table("setting", "before", "after", "chosen in", header_style="dim")
+        for change in result.changes:
+            before, after = (
+                value if isinstance(value, str) else f"{value:g}" for value in (change.before, change.after)
+            )
+            folds = f"{change.agreeing} of {result.folds} folds"
+            table.add_row(_name(change.setting), Text(before), Text(after, "bold"), folds)
+        print_table(console, table)
+        console.print()
+    console.print(Text(result.verdict, "green" if result.recommended else "yellow"), soft_wrap=True)
+
+
+def _print_heading(console: Console, dataset: Dataset, facts: Sequence[str]) -> None:
+    line = " · ".join([*facts, SYNTHETIC] if dataset.synthetic else facts)
+    console.print(Text.assemble((terminal.sanitise_line(dataset.name), "bold"), "  ", terminal.sanitise_line(line)))
+    console.print()
 
 
 def _differences_table(outcomes: Sequence[Outcome]) -> Table:
@@ -111,36 +95,33 @@ def _differences_table(outcomes: Sequence[Outcome]) -> Table:
             result = comparison.result(system, measure)
             difference, interval, _, p = difference_fields(result)
             verdict = verdict_text(result)
-            name = Text(terminal.sanitise_line(system) if measure == comparison.measures[0] else "")
+            name = _name(system if measure == comparison.measures[0] else "")
             table.add_row(name, measure, difference, interval, p, Text(verdict, _VERDICT_STYLES.get(verdict, "dim")))
     return table
 
 
 def _strata_table(outcomes: Sequence[Outcome]) -> Table:
     """Return for each stratum a row for each system."""
-    measures = list(outcomes[0].values)
-    table = _numeric_table("", "questions", "", *measures)
+    table = _numeric_table("", "questions", "", *outcomes[0].values)
     table.columns[2].justify = "left"
     for stratum, questions in outcomes[0].strata.items():
-        best = {measure: max(outcome.mean(measure, stratum) for outcome in outcomes) for measure in measures}
-        for outcome in outcomes:
-            is_first = outcome is outcomes[0]
-            table.add_row(
-                Text(terminal.sanitise_line(stratum) if is_first else ""),
-                f"{len(questions):,}" if is_first else "",
-                Text(terminal.sanitise_line(outcome.system)),
-                *(_value(outcome.mean(measure, stratum), best[measure]) for measure in measures),
-            )
+        first_cells = [_name(stratum), Text(f"{len(questions):,}")]
+        for outcome, means in _means(outcomes, stratum):
+            table.add_row(*first_cells, _name(outcome.system), *means)
+            first_cells = [Text(), Text()]
     return table
 
 
-def _trust_table(outcomes: Sequence[Outcome]) -> Table:
-    """Return how reliable the confidence is, a row for each system that reports confidence."""
-    table = _numeric_table("trust", *TRUST_HEADS)
+def _means(outcomes: Sequence[Outcome], stratum: str | None = None) -> Iterator[tuple[Outcome, list[Text]]]:
+    """Yield each outcome with its means; the best of each measure is bold."""
+    best = {measure: max(outcome.mean(measure, stratum) for outcome in outcomes) for measure in outcomes[0].values}
     for outcome in outcomes:
-        if outcome.trust:
-            table.add_row(Text(terminal.sanitise_line(outcome.system)), *trust_fields(outcome.trust))
-    return table
+        means = {measure: outcome.mean(measure, stratum) for measure in best}
+        yield outcome, [Text(f"{mean:.3f}", "bold" if mean == best[name] else "") for name, mean in means.items()]
+
+
+def _name(text: str) -> Text:
+    return Text(terminal.sanitise_line(text))
 
 
 def _numeric_table(first: str, *others: str) -> Table:
@@ -148,11 +129,3 @@ def _numeric_table(first: str, *others: str) -> Table:
     for name in others:
         table.add_column(Text(name), justify="right", no_wrap=True)
     return table
-
-
-def _value(value: float, best: float) -> Text:
-    return Text(f"{value:.3f}", "bold" if value == best else "")
-
-
-def _setting_value(value: Any) -> str:
-    return value if isinstance(value, str) else f"{value:g}"

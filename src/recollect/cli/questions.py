@@ -11,7 +11,6 @@ from recollect.cli import memories, options, terminal
 from recollect.stores import redact_secrets
 
 if TYPE_CHECKING:
-    from recollect.evaluation import Dataset
     from recollect.model import Note
 
 EXAMPLES = 3
@@ -69,7 +68,12 @@ def questions(
         written = str(target) if dataset.answerable else None
         terminal.print_json({"folder": written, "synthetic": True, "strata": counts, "remarks": list(dataset.remarks)})
     elif dataset.answerable:
-        _print_examples(dataset, counts)
+        for name, count in counts.items():
+            texts = [question.text for question in dataset.questions if name in question.strata]
+            examples = " · ".join(texts[:: max(1, count // EXAMPLES)][:EXAMPLES])
+            terminal.print_message(f"{name:<12} {count:>4}  {examples}".rstrip())
+        for remark in dataset.remarks:
+            terminal.print_message(remark)
         arguments = "" if db == "recollect.db" else f" --db {shlex.quote(redact_secrets(db))}"
         arguments += f" --namespace {shlex.quote(namespace)}" if namespace else ""
         terminal.print_message(f"written to {target}; use them with:")
@@ -90,13 +94,3 @@ def _foreign_notes(db: str | None) -> list[Note]:
         return [Note(**fields) for fields in sample_notes()]
     with memories.open_for_reading(db) as memory:
         return list(memory.notes())
-
-
-def _print_examples(dataset: Dataset, counts: dict[str, int]) -> None:
-    """Print the number of questions of each kind with examples, and the remarks of the dataset."""
-    for name, count in counts.items():
-        texts = [question.text for question in dataset.questions if name in question.strata]
-        examples = " · ".join(texts[:: max(1, len(texts) // EXAMPLES)][:EXAMPLES])
-        terminal.print_message(f"{name:<12} {count:>4}  {examples}".rstrip())
-    for remark in dataset.remarks:
-        terminal.print_message(remark)

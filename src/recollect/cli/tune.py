@@ -64,7 +64,10 @@ def tune(
     result = _tune(dataset, start, params)
     measure = params["measure"]
     if result.recommended:
-        tuned = replace(result.chosen, name=target.stem, about=_description(result, dataset, measure))
+        kind = "synthetic questions" if dataset.synthetic else "questions"
+        gain = f"{measure} {result.gain.mean:+.3f} ({result.gain.low:+.3f} to {result.gain.high:+.3f}) held out"
+        source = f"{result.questions} {kind} of {terminal.sanitise_line(dataset.name)}"
+        tuned = replace(result.chosen, name=target.stem, about=f"{start.name} tuned on {source}: {gain}")
         target.write_text(tuned.to_toml(), encoding="utf-8")
     written = str(target) if result.recommended else None
     if as_json:
@@ -95,10 +98,3 @@ def _tune(dataset: Dataset, start: Preset, params: dict[str, Any]) -> TuningResu
     if not result.before:
         terminal.warn("with the preset to start from, no question found any of its notes; are they in this memory?")
     return result
-
-
-def _description(result: TuningResult, dataset: Dataset, measure: str) -> str:
-    kind = "synthetic questions" if dataset.synthetic else "questions"
-    name = terminal.sanitise_line(dataset.name)
-    gain = f"{measure} {result.gain.mean:+.3f} ({result.gain.low:+.3f} to {result.gain.high:+.3f}) held out"
-    return f"{result.start.name} tuned on {result.questions} {kind} of {name}: {gain}"

@@ -78,7 +78,9 @@ def compare_outcomes(outcomes: Sequence[Outcome], *, resamples: int = RESAMPLES)
     (1.0, 'better', 0.0625)
     """
     systems = _by_system(outcomes)
-    measures = tuple(measure for measure in outcomes[0].values if _is_comparable(measure, outcomes))
+    shared = [name for name in outcomes[0].values if all(name in outcome.values for outcome in outcomes)]
+    columns = {name: np.concatenate([outcome.values[name] for outcome in outcomes]) for name in shared}
+    measures = tuple(name for name, values in columns.items() if values.min() >= 0 and values.max() <= 1)
     if not measures:
         raise ArgumentError("outcomes", "must share a measure whose values are fractions of 1, got none")
     groups = {ALL: np.arange(len(outcomes[0].rankings))}
@@ -105,11 +107,6 @@ def _compare_systems(values: Mapping[str, NDArray[np.float64]], resamples: int) 
         )
         for system, of_system in values.items()
     }
-
-
-def _is_comparable(measure: str, outcomes: Sequence[Outcome]) -> bool:
-    columns = [outcome.values[measure] for outcome in outcomes if measure in outcome.values]
-    return len(columns) == len(outcomes) and all(bool(((values >= 0) & (values <= 1)).all()) for values in columns)
 
 
 def _by_system(outcomes: Sequence[Outcome]) -> dict[str, Outcome]:

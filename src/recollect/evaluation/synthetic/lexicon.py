@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
+from itertools import chain, islice, zip_longest
 
 import numpy as np
 import regex
@@ -135,9 +135,8 @@ def exact_tokens(notes: Sequence[Note], limit: int | None = None, seed: int = 0)
     ]
     postings: dict[str, set[int]] = {}
     for index, texts in enumerate(texts_of_notes):
-        for words in texts:
-            for word in words:
-                postings.setdefault(word, set()).add(index)
+        for word in chain.from_iterable(texts):
+            postings.setdefault(word, set()).add(index)
     by_kind: dict[str, list[tuple[str, str, str]]] = {kind: [] for kind in TOKEN_KINDS}
     for index, note in enumerate(notes):
         for token, kind in _distinct_tokens(note).values():
@@ -147,10 +146,7 @@ def exact_tokens(notes: Sequence[Note], limit: int | None = None, seed: int = 0)
                 by_kind[kind].append((token, kind, note.id))
     shuffled = [[tokens[index] for index in rng.permutation(len(tokens))] for tokens in by_kind.values()]
     in_turn = (token for tokens in zip_longest(*shuffled) for token in tokens if token is not None)
-    for count, token in enumerate(in_turn):
-        if count == max_count:
-            return
-        yield token
+    yield from islice(in_turn, max_count)
 
 
 def _distinct_tokens(note: Note) -> dict[tuple[str, ...], tuple[str, str]]:
