@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from recollect.evaluation.report.render import (
+from recollect.evaluation.report import (
     escape_markup,
     format_coordinate,
     read_template,

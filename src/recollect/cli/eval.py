@@ -148,11 +148,11 @@ def open_memory(dataset: Dataset, params: dict[str, Any]) -> AbstractContextMana
 
 
 def _write_reports(paths: Sequence[str], dataset: Dataset, outcomes: Sequence[Outcome]) -> None:
-    from recollect.evaluation.report import build_report, save_report  # noqa: PLC0415 (imports numpy)
+    from recollect.evaluation.report import build_report, write_report  # noqa: PLC0415 (imports numpy)
 
     report = build_report(outcomes, dataset, date=datetime.now(tz=UTC).astimezone().date().isoformat())
     for path in paths:
-        save_report(path, report)
+        write_report(path, report)
         terminal.print_note(f"report: {path}")
 
 

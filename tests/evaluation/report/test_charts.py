@@ -8,8 +8,7 @@ from xml.etree import ElementTree as ET
 from hypothesis import given, settings
 
 from recollect.evaluation.comparison import Comparison, ComparisonResult
-from recollect.evaluation.report import Report
-from recollect.evaluation.report.render import _environment, escape_markup, truncate_to_width
+from recollect.evaluation.report import Report, _environment, escape_markup, truncate_to_width
 from recollect.evaluation.significance import Difference, Interval
 from tests.evaluation.outcomes import dataset
 from tests.strategies import any_text

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from recollect.evaluation.report import write_report
+from recollect.evaluation.report import build_report, write_report
 from tests.browser import Visit, launched
 from tests.evaluation.outcomes import like_real
 
@@ -58,7 +58,7 @@ def browser() -> Iterator[Browser]:
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     outcomes, data = like_real(150)
     written = tmp_path_factory.mktemp("report") / "report.html"
-    write_report(written, outcomes, data, date="1 March 2026")
+    write_report(written, build_report(outcomes, data, date="1 March 2026"))
     return written
 
 

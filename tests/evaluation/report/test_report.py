@@ -18,7 +18,6 @@ from recollect.evaluation.report import (
     build_report,
     html_report,
     markdown_report,
-    save_report,
     write_report,
 )
 from tests.evaluation.outcomes import dataset, like_real, outcome
@@ -266,24 +265,24 @@ def test_reports_escape_any_text(name: str, text: str) -> None:
 
 
 def test_report_format_follows_the_suffix(tmp_path: Path) -> None:
-    outcomes = small().outcomes
+    report = small()
     for name, start in (
         ("a.html", "<!doctype html>"),
         ("a.HTM", "<!doctype"),
         ("a.md", "# tiny"),
         ("a.markdown", "# tiny"),
     ):
-        assert write_report(tmp_path / name, outcomes, dataset(8)).questions == 8
+        write_report(tmp_path / name, report)
         assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
     with pytest.raises(ArgumentError, match=r"report: must end in .html or .md, got '.*a.pdf'"):
-        write_report(tmp_path / "a.pdf", outcomes, dataset(8))
+        write_report(tmp_path / "a.pdf", report)
 
 
-def test_save_report_errors(tmp_path: Path) -> None:
+def test_write_report_errors(tmp_path: Path) -> None:
     report = small()
     with pytest.raises(
         ArgumentError, match=r"report: cannot be written to '.*nowhere/a.md': No such file or directory"
     ):
-        save_report(tmp_path / "nowhere" / "a.md", report)
+        write_report(tmp_path / "nowhere" / "a.md", report)
     with pytest.raises(ArgumentError, match="dataset: must be that of the outcomes, 'tiny', got 'other'"):
         build_report(report.outcomes, dataset(8, name="other"))

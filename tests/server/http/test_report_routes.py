@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from recollect import ArgumentError, Memory, __version__
-from recollect.evaluation.report import write_report
+from recollect.evaluation.report import build_report, write_report
 from recollect.server import KeyRing
 from recollect.server.http import Settings, report_routes
 from recollect.server.http.report_routes import list_report_files, read_report
@@ -121,8 +121,9 @@ def names(folder: Path) -> list[str]:
 
 def test_evaluation_report_is_listed(tmp_path: Path) -> None:
     outcomes = [outcome("old", {"mrr": [0.5] * 4}), outcome("new", {"mrr": [1.0] * 4})]
-    write_report(tmp_path / "study.html", outcomes, dataset(4, name="tiny"))
-    write_report(tmp_path / "study.md", outcomes, dataset(4, name="tiny"))
+    numbers = build_report(outcomes, dataset(4, name="tiny"))
+    write_report(tmp_path / "study.html", numbers)
+    write_report(tmp_path / "study.md", numbers)
     (report,) = list_report_files(tmp_path)
     assert (report.name, report.title) == ("study.html", "tiny: evaluation")
     assert report.bytes == (tmp_path / "study.html").stat().st_size

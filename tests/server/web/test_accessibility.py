@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from recollect import Memory
-from recollect.evaluation.report import write_report
+from recollect.evaluation.report import build_report, write_report
 from recollect.server.http import Settings
 from tests.evaluation.outcomes import like_real
 from tests.server.http.running import Running, running
@@ -39,7 +39,7 @@ SCREENS: dict[str, dict[str, Any]] = {
 def server(memory: Memory, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("reports")
     outcomes, data = like_real(40)
-    write_report(folder / "study.html", outcomes, data)
+    write_report(folder / "study.html", build_report(outcomes, data))
     with running(memory, Settings(reports=folder)) as created:
         yield created
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from recollect import Memory
-from recollect.evaluation.report import write_report
+from recollect.evaluation.report import build_report, write_report
 from recollect.server.http import Settings
 from tests.evaluation.outcomes import like_real
 from tests.server.http.running import Running, running
@@ -30,7 +30,7 @@ HOSTILE = (
 def reporting(memory: Memory, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder: Path = tmp_path_factory.mktemp("reports")
     outcomes, data = like_real(60)
-    write_report(folder / "study.html", outcomes, data)
+    write_report(folder / "study.html", build_report(outcomes, data))
     text = (folder / "study.html").read_text(encoding="utf-8")
     assert "</body>" in text
     (folder / "hostile.html").write_text(text.replace("</body>", f"{HOSTILE}</body>"), encoding="utf-8")

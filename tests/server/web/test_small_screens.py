@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from recollect.evaluation.report import write_report
+from recollect.evaluation.report import build_report, write_report
 from recollect.server.http import Settings
 from tests.evaluation.outcomes import like_real
 from tests.server.http.running import Running, running
@@ -35,7 +35,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder: Path = tmp_path_factory.mktemp("long")
     (folder / "reports").mkdir()
     outcomes, data = like_real(40)
-    write_report(folder / "reports" / "study.html", outcomes, data)
+    write_report(folder / "reports" / "study.html", build_report(outcomes, data))
     long = {
         "id": "long",
         "title": LONG,

@@ -1,14 +1,241 @@
-"""Evaluation reports as one HTML page or as Markdown."""
+"""Evaluation reports as HTML and Markdown, from the Jinja templates in ``templates``."""
 
-from recollect.evaluation.report.content import Report, build_report
-from recollect.evaluation.report.render import html_report, markdown_report, report_format, save_report, write_report
+from __future__ import annotations
 
-__all__ = [
-    "Report",
-    "build_report",
-    "html_report",
-    "markdown_report",
-    "report_format",
-    "save_report",
-    "write_report",
-]
+import html
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from os import PathLike
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any
+
+from recollect import __version__
+from recollect.errors import ArgumentError, RecollectError
+from recollect.evaluation.comparison import ALL, Comparison, WinLoss, compare_outcomes, win_loss
+from recollect.evaluation.dataset import Dataset, format_count
+from recollect.evaluation.outcome import Outcome
+from recollect.evaluation.report import text
+from recollect.evaluation.significance import RESAMPLES, Interval, interval
+from recollect.inference.runtime import require_module
+from recollect.text import well_formed
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_GRADED_MEASURES = ("ndcg@10", "mrr")
+"""Measures with more than two values, by which wins and losses are counted if possible."""
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
+"""Characters that XML does not allow or that browsers warn of."""
+_MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~#&$!])")
+_CHARACTER_WIDTH = 6.4
+"""The approximate width of a character of 12 pixels."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """A dataset, the outcomes of systems on it, and all numbers of a report."""
+
+    dataset: Dataset
+    outcomes: tuple[Outcome, ...]
+    comparison: Comparison
+    intervals: Mapping[tuple[str, str], Interval]
+    """By system and measure: the mean over all questions, with its own interval."""
+    win_losses: tuple[WinLoss, ...]
+    """Each system but the baseline against it, question by question."""
+    date: str
+    resamples: int
+
+    @property
+    def questions(self) -> int:
+        """The number of answerable questions."""
+        return len(self.outcomes[0].rankings)
+
+    @property
+    def depth(self) -> int:
+        """The length of the longest ranking."""
+        return max(len(ranking.ids) for outcome in self.outcomes for ranking in outcome.rankings.values())
+
+    @property
+    def embedders(self) -> list[str]:
+        """The embedders of the systems, each once."""
+        return list(dict.fromkeys(outcome.embedder for outcome in self.outcomes))
+
+    def bar_labels(self, measure: str) -> dict[str, str]:
+        """Return the label of each system's bar: mean, interval and verdict."""
+        labels = {}
+        for system in self.comparison.systems:
+            mean, low, high = map(text.format_fraction, self.intervals[system, measure])
+            verdict = text.verdict_text(self.comparison.result(system, measure))
+            labels[system] = f"{system}: {mean} ({low} to {high}), {verdict}"
+        return labels
+
+
+def build_report(
+    outcomes: Sequence[Outcome], dataset: Dataset, *, date: str = "", resamples: int = RESAMPLES
+) -> Report:
+    """Compute all numbers of a report; the first outcome is the baseline of the others, ``date`` is printed as it is.
+
+    >>> import numpy as np
+    >>> from recollect.evaluation import Question, Ranking
+    >>> question = Question(id="q", text="which tea?", collection="tea", relevant={"n7": 1})
+    >>> dataset = Dataset(name="tiny", collections={}, questions=(question,))
+    >>> def outcome(system: str, mrr: float, *ids: str) -> Outcome:
+    ...     return Outcome(dataset="tiny", system=system, preset=system, mode="auto", embedder="none", strata={},
+    ...         rankings={"q": Ranking(ids, (1.0,) * len(ids), 1.0)}, values={"mrr": np.array([mrr])})
+    >>> report = build_report([outcome("old", 0.5, "n3", "n7"), outcome("new", 1.0, "n7")], dataset)
+    >>> report.comparison.result("new", "mrr").difference.mean
+    0.5
+    """
+    comparison = compare_outcomes(outcomes, resamples=resamples)
+    if outcomes[0].dataset != dataset.name:
+        raise ArgumentError("dataset", f"must be that of the outcomes, {outcomes[0].dataset!r}, got {dataset.name!r}")
+    graded = (name for name in _GRADED_MEASURES if name in comparison.measures)
+    measure = next(graded, comparison.measures[0])
+    return Report(
+        dataset=dataset,
+        outcomes=tuple(outcomes),
+        comparison=comparison,
+        intervals={
+            (outcome.system, name): interval(outcome.values[name], resamples=resamples)
+            for outcome in outcomes
+            for name in comparison.measures
+        },
+        win_losses=tuple(win_loss(outcome, outcomes[0], dataset.questions, measure) for outcome in outcomes[1:]),
+        date=date,
+        resamples=resamples,
+    )
+
+
+def html_report(report: Report) -> str:
+    """Return a report as one HTML page without scripts or external resources.
+
+    The server recognises reports by their first and last lines, see ``recollect.server.http.report_routes``.
+    """
+    css = read_template("report.css") + read_template("plot.css")
+    template = _environment(escape_markup).get_template("report.html.jinja")
+    return template.render(report=report, comparison=report.comparison, css=css, max_questions=50, version=__version__)
+
+
+def markdown_report(report: Report) -> str:
+    """Return a report as Markdown, for a pull request or a documentation page."""
+    template = _environment(_escape_markdown).get_template("report.md.jinja")
+    # Questions are few, since they cannot be folded away.
+    return template.render(report=report, comparison=report.comparison, max_questions=10)
+
+
+def read_template(name: str) -> str:
+    """Return the text of a file in ``templates``."""
+    return files("recollect.evaluation.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def escape_markup(text: str) -> str:
+    """Return a text escaped for HTML and SVG, in elements and in quoted attributes."""
+    return html.escape(_clean_text(text))
+
+
+def _escape_markdown(text: str) -> str:
+    """Return a text in one line, escaped for a cell of a Markdown table."""
+    return _MARKDOWN_SPECIAL.sub(r"\\\1", " ".join(_clean_text(text).split()))
+
+
+def _clean_text(text: str) -> str:
+    """Return a text with characters that neither XML nor UTF-8 allows replaced by U+FFFD."""
+    return _FORBIDDEN.sub("\ufffd", well_formed(text))
+
+
+def format_coordinate(value: float) -> str:
+    """Return a coordinate with at most two digits."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def text_width(text: str) -> float:
+    """Return the approximate width in pixels of a text of 12 pixels."""
+    return len(text) * _CHARACTER_WIDTH
+
+
+def truncate_to_width(text: str, width: float, size: float = 12) -> str:
+    """Return a text truncated to a width in pixels, with an ellipsis."""
+    max_length = max(2, int(width / (_CHARACTER_WIDTH * size / 12)))
+    return text if len(text) <= max_length else text[: max_length - 1] + "…"
+
+
+@cache
+def _environment(escape: Callable[[str], str]) -> Environment:
+    """Return a Jinja environment that escapes every value of a template by ``escape``, once."""
+    jinja2 = require_module("jinja2", RecollectError)
+    markup = require_module("markupsafe", RecollectError).Markup
+
+    def finalize(value: Any) -> Any:
+        return value if isinstance(value, markup) else markup(escape(str(value)))
+
+    environment: Environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("recollect.evaluation.report", "templates"),
+        autoescape=True,
+        finalize=finalize,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters.update(
+        fraction=text.format_fraction,
+        signed=text.format_signed,
+        number="{:g}".format,
+        ms=text.format_ms,
+        count="{:,}".format,
+        capitalised=lambda head: head[0].upper() + head[1:],
+        coordinate=format_coordinate,
+        joined="; ".join,
+        text_width=text_width,
+        truncated=truncate_to_width,
+    )
+    environment.globals.update(vars(text))
+    environment.globals.update(ALL=ALL, format_count=format_count)
+    return environment
+
+
+_FORMATS = {".html": html_report, ".htm": html_report, ".md": markdown_report, ".markdown": markdown_report}
+
+
+def report_format(path: str | PathLike[str]) -> Callable[[Report], str]:
+    """Return the function that writes a report, by the suffix of its path; raise ``ArgumentError`` for another."""
+    function = _FORMATS.get(Path(path).suffix.lower())
+    if function is None:
+        raise ArgumentError("report", f"must end in .html or .md, got {str(path)!r}")
+    return function
+
+
+def write_report(path: str | PathLike[str], report: Report) -> None:
+    """Write a report as HTML or Markdown, by the suffix of ``path``; an existing file is replaced atomically.
+
+    >>> import numpy as np
+    >>> from tempfile import TemporaryDirectory
+    >>> from recollect.evaluation import Question, Ranking
+    >>> question = Question(id="q", text="which tea?", collection="tea", relevant={"n7": 1})
+    >>> dataset = Dataset(name="tiny", collections={}, questions=(question,))
+    >>> outcome = Outcome(dataset="tiny", system="default", preset="default", mode="auto", embedder="none", strata={},
+    ...     rankings={"q": Ranking(("n7",), (1.0,), 1.0)}, values={"mrr": np.array([1.0])})
+    >>> with TemporaryDirectory() as folder:
+    ...     write_report(f"{folder}/tiny.md", build_report([outcome], dataset))
+    ...     print(Path(folder, "tiny.md").read_text(encoding="utf-8").splitlines()[0])
+    # tiny
+    """
+    content = report_format(path)(report)
+    target = Path(os.path.realpath(path))  # a symbolic link stays one
+    temporary = target.with_name(f".{token_hex(8)}.part")
+    try:
+        with temporary.open("x", encoding="utf-8", newline="\n") as file:
+            if target.exists():
+                shutil.copymode(target, temporary)  # keep the permissions
+            file.write(content)
+        temporary.replace(target)
+    except OSError as error:
+        raise ArgumentError("report", f"cannot be written to {str(path)!r}: {error.strerror}") from error
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from recollect.errors import ArgumentError
-from recollect.evaluation.report import render
+from recollect.evaluation import report
 
 
 @pytest.fixture(autouse=True)
 def _reports_are_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a report be the text that is written."""
-    monkeypatch.setitem(render._FORMATS, ".html", lambda report: report)
+    monkeypatch.setitem(report._FORMATS, ".html", lambda content: content)
 
 
 def _write(path: Path, content: Any) -> None:
-    render.save_report(path, content)
+    report.write_report(path, content)
 
 
 def test_reports_are_replaced_atomically(tmp_path: Path) -> None:
