@@ -70,9 +70,8 @@ def write_qrels(path: str | PathLike[str], questions: Iterable[Question]) -> Non
     """
     with Path(path).open("w", encoding="utf-8", newline="\n") as file:
         for question in questions:
-            file.writelines(
-                f"{_encoded(question.id)} 0 {_encoded(note)} {grade}\n" for note, grade in question.relevant.items()
-            )
+            judged = question.relevant.items()
+            file.writelines(f"{_encoded(question.id)} 0 {_encoded(note)} {grade}\n" for note, grade in judged)
 
 
 def write_run(path: str | PathLike[str], rankings: Mapping[str, Ranking], *, tag: str) -> None:
