@@ -71,9 +71,9 @@ def test_comparison_summaries() -> None:
 
 @pytest.mark.usefixtures("filled")
 def test_compare_all_presets_by_default(run: Run) -> None:
-    found = run("compare", "tea")
-    assert (found.exit_code, found.stderr) == (0, "")
-    head, tea, coffee, blank, *summaries = found.stdout.splitlines()
+    result = run("compare", "tea")
+    assert (result.exit_code, result.stderr) == (0, "")
+    head, tea, coffee, blank, *summaries = result.stdout.splitlines()
     assert head.split() == list(presets())
     assert tea.split() == ["Tea", *"11111"]
     assert coffee.split() == ["Coffee", *"22222"]
@@ -108,8 +108,8 @@ def test_compare_without_hits(run: Run) -> None:
 
 @pytest.mark.usefixtures("filled")
 def test_compare_prints_a_warning_once(run: Run) -> None:
-    found = run("compare", "tea", "--embedder", "openai:m@http://localhost:1/v1")
-    assert found.stderr.count("warning: no note has a vector yet") == 1
+    result = run("compare", "tea", "--embedder", "openai:m@http://localhost:1/v1")
+    assert result.stderr.count("warning: no note has a vector yet") == 1
 
 
 def test_memory_compare_by_name(tmp_path: Path) -> None:

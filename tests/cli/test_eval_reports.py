@@ -10,14 +10,14 @@ from tests.browser import Visit, launched
 from tests.cli.conftest import Run, error_of
 from tests.evaluation.samples import KITCHEN
 
-ASKED = ("eval", str(KITCHEN), "--preset", "default", "--preset", "memini", "--mode", "bm25", "--cache", "cache")
+COMMAND = ("eval", str(KITCHEN), "--preset", "default", "--preset", "memini", "--mode", "bm25", "--cache", "cache")
 
 
 def test_eval_writes_reports(run: Run) -> None:
-    found = run(*ASKED, "--report", "kitchen.html", "--report", "kitchen.md")
-    assert found.exit_code == 0
-    assert found.stderr.endswith("report: kitchen.html\nreport: kitchen.md\n")
-    assert found.stdout.startswith("kitchen  6 questions")
+    result = run(*COMMAND, "--report", "kitchen.html", "--report", "kitchen.md")
+    assert result.exit_code == 0
+    assert result.stderr.endswith("report: kitchen.html\nreport: kitchen.md\n")
+    assert result.stdout.startswith("kitchen  6 questions")
     page, text = Path("kitchen.html").read_text(encoding="utf-8"), Path("kitchen.md").read_text(encoding="utf-8")
     today = datetime.now(tz=UTC).astimezone().date().isoformat()
     assert page.startswith("<!doctype html>")
@@ -29,8 +29,8 @@ def test_eval_writes_reports(run: Run) -> None:
 
 
 def test_eval_report_has_the_differences_of_the_terminal(run: Run) -> None:
-    found = run(*ASKED, "--report", "kitchen.md")
-    shown = [re.split(r"\s{2,}", line.strip()) for line in found.stdout.splitlines() if " to " in line]
+    result = run(*COMMAND, "--report", "kitchen.md")
+    shown = [re.split(r"\s{2,}", line.strip()) for line in result.stdout.splitlines() if " to " in line]
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
         for line in Path("kitchen.md").read_text(encoding="utf-8").splitlines()
@@ -42,7 +42,7 @@ def test_eval_report_has_the_differences_of_the_terminal(run: Run) -> None:
 
 
 def test_eval_report_opens_in_a_browser(run: Run, tmp_path: Path) -> None:
-    assert run(*ASKED, "--report", "kitchen.html", "-q").stderr == ""
+    assert run(*COMMAND, "--report", "kitchen.html", "-q").stderr == ""
     with launched() as browser:
         visit = Visit(browser, tmp_path / "kitchen.html")
         assert visit.messages == []
@@ -52,12 +52,12 @@ def test_eval_report_opens_in_a_browser(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["kitchen.pdf", "kitchen"])
 def test_eval_rejects_unknown_report_formats_first(run: Run, name: str) -> None:
-    found = run(*ASKED, "--report", name)
-    assert error_of(found, 2) == f"report: must end in .html or .md, got '{name}'"
+    result = run(*COMMAND, "--report", name)
+    assert error_of(result, 2) == f"report: must end in .html or .md, got '{name}'"
     assert not Path("cache").exists()
 
 
 def test_eval_report_in_a_missing_folder(run: Run) -> None:
-    found = run(*ASKED, "--report", "nowhere/kitchen.md")
-    assert error_of(found, 2) == "report: must be in an existing folder, got 'nowhere/kitchen.md'"
+    result = run(*COMMAND, "--report", "nowhere/kitchen.md")
+    assert error_of(result, 2) == "report: must be in an existing folder, got 'nowhere/kitchen.md'"
     assert not Path("cache").exists()

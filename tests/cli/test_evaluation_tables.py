@@ -11,12 +11,12 @@ from tests.evaluation.outcomes import dataset, outcome
 
 
 def test_trust_table_shows_systems_with_confidence(capsys: pytest.CaptureFixture[str]) -> None:
-    unknown, asked = outcome("old", {"any@1": [1.0, 1.0]}), dataset(2)
-    print_outcomes(terminal.console(), asked, [unknown])
+    unknown, data = outcome("old", {"any@1": [1.0, 1.0]}), dataset(2)
+    print_outcomes(terminal.console(), data, [unknown])
     assert "trust" not in capsys.readouterr().out
     rankings = {name: replace(ranking, confidences=(0.8,)) for name, ranking in unknown.rankings.items()}
-    known = replace(unknown, system="new", trust=trust_metrics(asked.questions, rankings, 0.9))
-    print_outcomes(terminal.console(), asked, [unknown, known])
+    known = replace(unknown, system="new", trust=trust_metrics(data.questions, rankings, 0.9))
+    print_outcomes(terminal.console(), data, [unknown, known])
     shown = capsys.readouterr().out.splitlines()
     assert shown[-2].split()[:2] == ["trust", "threshold"]
     # Two right first hits, both of a confidence of 0.8, which is below 0.9

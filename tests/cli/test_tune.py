@@ -27,11 +27,11 @@ slope = 0.0
 """A preset in which importance counts for nothing."""
 
 
-def asked(count: int, *, synthetic: bool = False) -> None:
+def write_sample_questions(count: int, *, synthetic: bool = False) -> None:
     """Write questions that two notes answer alike by their words, and the important one in truth."""
     questions = [
-        Question(id=f"q{place}", text=f"code{place}", collection="default", relevant={f"right{place}": 1})
-        for place in range(count)
+        Question(id=f"q{number}", text=f"code{number}", collection="default", relevant={f"right{number}": 1})
+        for number in range(count)
     ]
     empty = {"default": Collection(id="default", notes=())}
     write_questions(Dataset(name="", collections=empty, questions=tuple(questions), synthetic=synthetic), "asked")
@@ -40,14 +40,14 @@ def asked(count: int, *, synthetic: bool = False) -> None:
 @pytest.fixture(autouse=True)
 def _memory() -> None:
     with recollect.open("recollect.db", embedder=None) as memory:
-        for place in range(30):
-            memory.add(f"code{place}", id=f"right{place}", path=f"z/{place}", importance=1.0)
-            memory.add(f"code{place}", id=f"wrong{place}", path=f"a/{place}", importance=0.0)
+        for number in range(30):
+            memory.add(f"code{number}", id=f"right{number}", path=f"z/{number}", importance=1.0)
+            memory.add(f"code{number}", id=f"wrong{number}", path=f"a/{number}", importance=0.0)
     Path("narrow.toml").write_text(NARROW)
 
 
 def test_tune_writes_a_significant_gain(run: Run) -> None:
-    asked(30)
+    write_sample_questions(30)
     result = run("tune", "asked", "--preset", "narrow.toml", "--measure", "mrr", "--out", "mine.toml")
     assert (result.exit_code, result.stderr) == (0, "")
     lines = [line.rstrip() for line in result.stdout.splitlines()]
@@ -61,12 +61,12 @@ def test_tune_writes_a_significant_gain(run: Run) -> None:
     assert tuned.name == "mine"
     assert tuned.about == "narrow tuned on 30 questions of asked: mrr +0.500 (+0.500 to +0.500) held out"
     assert tuned.stages[0].to_dict()["slope"] == 0.1
-    found = json.loads(run("search", "code7", "--preset", "mine.toml", "--json").stdout)
-    assert found["hits"][0]["id"] == "right7"
+    result = json.loads(run("search", "code7", "--preset", "mine.toml", "--json").stdout)
+    assert result["hits"][0]["id"] == "right7"
 
 
 def test_tune_progress(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked(30)
+    write_sample_questions(30)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
@@ -76,7 +76,7 @@ def test_tune_progress(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_tune_json(run: Run) -> None:
-    asked(30, synthetic=True)
+    write_sample_questions(30, synthetic=True)
     data = json.loads(run("tune", "asked", "--preset", "narrow.toml", "--measure", "mrr", "--json", "-q").stdout)
     assert data["out"] == "tuned.toml"
     assert data["synthetic"] is True
@@ -86,7 +86,7 @@ def test_tune_json(run: Run) -> None:
 
 
 def test_tune_does_not_write_an_insignificant_gain(run: Run) -> None:
-    asked(20, synthetic=True)
+    write_sample_questions(20, synthetic=True)
     result = run("tune", "asked", "--measure", "any@5", "--preset", "narrow.toml", "--folds", "2")
     assert result.exit_code == 1
     assert "not significant: nothing that was tried is better on all questions; keep the preset narrow" in result.stdout
@@ -99,7 +99,7 @@ def test_tune_does_not_write_an_insignificant_gain(run: Run) -> None:
 
 
 def test_tune_with_another_memory(run: Run) -> None:
-    asked(20)
+    write_sample_questions(20)
     with recollect.open("other.db", embedder=None) as memory:
         memory.add("tea")
     message = error_of(run("tune", "asked", "--db", "other.db", "--preset", "narrow.toml"), 2)
@@ -113,27 +113,33 @@ def test_tune_with_another_memory(run: Run) -> None:
 
 
 def test_tune_with_its_own_notes(run: Run) -> None:
-    asked(20)
+    write_sample_questions(20)
     rows = [
-        {"_id": f"{kind}{place}", "text": f"code{place}", "metadata": {"importance": worth, "path": f"{worth}/{place}"}}
-        for place in range(20)
-        for kind, worth in (("right", 1.0), ("wrong", 0.0))
+        {
+            "_id": f"{kind}{number}",
+            "text": f"code{number}",
+            "metadata": {"importance": importance, "path": f"{importance}/{number}"},
+        }
+        for number in range(20)
+        for kind, importance in (("right", 1.0), ("wrong", 0.0))
     ]
     Path("asked/corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    result = run("tune", "asked", "--preset", "narrow.toml", "--measure", "mrr", "--db", "none.db", "--cache", "kept")
+    result = run(
+        "tune", "asked", "--preset", "narrow.toml", "--measure", "mrr", "--db", "none.db", "--cache", "vectors"
+    )
     assert result.exit_code == 0, result.output
     assert "written to tuned.toml" in result.stdout
 
 
 def test_tune_prints_warnings(run: Run) -> None:
     pytest.importorskip("wordllama")
-    asked(20)
+    write_sample_questions(20)
     result = run("tune", "asked", "--preset", "narrow.toml", "--embedder", "static")
     assert "warning: no note has a vector yet" in result.stderr
 
 
 def test_tune_wrong_use(run: Run) -> None:
-    asked(19)
+    write_sample_questions(19)
     message = error_of(run("tune", "asked"), 2)
     assert message.startswith("questions: there must be at least 20 to tell a gain from chance, got 19")
     assert error_of(run("tune", "asked", "--out", "tuned"), 2).startswith("--out must end in .toml")

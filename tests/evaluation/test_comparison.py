@@ -38,7 +38,7 @@ def test_compare_outcomes_corrects_p_values() -> None:
     actual = compare_outcomes(outcomes)
     indexes = outcomes[0].strata["multi-hop"]
     differences = [
-        paired_difference(entry.values["mrr"][indexes], outcomes[0].values["mrr"][indexes]) for entry in outcomes[1:]
+        paired_difference(other.values["mrr"][indexes], outcomes[0].values["mrr"][indexes]) for other in outcomes[1:]
     ]
     results = [actual.result(name, "mrr", "multi-hop") for name in "bcd"]
     assert [result.difference for result in results] == differences
@@ -98,11 +98,11 @@ AFTER = outcome("new", {"mrr": [1.0, 0.25, 0.0, 1.0, 0.1 + 0.2]}, ranks=[1, 4, N
 def test_win_loss_orders_by_difference() -> None:
     actual = win_loss(AFTER, BEFORE, dataset(5).questions, "mrr")
     assert (actual.system, actual.baseline, actual.measure) == ("new", "old", "mrr")
-    assert [(entry.question.id, entry.gain) for entry in actual.wins] == [("q3", 1.0), ("q0", 0.5)]
-    assert [(entry.question.id, entry.gain) for entry in actual.losses] == [("q2", -1.0), ("q1", -0.25)]
-    assert [entry.question.id for entry in actual.ties] == ["q4"]
-    assert [(entry.baseline_rank, entry.rank) for entry in actual.wins] == [(None, 1), (2, 1)]
-    assert [(entry.baseline, entry.value) for entry in actual.losses] == [(1.0, 0.0), (0.5, 0.25)]
+    assert [(difference.question.id, difference.gain) for difference in actual.wins] == [("q3", 1.0), ("q0", 0.5)]
+    assert [(difference.question.id, difference.gain) for difference in actual.losses] == [("q2", -1.0), ("q1", -0.25)]
+    assert [difference.question.id for difference in actual.ties] == ["q4"]
+    assert [(difference.baseline_rank, difference.rank) for difference in actual.wins] == [(None, 1), (2, 1)]
+    assert [(difference.baseline, difference.value) for difference in actual.losses] == [(1.0, 0.0), (0.5, 0.25)]
 
 
 def test_win_loss_errors() -> None:

@@ -85,11 +85,11 @@ NOTE_WORDS = {note: content_words(searchable_text(note)) for note in NOTES}
 def common_words(query: str) -> set[tuple[str, str]]:
     """Return the pairs of a content word of the query and one of a relevant note that have a stem in common."""
     return {
-        (asked, written)
-        for asked in content_words(QUERIES[query]["text"])
+        (query_word, written)
+        for query_word in content_words(QUERIES[query]["text"])
         for note in RELEVANT[query]
         for written in NOTE_WORDS[note]
-        if have_common_stem(asked, written)
+        if have_common_stem(query_word, written)
     }
 
 
@@ -170,9 +170,9 @@ def test_paraphrases_share_no_content_word() -> None:
 
 def test_exact_queries_have_a_token_of_one_note() -> None:
     for query in in_stratum("exact"):
-        found = [notes_with(token) for token in QUERIES[query]["text"].split()]
+        notes_of_tokens = [notes_with(token) for token in QUERIES[query]["text"].split()]
         assert len(RELEVANT[query]) == 1, query
-        assert RELEVANT[query] in found, query
+        assert RELEVANT[query] in notes_of_tokens, query
 
 
 def test_typo_queries_have_an_unknown_word() -> None:
@@ -207,9 +207,9 @@ def test_note_dates() -> None:
 
 def test_temporal_query_dates() -> None:
     for query in in_stratum("temporal"):
-        asked = parse_question_date(QUERIES[query]["metadata"]["asked"])
-        assert asked is not None
-        assert all(created(note) < asked for note in RELEVANT[query]), query
+        asked_at = parse_question_date(QUERIES[query]["metadata"]["asked"])
+        assert asked_at is not None
+        assert all(created(note) < asked_at for note in RELEVANT[query]), query
 
 
 def test_metadata_fields() -> None:

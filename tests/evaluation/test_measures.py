@@ -31,7 +31,7 @@ def test_measures_by_hand() -> None:
     ideal = 2 / math.log2(2) + 1 / math.log2(3) + 1 / math.log2(4)
     values = compute_measures([question], {"q": result})
     assert list(values) == list(MEASURES)
-    assert {name: float(each[0]) for name, each in values.items()} == pytest.approx(
+    assert {name: float(column[0]) for name, column in values.items()} == pytest.approx(
         {
             "any@1": 0,
             "any@5": 1,
@@ -53,7 +53,7 @@ def test_all_at_k() -> None:
 
 
 def test_mrr_uses_the_whole_ranking() -> None:
-    result = ranking(*(f"x{place}" for place in range(16)), "a")
+    result = ranking(*(f"x{number}" for number in range(16)), "a")
     assert value(make_question("q", a=1), result, "mrr") == pytest.approx(1 / 17)
 
 
@@ -96,17 +96,17 @@ def test_missing_ir_measures_names_the_extra(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @given(
-    st.permutations([f"n{place}" for place in range(12)]),
-    st.dictionaries(st.sampled_from([f"n{place}" for place in range(14)]), st.integers(1, 3), min_size=1),
+    st.permutations([f"n{number}" for number in range(12)]),
+    st.dictionaries(st.sampled_from([f"n{number}" for number in range(14)]), st.integers(1, 3), min_size=1),
 )
 def test_measure_laws(order: list[str], relevant: dict[str, int]) -> None:
     values = compute_measures([make_question("q", **relevant)], {"q": ranking(*order)})
-    of = {name: float(each[0]) for name, each in values.items()}
-    assert all(0 <= each <= 1 + 1e-9 for each in of.values())
-    assert of["any@1"] <= of["any@5"] <= of["any@10"]
-    assert of["all@5"] <= of["recall@5"] <= of["any@5"]
-    assert of["recall@5"] <= of["recall@10"]
-    places = [order.index(note) for note in relevant if note in order]
-    assert of["mrr"] == pytest.approx(1 / (min(places) + 1) if places else 0)
+    means = {name: float(column[0]) for name, column in values.items()}
+    assert all(0 <= mean <= 1 + 1e-9 for mean in means.values())
+    assert means["any@1"] <= means["any@5"] <= means["any@10"]
+    assert means["all@5"] <= means["recall@5"] <= means["any@5"]
+    assert means["recall@5"] <= means["recall@10"]
+    indexes = [order.index(note) for note in relevant if note in order]
+    assert means["mrr"] == pytest.approx(1 / (min(indexes) + 1) if indexes else 0)
     best = sorted(relevant, key=lambda note: -relevant[note])
     assert value(make_question("q", **relevant), ranking(*best), "ndcg@10") == pytest.approx(1)

@@ -85,8 +85,8 @@ def test_scorer_isolates_collections_and_keeps_order(tmp_path: Path) -> None:
             "work": Collection(id="work", notes=(Note(id="a", content="a red bike"),)),
         },
         questions=tuple(
-            Question(id=f"q{index}", text="bike", collection=home, relevant={note: 1})
-            for index, (home, note) in enumerate([("work", "a"), ("home", "a"), ("work", "b"), ("home", "b")])
+            Question(id=f"q{index}", text="bike", collection=collection, relevant={note: 1})
+            for index, (collection, note) in enumerate([("work", "a"), ("home", "a"), ("work", "b"), ("home", "b")])
         ),
     )
     reported: list[tuple[int, int, str]] = []

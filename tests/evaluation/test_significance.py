@@ -135,7 +135,7 @@ def test_difference_laws(values: list[tuple[float, float]]) -> None:
 
 
 def test_holm() -> None:
-    # In order 0.005 × 4, 0.01 × 3, 0.03 × 2, 0.04 × 1; the last is held at the one before it.
+    # In order 0.005 × 4, 0.01 × 3, 0.03 × 2, 0.04 × 1; the last is not below the one before it.
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
     assert holm([0.5, 0.6]) == (1.0, 1.0)
     assert holm([0.2]) == (0.2,)

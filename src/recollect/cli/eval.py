@@ -98,12 +98,12 @@ def eval_(
     questions for the memory of --db. Vectors of notes are cached, so that a second run is faster.
     """
     from recollect import evaluation  # noqa: PLC0415 (imports numpy)
-    from recollect.evaluation.report import report_format  # noqa: PLC0415 (imports numpy)
+    from recollect.evaluation.report import build_report, report_format, write_report  # noqa: PLC0415 (imports numpy)
 
-    for report in reports:  # before the evaluation, which can take long
-        report_format(report)
-        if not Path(report).parent.is_dir():
-            raise ArgumentError("report", f"must be in an existing folder, got {report!r}")
+    for report_path in reports:  # before the evaluation, which can take long
+        report_format(report_path)
+        if not Path(report_path).parent.is_dir():
+            raise ArgumentError("report", f"must be in an existing folder, got {report_path!r}")
     dataset = read_dataset(path, params)
     with open_memory(dataset, params) as memory, memories.progress_bar("Evaluating") as progress:
         outcomes = evaluation.evaluate(
@@ -119,7 +119,10 @@ def eval_(
     if run_dir is not None:
         _write_runs(Path(run_dir), dataset, outcomes)
     if reports:
-        _write_reports(reports, dataset, outcomes)
+        report = build_report(outcomes, dataset, date=datetime.now(tz=UTC).astimezone().date().isoformat())
+        for report_path in reports:
+            write_report(report_path, report)
+            terminal.print_note(f"report: {report_path}")
     data = [outcome.to_dict() for outcome in outcomes]
     if target == "-":
         terminal.print_json(data)
@@ -145,15 +148,6 @@ def read_dataset(path: str, params: dict[str, Any]) -> Dataset:
 def open_memory(dataset: Dataset, params: dict[str, Any]) -> AbstractContextManager[Memory | None]:
     """Open the memory of ``--db`` for a dataset without notes of its own; another needs none."""
     return nullcontext() if dataset.notes else memories.open_for_reading(params["db"], params["embedder"])
-
-
-def _write_reports(paths: Sequence[str], dataset: Dataset, outcomes: Sequence[Outcome]) -> None:
-    from recollect.evaluation.report import build_report, write_report  # noqa: PLC0415 (imports numpy)
-
-    report = build_report(outcomes, dataset, date=datetime.now(tz=UTC).astimezone().date().isoformat())
-    for path in paths:
-        write_report(path, report)
-        terminal.print_note(f"report: {path}")
 
 
 def _write_runs(folder: Path, dataset: Dataset, outcomes: Sequence[Outcome]) -> None:

@@ -13,8 +13,6 @@ from recollect.stores import redact_secrets
 if TYPE_CHECKING:
     from recollect.model import Note
 
-EXAMPLES = 3
-
 
 @click.command()
 @click.argument("folder", type=click.Path())
@@ -70,7 +68,7 @@ def questions(
     elif dataset.answerable:
         for name, count in counts.items():
             texts = [question.text for question in dataset.questions if name in question.strata]
-            examples = " · ".join(texts[:: max(1, count // EXAMPLES)][:EXAMPLES])
+            examples = " · ".join(texts[:: max(1, count // 3)][:3])
             terminal.print_message(f"{name:<12} {count:>4}  {examples}".rstrip())
         for remark in dataset.remarks:
             terminal.print_message(remark)

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from recollect.cli import memories, options, terminal
 from recollect.cli.eval import open_memory, read_dataset
-
-if TYPE_CHECKING:
-    from recollect.evaluation import Dataset
-    from recollect.evaluation.tuning import TuningResult
-    from recollect.retrieval import Preset
 
 
 @click.command()
@@ -52,6 +47,7 @@ def tune(
     recollect questions writes, is for the memory of --db. The gain is measured on held-out questions. The preset is
     written only if the gain is significant (95 % interval above zero, p below 0.05); otherwise the exit code is 1.
     """
+    from recollect import evaluation  # noqa: PLC0415 (imports numpy)
     from recollect.evaluation.tuning import require_min_questions  # noqa: PLC0415 (imports numpy)
     from recollect.retrieval import preset_from  # noqa: PLC0415 (imports numpy)
 
@@ -61,8 +57,20 @@ def tune(
     start = preset_from(preset)
     dataset = read_dataset(path, params)
     require_min_questions(len(dataset.answerable))
-    result = _tune(dataset, start, params)
     measure = params["measure"]
+    arguments = {name: params[name] for name in ("measure", "embedder", "namespace", "cache")}
+    with (
+        open_memory(dataset, params) as memory,
+        memories.progress_bar("Tuning") as progress,
+        evaluation.open_scorer(dataset, memory=memory, progress=progress, **arguments) as scorer,
+    ):
+        groups = [question.collection for question in dataset.answerable]
+        folds, seed = params["folds"], params["seed"]
+        result = evaluation.tune(scorer, start, groups=groups, folds=folds, seed=seed, progress=progress)
+    for warning in scorer.warnings:
+        terminal.warn(warning)
+    if not result.before:
+        terminal.warn("with the preset to start from, no question found any of its notes; are they in this memory?")
     if result.recommended:
         kind = "synthetic questions" if dataset.synthetic else "questions"
         gain = f"{measure} {result.gain.mean:+.3f} ({result.gain.low:+.3f} to {result.gain.high:+.3f}) held out"
@@ -81,20 +89,3 @@ def tune(
             terminal.print_message(f"written to {written}; use it with recollect search QUERY --preset {written}")
     if not result.recommended:
         context.exit(1)
-
-
-def _tune(dataset: Dataset, start: Preset, params: dict[str, Any]) -> TuningResult:
-    from recollect import evaluation  # noqa: PLC0415 (imports numpy)
-
-    with open_memory(dataset, params) as memory, memories.progress_bar("Tuning") as progress:
-        arguments = {name: params[name] for name in ("measure", "embedder", "namespace", "cache")}
-        with evaluation.open_scorer(dataset, memory=memory, progress=progress, **arguments) as scorer:
-            groups = [question.collection for question in dataset.answerable]
-            result = evaluation.tune(
-                scorer, start, groups=groups, folds=params["folds"], seed=params["seed"], progress=progress
-            )
-    for warning in scorer.warnings:
-        terminal.warn(warning)
-    if not result.before:
-        terminal.warn("with the preset to start from, no question found any of its notes; are they in this memory?")
-    return result

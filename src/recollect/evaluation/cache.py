@@ -79,15 +79,11 @@ class CachingEmbedder:
 
     >>> from tempfile import TemporaryDirectory
     >>> from recollect.embedders import FunctionEmbedder
-    >>> def letters(texts):
-    ...     print("embedding", texts)
+    >>> def embed(texts):
     ...     return [[text.count("a"), text.count("e")] for text in texts]
     >>> with TemporaryDirectory() as folder:
-    ...     embedder = CachingEmbedder(FunctionEmbedder(letters, name="letters", dimension=2), folder)
-    ...     _ = embedder.embed_documents(["banana"])
+    ...     embedder = CachingEmbedder(FunctionEmbedder(embed, name="letters", dimension=2), folder)
     ...     embedder.embed_documents(["banana", "eel"]).tolist()
-    embedding ['banana']
-    embedding ['eel']
     [[1.0, 0.0], [0.0, 1.0]]
     """
 

@@ -65,8 +65,7 @@ def compare_outcomes(outcomes: Sequence[Outcome], *, resamples: int = RESAMPLES)
     """Compare each system with the first, on the same questions, by measure and stratum.
 
     Measures whose values are not fractions of 1, such as counts, and empty strata are left out. For each measure and
-    stratum the p-values of all systems are corrected together by Holm's method; measures and strata are not corrected
-    for.
+    stratum the p-values of all systems are corrected together by Holm's method.
 
     >>> import numpy as np
     >>> def outcome(system: str, *values: float) -> Outcome:
@@ -161,6 +160,7 @@ def win_loss(outcome: Outcome, baseline: Outcome, questions: Iterable[Question],
     """Compare two systems question by question, by their values on ``measure``.
 
     >>> import numpy as np
+    >>> from recollect.evaluation import Ranking
     >>> question = Question(id="q", text="which tea?", collection="tea", relevant={"n7": 1})
     >>> def outcome(system: str, mrr: float, *ids: str) -> Outcome:
     ...     return Outcome(dataset="tiny", system=system, preset=system, mode="auto", embedder="none", strata={},

@@ -55,19 +55,9 @@ def temporary_memory(
             memory.add_many(dated_notes(collection), progress=progress)
             yield memory, DEFAULT_NAMESPACE
         return
-    namespace = f"evaluation-{token_hex(8)}"
-    with _open_in_store(store, embedder) as memory:
-        try:
-            memory.add_many(dated_notes(collection), namespace=namespace, progress=progress)
-            yield memory, namespace
-        finally:
-            memory.delete(*(note.id for note in memory.notes(namespace=namespace)), namespace=namespace)
-
-
-def _open_in_store(address: str | PathLike[str], embedder: Embedder | None) -> Memory:
     try:
-        with closing(open_store(address)) as store:
-            model = store.model
+        with closing(open_store(store)) as opened:
+            model = opened.model
     except ArgumentError as error:
         raise ArgumentError("store" if error.argument == "target" else error.argument, error.problem) from None
     if model and embedder and model.name != embedder.name:  # vector search would not be available
@@ -75,7 +65,13 @@ def _open_in_store(address: str | PathLike[str], embedder: Embedder | None) -> M
             "store",
             f"is searched with {model.name!r}, not with {embedder.name!r}; name an empty one, or that embedder",
         )
-    return open_memory(address, embedder=embedder, record_access=False)
+    namespace = f"evaluation-{token_hex(8)}"
+    with open_memory(store, embedder=embedder, record_access=False) as memory:
+        try:
+            memory.add_many(dated_notes(collection), namespace=namespace, progress=progress)
+            yield memory, namespace
+        finally:
+            memory.delete(*(note.id for note in memory.notes(namespace=namespace)), namespace=namespace)
 
 
 def dated_notes(collection: Collection) -> list[Note]:

@@ -132,11 +132,10 @@ def _outcome(
     answer_threshold: float | None,
 ) -> Outcome:
     answerable = dataset.answerable
-    threshold = system.rules.answer_threshold if answer_threshold is None else answer_threshold
-    indexes = {
-        stratum: [index for index, question in enumerate(answerable) if stratum in question.strata]
-        for stratum in dataset.strata
+    strata = {
+        stratum: np.flatnonzero([stratum in question.strata for question in answerable]) for stratum in dataset.strata
     }
+    threshold = system.rules.answer_threshold if answer_threshold is None else answer_threshold
     return Outcome(
         dataset=dataset.name,
         system=system.name,
@@ -145,7 +144,7 @@ def _outcome(
         embedder=embedder,
         rankings={question.id: rankings[question.id] for question in answerable},
         values=compute_measures(answerable, rankings, measures),
-        strata={stratum: np.array(members, dtype=np.intp) for stratum, members in indexes.items() if members},
+        strata={stratum: indexes for stratum, indexes in strata.items() if len(indexes)},
         synthetic=dataset.synthetic,
         trust=trust_metrics(dataset.questions, rankings, threshold),
         unanswerable={question.id: rankings[question.id] for question in dataset.unanswerable},

@@ -96,24 +96,20 @@ def _parameters(preset: Preset) -> Iterator[Parameter]:
         for path, shares in _CONTEXT.items():
             yield _single(path, shares)
     if preset.graph.use != "off":
-        yield from _graph_parameters(preset)
+        kinds = [kind for kind in preset.graph.edges if kind not in _SUPERSEDING_EDGES]
+        adjacent = tuple(kind for kind in ("previous", "next") if kind in kinds)
+        if adjacent:
+            paths = tuple(f"graph.edges.{kind}" for kind in adjacent)
+            yield Parameter(paths, tuple((weight,) * len(adjacent) for weight in _EDGE_WEIGHTS))
+        for kind in kinds:
+            if kind not in adjacent:
+                yield _single(f"graph.edges.{kind}", _SESSION_WEIGHTS if kind == "session" else _EDGE_WEIGHTS)
+        for path, values in (_GRAPH | _BY_USE.get(preset.graph.use, {})).items():
+            yield _single(path, values)
     for stage in dict.fromkeys(stage.name for stage in preset.stages):
         for name, values in STAGE_VALUES.items():
             if name.startswith(f"{stage}."):
                 yield _single(f"stages.{name}", values)
-
-
-def _graph_parameters(preset: Preset) -> Iterator[Parameter]:
-    kinds = [kind for kind in preset.graph.edges if kind not in _SUPERSEDING_EDGES]
-    adjacent = tuple(kind for kind in ("previous", "next") if kind in kinds)
-    if adjacent:
-        paths = tuple(f"graph.edges.{kind}" for kind in adjacent)
-        yield Parameter(paths, tuple((weight,) * len(adjacent) for weight in _EDGE_WEIGHTS))
-    for kind in kinds:
-        if kind not in adjacent:
-            yield _single(f"graph.edges.{kind}", _SESSION_WEIGHTS if kind == "session" else _EDGE_WEIGHTS)
-    for path, values in (_GRAPH | _BY_USE.get(preset.graph.use, {})).items():
-        yield _single(path, values)
 
 
 def _single(path: str, values: tuple[Any, ...]) -> Parameter:

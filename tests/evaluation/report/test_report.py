@@ -192,9 +192,9 @@ def test_reports_mark_synthetic_questions() -> None:
 
 
 def test_reports_name_omitted_measures() -> None:
-    old = outcome("old", {"mrr": [0.5] * 4, "found": [3.0] * 4})
+    old = outcome("old", {"mrr": [0.5] * 4, "count": [3.0] * 4})
     report = build_report([old], dataset(4), resamples=50)
-    assert "Left out because its values are no fractions of 1, or not all systems have it: found." in html_report(
+    assert "Left out because its values are no fractions of 1, or not all systems have it: count." in html_report(
         report
     )
 

@@ -1,4 +1,4 @@
-"""Questions of each stratum, from notes of which it is known what can be questions."""
+"""Generated questions of each stratum, from notes whose possible questions are known."""
 
 from __future__ import annotations
 

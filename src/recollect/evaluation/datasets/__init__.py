@@ -59,8 +59,7 @@ def load_dataset(
         names = ", ".join(DATASETS)
         raise ArgumentError("dataset", f"{source.path} is none of {names}; if it is one of them, name it by format")
     reader = DATASETS[name]
-    given = {"level": level, "split": split, "pool": pool or None}
-    options = {option: value for option, value in given.items() if value is not None}
+    options = {option: value for option, value in (("level", level), ("split", split), ("pool", pool)) if value}
     for option in options.keys() - reader.options:
         users = " and ".join(key for key, other in DATASETS.items() if option in other.options)
         raise ArgumentError(option, f"is for {users}; leave it out for {name}")

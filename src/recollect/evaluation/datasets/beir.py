@@ -78,9 +78,8 @@ def _judgements_file(folder: Path, split: str | None) -> Path:
     tables = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
     if not tables:
         raise IngestError(f"{folder}: has no judgements; put them into qrels/test.tsv")
-    if split is None and len(tables) == 1:
-        return next(iter(tables.values()))
-    chosen = tables.get("test" if split is None else split)
+    default = "test" if len(tables) > 1 else next(iter(tables))
+    chosen = tables.get(default if split is None else split)
     if chosen is None:
         raise ArgumentError("split", f"must be one of {', '.join(tables)}" + (f", got {split!r}" if split else ""))
     return chosen

@@ -45,7 +45,6 @@ class _Turn(NamedTuple):
     """Whether an earlier turn has the same id."""
 
     def note(self) -> Note:
-        """Return the turn as a note."""
         return Note(
             id=self.id,
             content=self.line,

@@ -16,9 +16,6 @@ from recollect.ingest.dates import parse_date
 from recollect.model import Note
 from recollect.query import parse_question_date
 
-_ABSTENTION_SUFFIX = "_abs"
-"""The ids of questions without an answer end so."""
-
 
 class _Turn(NamedTuple):
     speaker: str
@@ -70,7 +67,7 @@ def load_longmemeval(source: DatasetSource, *, level: str = "session", pool: boo
                     redated.add(session.id)
                 if has_answer:
                     relevant[note.id] = 1
-        unanswerable = question_id.endswith(_ABSTENTION_SUFFIX)
+        unanswerable = question_id.endswith("_abs")
         if not relevant and not unanswerable:
             without_answer += 1
             if not pool:

@@ -28,8 +28,6 @@ from recollect.text import well_formed
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_GRADED_MEASURES = ("ndcg@10", "mrr")
-"""Measures with more than two values, by which wins and losses are counted if possible."""
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
 """Characters that XML does not allow or that browsers warn of."""
 _MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~#&$!])")
@@ -95,8 +93,8 @@ def build_report(
     comparison = compare_outcomes(outcomes, resamples=resamples)
     if outcomes[0].dataset != dataset.name:
         raise ArgumentError("dataset", f"must be that of the outcomes, {outcomes[0].dataset!r}, got {dataset.name!r}")
-    graded = (name for name in _GRADED_MEASURES if name in comparison.measures)
-    measure = next(graded, comparison.measures[0])
+    # Wins and losses are counted by a measure with more than two values, if possible.
+    measure = next((name for name in ("ndcg@10", "mrr") if name in comparison.measures), comparison.measures[0])
     return Report(
         dataset=dataset,
         outcomes=tuple(outcomes),
