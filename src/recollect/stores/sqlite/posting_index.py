@@ -213,7 +213,7 @@ class PostingsView(NamedTuple):
         postings = {}
         for term in dict.fromkeys(terms):
             entry = self._postings(term)
-            if (entry.snapshot.rows[-1:] >= len(self.lists.keys)).any():
+            if len(entry.snapshot.rows) and entry.snapshot.rows[-1] >= len(self.lists.keys):
                 raise LookupError(f"the posting list of {term!r} ends after the last row")
             if len(entry.delta.rows):
                 entry = entry._replace(delta=entry.delta.select(np.isin(entry.delta.rows, delta_rows)))

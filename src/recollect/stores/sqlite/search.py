@@ -376,11 +376,8 @@ class NamespaceSearch(NamedTuple):
     def _read_candidates(
         self, keys: Sequence[int], conditions: str = "", values: Sequence[Any] = ()
     ) -> dict[int, Candidate]:
-        rows = self.connection.execute(
-            f"SELECT n.key, {_COLUMNS} FROM notes AS n "  # noqa: S608 (fixed names)
-            f"WHERE n.key IN (SELECT value FROM json_each(?)) {conditions}",
-            (json.dumps(keys), *values),
-        )
+        sql = f"SELECT n.key, {_COLUMNS} FROM notes AS n WHERE n.key IN (SELECT value FROM json_each(?)) {conditions}"  # noqa: S608 (fixed names)
+        rows = fetch(self.connection, sql, (json.dumps(keys), *values))
         return {key: candidate_of(row) for key, *row in rows}
 
     def _ids_by_key(self, ids: Sequence[str]) -> dict[int, str]:
