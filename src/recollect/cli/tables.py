@@ -252,14 +252,14 @@ def print_preset(console: Console, preset: Preset, default: Preset) -> None:
 
 
 def _preset_summary(preset: Preset) -> dict[str, str]:
-    graph, ladder, query = preset.graph, preset.ladder, preset.query
+    ladder, query = preset.ladder, preset.query
     names = "names and titles" if ladder.titles else "names"
     agree = preset.rerank.agree_min
     return {
         "query": f"{query.semantics}, {'any term' if query.match == 'any' else 'all terms, then any'}",
         "fusion": fusion_summary(preset.fusion.to_dict()),
         "depth": f"{preset.candidate_k} per leg",
-        "graph": "off" if graph.use == "off" else f"{graph.use}, {graph.spread.replace('_', ' ')}",
+        "graph": preset.graph.use,
         "stages": "\n".join(stage.name for stage in preset.stages) or "none",
         "ladder": f"{names}, spelling" if ladder.on and ladder.vocabulary else names if ladder.on else "off",
         "rerank": "off" if not preset.rerank.on else f"unless {agree} of 3 agree" if agree else "always",
