@@ -11,7 +11,6 @@ from recollect.retrieval import FusionRules, GraphRules, Preset, presets
 
 UNTUNED = frozenset(
     (
-        "intent.characters",
         "composite.relevance",
         "temporal.relevance",
         "time_match.events",
@@ -112,7 +111,7 @@ DEFAULT = presets()["default"]
         ("weighted-graph", "fusion.weights.graph", 0.35),
         ("weighted-graph", "graph.edges.session", 0.0),
         ("weighted-graph", "stages.importance.slope", 0.3),
-        ("jeffs-brain", "stages.intent.characters", 0),
+        ("weighted-graph", "stages.importance.base", 0.7),
     ],
 )
 def test_get_setting_returns_defaults(preset: str, path: str, value: object) -> None:
