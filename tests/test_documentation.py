@@ -16,10 +16,10 @@ import pytest
 from recollect.errors import ArgumentError
 from recollect.model import Candidate, Step
 from recollect.query import find_time_expressions
-from recollect.ranking import STAGES, ScoreTransfer, Stage
-from recollect.retrieval import Attempt, Context, FusionRules, Preset, StageRun, Trace, presets
+from recollect.ranking import STAGES, Stage
+from recollect.retrieval import Attempt, Context, FusionRules, Preset, ScoreTransfer, StageRun, Trace, presets
 from recollect.retrieval.confidence import ConfidenceEvidence
-from recollect.retrieval.word_forms import StemOnly
+from recollect.retrieval.rescoring import StemOnly
 from recollect.settings import Settings
 from tests.test_public_surface import SURFACE
 

@@ -41,15 +41,15 @@ SURFACE = {
         DEFAULT_K FUSION_METHODS FusionScale convex_combination deduplicate reciprocal_rank_fusion
     """,
     "recollect.ranking": """
-        Adjustment AnchorExtractor Composite CompositeWeights DEFAULT_TEMPORAL_BOOST DEFAULT_TIME_BOOST Duplicates
-        ExactMatch ExactTerm ImportancePrior Intent IntentWeights RegexAnchorExtractor STAGES ScoreTransfer SessionLift
+        Adjustment AnchorExtractor Composite CompositeWeights DEFAULT_TEMPORAL_BOOST Duplicates
+        ExactTerm ImportancePrior Intent IntentWeights RegexAnchorExtractor STAGES SessionLift
         SpeakerTurns Stage StageContext StageResult Superseded Temporal TemporalBoost TimeAnchor TimeMatch Unanimity
-        composite detect_intent intent_multiplier merge_reranked one_hop random_walk rerank_text reweight_by_intent
+        composite detect_intent intent_multiplier merge_reranked rerank_text reweight_by_intent
         run_stage temporal time_match unanimity
     """,
     "recollect.retrieval": """
         Attempt Context ContextRules FusionRules GraphRules LadderRules Preset PresetSpec QueryRules RerankRules
-        Retrieval SearchOptions SearchResult StageRun Trace explain preset_from presets recomputed_score
+        Retrieval ScoreTransfer SearchOptions SearchResult StageRun Trace explain preset_from presets recomputed_score
     """,
     "recollect.evaluation": """
         CachingEmbedder Collection Comparison ComparisonResult DATASETS Dataset Difference Interval MEASURES Outcome

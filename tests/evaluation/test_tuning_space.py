@@ -6,12 +6,11 @@ import pytest
 
 from recollect.errors import ArgumentError
 from recollect.evaluation.tuning_space import STAGE_VALUES, Parameter, get_setting, search_space, with_setting
-from recollect.ranking import STAGES, ExactMatch
+from recollect.ranking import STAGES, ImportancePrior
 from recollect.retrieval import FusionRules, GraphRules, Preset, presets
 
 UNTUNED = frozenset(
     (
-        "intent.characters",
         "composite.relevance",
         "temporal.relevance",
         "time_match.events",
@@ -112,7 +111,7 @@ DEFAULT = presets()["default"]
         ("weighted-graph", "fusion.weights.graph", 0.35),
         ("weighted-graph", "graph.edges.session", 0.0),
         ("weighted-graph", "stages.importance.slope", 0.3),
-        ("jeffs-brain", "stages.intent.characters", 0),
+        ("weighted-graph", "stages.importance.base", 0.7),
     ],
 )
 def test_get_setting_returns_defaults(preset: str, path: str, value: object) -> None:
@@ -139,10 +138,10 @@ def test_with_setting_changes_nothing_else() -> None:
 
 
 def test_with_setting_changes_repeated_stages() -> None:
-    twice = replace(DEFAULT, stages=(ExactMatch(), ExactMatch(bonus=0.5)))
-    assert get_setting(twice, "stages.exact_match.bonus") == 0.2
-    changed = with_setting(twice, "stages.exact_match.bonus", 1.0)
-    assert [stage.to_dict()["bonus"] for stage in changed.stages] == [1.0, 1.0]
+    twice = replace(DEFAULT, stages=(ImportancePrior(), ImportancePrior(slope=0.5)))
+    assert get_setting(twice, "stages.importance.slope") == 0.3
+    changed = with_setting(twice, "stages.importance.slope", 1.0)
+    assert [stage.to_dict()["slope"] for stage in changed.stages] == [1.0, 1.0]
 
 
 def test_get_setting_of_a_missing_stage() -> None:

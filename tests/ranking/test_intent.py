@@ -151,9 +151,3 @@ def test_wrong_type_is_named() -> None:
         intent_multiplier(None, {})  # type: ignore[arg-type]
     with pytest.raises(ArgumentTypeError, match="^candidate: must be a Candidate or a mapping with its keys, got int"):
         intent_multiplier(BOTH, 5)  # type: ignore[arg-type]
-
-
-def test_of_a_long_text_so_much_is_read() -> None:
-    note = {"id": "n", "path": "x.md", "content": "x" * 100 + " tips", "score": 1.0}
-    assert [found.score for found in reweight_by_intent("recommend tea", [note])] == [0.82]
-    assert [found.score for found in reweight_by_intent("recommend tea", [note], characters=50)] == [1.0]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from recollect import Candidate
 from recollect.fusion import convex_combination, reciprocal_rank_fusion
 from recollect.ranking import composite, merge_reranked, reweight_by_intent
-from tests.ranking.stages import boost_time_matches, exact_match, importance_prior, temporal_boost
+from tests.ranking.stages import boost_time_matches, importance_prior, temporal_boost
 from tests.strategies import ranked_list
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -27,7 +27,6 @@ STAGES: dict[str, Stage] = {
     "temporal, multiplied": lambda notes: temporal_boost(notes, query="yesterday", now=NOW, combine="multiply"),
     "time match": lambda notes: boost_time_matches(notes, query="since May, before the tea", now=NOW),
     "importance": importance_prior,
-    "exact": lambda notes: exact_match(notes, query="tea", bonus=0.3),
 }
 
 

@@ -88,7 +88,6 @@ _stages = st.sampled_from(
         {"stage": "time_match", "boost": 0.7},
         {"stage": "time_match", "combine": "add"},
         {"stage": "importance", "slope": 0.5},
-        {"stage": "exact_match", "bonus": 0.3},
         {"stage": "session", "weight": 0.7},
         {"stage": "speaker_turns", "asks": 0.5, "length": 0.9},
         {"stage": "superseded", "factor": 0.3},
@@ -140,7 +139,6 @@ _presets: st.SearchStrategy[Preset] = st.one_of(
         graph=st.builds(
             GraphRules,
             use=st.sampled_from(["off", "source", "multiplier", "addition"]),
-            spread=st.sampled_from(["one_hop", "random_walk"]),
             weight=st.floats(0, 3),
             seeds=st.integers(1, 5),
             reach=st.integers(1, 3),

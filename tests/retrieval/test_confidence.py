@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 import recollect
 from recollect import Candidate
-from recollect.query import find_time_expressions, parse
+from recollect.query import parse
 from recollect.retrieval.confidence import (
     AVERAGE_MARGIN,
     LEXICAL_ONLY,
@@ -21,16 +23,33 @@ from recollect.retrieval.confidence import (
     calibration_of,
     confidence,
 )
-from recollect.retrieval.lexical import LexicalResult
-from recollect.retrieval.terms import TermFrequencies
+from recollect.retrieval.legs import LexicalResult
+from recollect.retrieval.preset import DEFAULT
+from recollect.retrieval.request import TermFrequencies, parse_request
 
 MINILM = calibration_of("all-MiniLM-L6-v2")
 NOW = datetime(2026, 11, 17, tzinfo=UTC)
 
 
-def scorer(query: str, *ranked: Candidate, **options: object) -> ConfidenceScorer:
-    known = {"frequencies": None, "background": None} | options
-    return ConfidenceScorer(LexicalResult([], parse(query)), ranked, MINILM, **known)  # type: ignore[arg-type]
+def scorer(
+    query: str,
+    *ranked: Candidate,
+    fallback: str | None = None,
+    frequencies: TermFrequencies | None = None,
+    background: float | None = None,
+    compares_scores: bool = True,
+    **parsed: Any,
+) -> ConfidenceScorer:
+    request = replace(parse_request(query, DEFAULT, None, now=NOW), tree=parse(query), **parsed)
+    return ConfidenceScorer(
+        request,
+        LexicalResult([], parse(query if fallback is None else fallback)),
+        ranked,
+        MINILM,
+        frequencies=frequencies,
+        background=background,
+        compares_scores=compares_scores,
+    )
 
 
 def test_coverage_weighs_terms_by_how_rare_they_are() -> None:
@@ -66,7 +85,7 @@ def test_a_note_of_the_time_that_the_query_names_is_more_certain() -> None:
     march, june = (
         Candidate(day, score=0.5, created_at=datetime.fromisoformat(day)) for day in ("2026-03-14", "2026-06-14")
     )
-    known = scorer("decided in March", march, june, intervals=find_time_expressions("decided in March", NOW))
+    known = scorer("decided in March", march, june)
     assert (known.evidence(march).time_match, known.evidence(june).time_match) == (1.0, 0.0)
 
 
@@ -75,7 +94,7 @@ def test_a_term_of_the_time_counts_as_held_by_the_time_match() -> None:
     note = Candidate("a", content="A haircut.", score=0.5, created_at=datetime(2026, 3, 14, tzinfo=UTC))
     other = Candidate("b", content="Van insurance paid.", score=0.4, created_at=datetime(2026, 3, 14, tzinfo=UTC))
     june = Candidate("c", content="A haircut.", score=0.3, created_at=datetime(2026, 6, 14, tzinfo=UTC))
-    known = scorer(query, note, other, june, intervals=find_time_expressions(query, NOW))
+    known = scorer(query, note, other, june)
     assert [known.evidence(each).coverage for each in (note, other, june)] == [1.0, 0.5, 0.5]
 
 
@@ -94,20 +113,17 @@ def test_confidence_can_be_recomputed_from_the_trace(tmp_path: Path) -> None:
         memory.add("The frame number of the bike is WVB-7741-K.")
         result = memory.search("which tea?")
         calibration = calibration_of(result.trace.embedder)
-    for hit, told in zip(result, result.trace.to_dict()["results"], strict=True):
-        evidence = ConfidenceEvidence(*told["evidence"].values())
+    for hit, record in zip(result, result.trace.to_dict()["results"], strict=True):
+        evidence = ConfidenceEvidence(*record["evidence"].values())
         assert hit.confidence == pytest.approx(confidence(evidence, calibration))
     assert result.has_answer
 
 
 def test_what_only_a_fallback_query_found_holds_half_as_much() -> None:
     note = Candidate("a", content="Bread dough 500.", score=0.5)
-    options = {"frequencies": None, "background": None}
-    fallback = LexicalResult([], parse("500"))
-    assert ConfidenceScorer(fallback, [note], MINILM, terms=parse("48,500"), **options).evidence(note).coverage == 0.5  # type: ignore[arg-type]
-    assert ConfidenceScorer(fallback, [note], MINILM, terms=parse("500"), **options).evidence(note).coverage == 1.0  # type: ignore[arg-type]
-    both = ConfidenceScorer(fallback, [note], MINILM, terms=parse("bread dough"), **options)  # type: ignore[arg-type]
-    assert both.evidence(note).coverage == 1.0
+    assert scorer("48,500", note, fallback="500").evidence(note).coverage == 0.5
+    assert scorer("500", note, fallback="500").evidence(note).coverage == 1.0
+    assert scorer("bread dough", note, fallback="500").evidence(note).coverage == 1.0
 
 
 def test_the_coverage_of_a_query_that_names_only_a_time_is_the_time_match() -> None:
@@ -115,16 +131,14 @@ def test_the_coverage_of_a_query_that_names_only_a_time_is_the_time_match() -> N
         Candidate(day, content="Sencha.", score=0.5, created_at=datetime.fromisoformat(day))
         for day in ("2026-03-14", "2026-06-14")
     )
-    times = find_time_expressions("what happened in March?", NOW)
-    known = scorer("what happened in March?", march, june, intervals=times, time_only=True)
+    known = scorer("what happened in March?", march, june)
     assert [known.evidence(each).coverage for each in (march, june)] == [1.0, 0.0]
 
 
 def test_a_query_of_stopwords_covers_nothing() -> None:
     note = Candidate("a", content="The tea is there.", score=0.5)
-    words = parse("is the tea")
-    assert scorer("is the tea", note, terms=words).evidence(note).coverage == 1.0
-    assert scorer("is the tea", note, terms=words, only_stopwords=True).evidence(note).coverage == 0.0
+    assert scorer("is the tea", note).evidence(note).coverage == 1.0
+    assert scorer("is the tea", note, only_stopwords=True).evidence(note).coverage == 0.0
 
 
 MEASURED = Calibration(-6.0, 9.0, 2.0, -1.0, 4.0, 3.0)

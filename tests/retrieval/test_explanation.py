@@ -13,7 +13,7 @@ from recollect.retrieval import Attempt, SearchResult, StageRun, Trace, explain
 from recollect.retrieval.explanation import _bar, _change_bar, _draw_head, _query_summary, _wrap, explain_search
 from recollect.retrieval.messages import one_line, truncated
 from recollect.retrieval.trace import Context
-from tests.ranking.stages import exact_match, importance_prior
+from tests.ranking.stages import importance_prior
 from tests.strategies import any_text, ranked_list
 
 
@@ -147,11 +147,11 @@ def test_the_line_of_the_lexical_leg_says_what_a_note_was_read_with() -> None:
 
 
 @given(st.lists(ranked_list, max_size=3), st.floats(0, 3), st.integers(0, 200))
-def test_anything_can_be_drawn(lists: list[list[Candidate]], bonus: float, width: int) -> None:
-    found = exact_match(importance_prior(reciprocal_rank_fusion(lists)), query="tea", bonus=bonus)
-    drawing = explain(found, limit=None, width=width)
-    assert drawing.count("fused ") == len(found)
-    assert all((each.title or each.path) in drawing for each in found)
+def test_explain_draws_any_candidates(lists: list[list[Candidate]], slope: float, width: int) -> None:
+    ranked = importance_prior(reciprocal_rank_fusion(lists), slope=slope)
+    drawing = explain(ranked, limit=None, width=width)
+    assert drawing.count("fused ") == len(ranked)
+    assert all((note.title or note.path) in drawing for note in ranked)
 
 
 @given(any_text, any_text, any_text)

@@ -7,12 +7,20 @@ import pytest
 from recollect.model import Candidate, Step
 from recollect.retrieval import Attempt, Trace
 from recollect.retrieval.messages import (
+    ONLY_STOPWORDS,
     context_message,
+    error_summary,
+    exclusion_message,
     fusion_summary,
+    index_warnings,
+    no_answer_message,
+    no_results_message,
     rank_summary,
     rerank_message,
     retry_message,
+    stem_only_message,
 )
+from recollect.retrieval.rescoring import StemOnly
 from recollect.retrieval.trace import Context
 
 
@@ -100,3 +108,44 @@ def test_a_note_that_only_its_connections_found() -> None:
     lent = Step("graph", "linked by 'Tea' (related)", 1.0, 0.25, 0.0, 0.25, 9, 2)
     told = rank_summary(Candidate("a", steps=(lent,)))
     assert told == "retrieved by neither leg; lifted by the graph: linked by 'Tea' (related)."
+
+
+def trace(**fields: Any) -> Trace:
+    return Trace(mode="bm25", original_query="tea", **fields)
+
+
+def test_error_summary_is_one_line() -> None:
+    assert error_summary(ValueError("disk\n full\x1b")) == "disk full"
+    assert error_summary(KeyError()) == "KeyError"
+
+
+def test_messages_about_missing_results() -> None:
+    assert no_results_message(trace()) == "nothing was found for 'tea'; try other words, or fewer filters"
+    assert "3 candidates were found, all below it" in no_results_message(trace(below_min_confidence=3))
+    assert "1 candidate was found, which is below it" in no_results_message(trace(below_min_confidence=1))
+    assert no_answer_message(0.0912, 0.5) == "the best confidence is 0.0912, below the answer threshold of 0.5"
+
+
+def test_exclusion_message_names_the_terms() -> None:
+    assert exclusion_message(trace()) == ""
+    assert exclusion_message(trace(excluded=("decaf", "mate"))) == "excluding notes with: decaf, mate"
+
+
+def test_index_warnings_leaves_out_those_about_the_query() -> None:
+    assert index_warnings(trace(warnings=[ONLY_STOPWORDS, "the disk is full"])) == ["the disk is full"]
+
+
+def test_stem_only_message_has_the_words_and_the_score() -> None:
+    assert stem_only_message(StemOnly(3.5, ("ines",))) == "only another form of ines, 3.5 before the discount"
+
+
+def test_rank_summary_nets_the_steps_of_a_stage() -> None:
+    about = Step("speaker_turns", "the query is about its speaker, Ada", 1.3, 0.0, 0.5, 0.65, 1, 1)
+    short = Step("speaker_turns", "short for a turn", 0.9, 0.0, 0.65, 0.585, 1, 1)
+    candidate = Candidate("a", evidence=("lexical", 2, 7.0, 0.5), steps=(about, short))
+    assert rank_summary(candidate) == (
+        "2nd by lexical search; lifted by speaker turns: the query is about its speaker, Ada."
+    )
+    undone = Step("speaker_turns", "long for a turn", 1 / 0.9, 0.0, 0.585, 0.5, 1, 1)
+    steps = (about, short, undone)
+    assert rank_summary(Candidate("a", evidence=("lexical", 2, 7.0, 0.5), steps=steps)) == "2nd by lexical search."

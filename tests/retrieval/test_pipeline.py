@@ -27,7 +27,7 @@ from recollect.retrieval import (
     recomputed_score,
 )
 from recollect.retrieval.options import Mode
-from recollect.retrieval.word_forms import ONE_WORD_DEPTH
+from recollect.retrieval.rescoring import ONE_WORD_DEPTH
 from recollect.stores.base import Model
 from tests.retrieval.stubs import BareIndex, Embedder, Index, KnowingIndex, Reranker, ScoringIndex
 
@@ -246,8 +246,7 @@ class TestUnion:
 
 @pytest.mark.parametrize("stage", sorted(STAGES))
 def test_every_stage_can_be_a_stage_of_a_preset(stage: str) -> None:
-    settings = {"bonus": 0.2} if stage == "exact_match" else {}
-    preset = replace(PLAIN, stages=(STAGES[stage](**settings),))
+    preset = replace(PLAIN, stages=(STAGES[stage](),))
     result = retrieval(Index(words={"tea": ["a", "b"]}), preset=preset).search("tea")
     assert sorted(ids(result)) == ["a", "b"]
     assert [run.stage for run in result.trace.stages] == [stage]
@@ -615,12 +614,6 @@ class TestGraph:
         assert [part.rank for part in self.search(use="source", seeds=1)[0].candidate.contributions] == [1, 1]
         assert ids(self.search(use="source", seeds=1)) == ["a", "b", "c", "x"]
 
-    def test_a_walk_goes_further(self) -> None:
-        edges = (Edge("a", "b", "next", "out"), Edge("b", "c", "next", "out"), Edge("c", "z", "next", "out"))
-        result = self.search(Index(words={"tea": ["a", "b", "c"]}, links=edges), use="addition", spread="random_walk")
-        assert set(ids(result)) == {"a", "b", "c", "z"}
-        assert "reached by a random walk from the best" in [step.reason for step in result[0].candidate.steps]
-
     def test_what_is_excluded_does_not_come_in_by_the_back_door(self) -> None:
         index = Index(words={"tea AND NOT x": ["a", "b"]}, links=self.EDGES)
         result = self.search(index, query="tea NOT x", use="addition")
@@ -640,9 +633,8 @@ class TestGraph:
         assert result.trace.to_dict()["graphSkippedReason"] == "the index has no methods edges and candidates"
 
     @pytest.mark.parametrize("use", ["source", "addition"])
-    @pytest.mark.parametrize("spread", ["one_hop", "random_walk"])
-    def test_nothing_connected_is_no_list(self, use: str, spread: str) -> None:
-        result = self.search(Index(words={"tea": ["a", "b"]}), use=use, spread=spread)
+    def test_nothing_connected_is_no_list(self, use: str) -> None:
+        result = self.search(Index(words={"tea": ["a", "b"]}), use=use)
         assert {hit.id: hit.score for hit in result} == {"a": 1 / 61, "b": 1 / 62}
         assert result.trace.graph_count == 0
 
@@ -737,10 +729,9 @@ class TestReplaced:
         assert {hit.id: hit.superseded_by for hit in result} == {"a": (), "b": ()}
         assert [hit.score for hit in result] == [1 / 61, 1 / 62]
 
-    @pytest.mark.parametrize("spread", ["one_hop", "random_walk"])
-    def test_what_was_replaced_lends_nothing(self, spread: Any) -> None:
+    def test_superseded_note_passes_no_score_on(self) -> None:
         edges = (Edge("old", "new", "supersedes", "in"), Edge("old", "fig", "mention", "out"))
-        preset = replace(PLAIN, graph=GraphRules(use="addition", spread=spread, edges={"mention": 0.5}))
+        preset = replace(PLAIN, graph=GraphRules(use="addition", edges={"mention": 0.5}))
         result = retrieval(Index(words={"wifi": ["old"]}, links=edges), preset=preset).search("wifi")
         assert ids(result) == ["old"]
 
@@ -867,10 +858,9 @@ class TestMinConfidence:
         (hit,) = retrieval(index).search('"green tea"', min_confidence=0.5)
         assert (hit.confidence or 0) > 0.5
 
-    @pytest.mark.parametrize("spread", ["one_hop", "random_walk"])
-    def test_however_it_leads_there(self, spread: Any) -> None:
+    def test_min_confidence_keeps_what_a_confident_note_leads_to(self) -> None:
         index = Index(words={"green OR tea": ["a"]}, links=[Edge("a", "b", "next", "out")], notes=self.NOTES)
-        preset = replace(PLAIN, graph=GraphRules(use="addition", spread=spread, edges={"next": 0.5}))
+        preset = replace(PLAIN, graph=GraphRules(use="addition", edges={"next": 0.5}))
         assert ids(retrieval(index, preset=preset).search("green tea", min_confidence=0.5)) == ["a", "b"]
 
     def test_a_session_leads_nowhere(self) -> None:
@@ -1001,7 +991,7 @@ class TestFaults:
         assert result.warnings == ["only lexical search ran: no answer within 0.01 seconds"]
 
     def test_too_many_slow_embedders(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("recollect.retrieval.vector.MAX_ABANDONED", 0)
+        monkeypatch.setattr("recollect.retrieval.legs.MAX_ABANDONED", 0)
         result = retrieval(Index(words={"tea": ["a"]}), embedder=Embedder()).search("tea")
         assert ids(result) == ["a"]
         assert "earlier calls have not returned yet" in result.warnings[0]

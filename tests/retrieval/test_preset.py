@@ -101,8 +101,8 @@ class TestOnesOwn:
             ('base = "nobody"', "base must be one of default, jeffs-brain, trovella, memini, weighted-graph, got"),
             ('base = ["default"]', "base must be one of default, jeffs-brain"),
             (
-                '[[stages]]\nstage = "exact_match"\nbonus = 1e308',
-                "stages.0..bonus: must be at most 1e",
+                '[[stages]]\nstage = "importance"\nslope = 1e308',
+                "stages.0..slope: must be at most 1e",
             ),
             ("colour = 1", "colour: is no part of a preset; there are base, name, about, query"),
             ("fusion = 3", "fusion: must be a table of settings, got int"),

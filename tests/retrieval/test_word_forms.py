@@ -11,15 +11,8 @@ import recollect
 from recollect import Candidate, Memory
 from recollect.query import Query, expand_aliases, parse
 from recollect.retrieval import Retrieval, recomputed_score
-from recollect.retrieval.terms import TermFrequencies
-from recollect.retrieval.word_forms import (
-    MAX_CHARACTERS,
-    MAX_SUBSTITUTED,
-    Substitution,
-    discount_stem_only,
-    is_one_word,
-    substitute,
-)
+from recollect.retrieval.request import MAX_SUBSTITUTED, Substitution, TermFrequencies, substitute
+from recollect.retrieval.rescoring import MAX_CHARACTERS, discount_stem_only, is_one_word
 from tests.retrieval.stubs import KnowingIndex
 
 

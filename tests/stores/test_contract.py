@@ -19,8 +19,7 @@ from recollect.model import Document, Edge, Filters, Link, Note, WriteCounts, dr
 from recollect.model.note import text_digest
 from recollect.query import parse
 from recollect.query.expressions import Semantics
-from recollect.retrieval.terms import TermFrequencies, positive_terms
-from recollect.retrieval.word_forms import substitute
+from recollect.retrieval.request import TermFrequencies, positive_terms, substitute
 from recollect.stores.base import DocumentRecord, Model, ModelChangedError, Store
 
 HOME = "default"

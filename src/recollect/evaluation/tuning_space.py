@@ -63,7 +63,6 @@ STAGE_VALUES = {
     "temporal_boost.boost": (0.0, 0.1, 0.2, 0.4, 0.8, 1.6),
     "time_match.boost": (0.0, 0.25, 0.5, 0.75, 1.0),
     "importance.slope": (0.0, 0.1, 0.3, 0.6),
-    "exact_match.bonus": (0.0, 0.1, 0.2, 0.5, 1.0),
     "session.weight": (0.0, 0.25, 0.5, 0.75),
     "speaker_turns.speaker": (0.0, 0.05, 0.1, 0.2),
     "speaker_turns.asks": (0.0, 0.1, 0.2, 0.3),

@@ -86,7 +86,6 @@ class FusionScale(NamedTuple):
     """
 
     weights: Mapping[str, float]
-    """The weight of each leg; 1 by default."""
     min_scores: Mapping[str, float]
     """The raw scores that count as 0."""
     max_scores: Mapping[str, float]
@@ -223,8 +222,8 @@ def _fill(pooled: Candidate, other: Candidate, leg: str) -> None:
         pooled.summary = other.summary
     if not pooled.content:
         pooled.content = other.content
-    if other.snippet and (not pooled.snippet or _is_preferred(leg, pooled)):
-        pooled.snippet = other.snippet
+    if other.snippet and (not pooled.snippet or (leg == "lexical" and "lexical" not in pooled.evidence[::4])):
+        pooled.snippet = other.snippet  # the lexical one is preferred, since it shows what matched
     if pooled.lexical_rank is None:
         pooled.lexical_rank = other.lexical_rank
     if pooled.lexical_score is None:
@@ -249,11 +248,6 @@ def _fill(pooled: Candidate, other: Candidate, leg: str) -> None:
         pooled.tags = other.tags
     if not pooled.metadata:
         pooled.metadata = other.metadata
-
-
-def _is_preferred(leg: str, pooled: Candidate) -> bool:
-    """Return whether a leg's snippet replaces another's: the lexical one does, since it shows what matched."""
-    return leg == "lexical" and "lexical" not in pooled.evidence[::4]
 
 
 _score = attrgetter("score")

@@ -7,15 +7,9 @@ stage did and why.
 
 from recollect.ranking.composite import Composite, CompositeWeights, composite
 from recollect.ranking.duplicates import Duplicates
-from recollect.ranking.exact_match import ExactMatch
 from recollect.ranking.exact_term import ExactTerm
 from recollect.ranking.importance import ImportancePrior
 from recollect.ranking.intent import Intent, IntentWeights, detect_intent, intent_multiplier, reweight_by_intent
-from recollect.ranking.propagation import (
-    ScoreTransfer,
-    one_hop,
-    random_walk,
-)
 from recollect.ranking.reranking import Unanimity, merge_reranked, rerank_text, unanimity
 from recollect.ranking.session import SessionLift
 from recollect.ranking.speaker_turns import SpeakerTurns
@@ -30,24 +24,21 @@ from recollect.ranking.temporal import (
     TimeAnchor,
     temporal,
 )
-from recollect.ranking.time_match import DEFAULT_TIME_BOOST, TimeMatch, time_match
+from recollect.ranking.time_match import TimeMatch, time_match
 
 __all__ = [
     "DEFAULT_TEMPORAL_BOOST",
-    "DEFAULT_TIME_BOOST",
     "STAGES",
     "Adjustment",
     "AnchorExtractor",
     "Composite",
     "CompositeWeights",
     "Duplicates",
-    "ExactMatch",
     "ExactTerm",
     "ImportancePrior",
     "Intent",
     "IntentWeights",
     "RegexAnchorExtractor",
-    "ScoreTransfer",
     "SessionLift",
     "SpeakerTurns",
     "Stage",
@@ -63,8 +54,6 @@ __all__ = [
     "detect_intent",
     "intent_multiplier",
     "merge_reranked",
-    "one_hop",
-    "random_walk",
     "rerank_text",
     "reweight_by_intent",
     "run_stage",
@@ -82,7 +71,6 @@ STAGES: dict[str, type[Stage]] = {
         TemporalBoost,
         TimeMatch,
         ImportancePrior,
-        ExactMatch,
         ExactTerm,
         SessionLift,
         SpeakerTurns,

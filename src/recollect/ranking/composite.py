@@ -47,37 +47,27 @@ class Composite(Stage):
 
     name: ClassVar[str] = "composite"
     relevance: float = setting(_DEFAULT.relevance, number())
-    """The weight of the score as a share of the best score."""
     recency: float = setting(_DEFAULT.recency, number())
-    """The weight of recency."""
     importance: float = setting(_DEFAULT.importance, number())
-    """The weight of the note's importance."""
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult:
         """Return a factor for relevance and addends for recency and importance."""
         best = max((candidate.score for candidate in candidates), default=0.0)
         factor = self.relevance / best if best >= sys.float_info.min else 0.0  # dividing by less overflows
         relevance = Adjustment(f"relevance: its share of the best score × {self.relevance:g}", factor)
-        return StageResult(
-            [
-                (relevance, self._recency(candidate, context.now), self._importance(clamp(candidate.importance)))
-                for candidate in candidates
-            ]
-        )
+        return StageResult([(relevance, *self._addends(candidate, context.now)) for candidate in candidates])
 
-    def _importance(self, importance: float) -> Adjustment:
-        return Adjustment(
-            lambda: f"importance {importance:.2f} × {self.importance:g}", addend=self.importance * importance
-        )
-
-    def _recency(self, candidate: Candidate, now: datetime) -> Adjustment:
+    def _addends(self, candidate: Candidate, now: datetime) -> tuple[Adjustment, Adjustment]:
+        value = clamp(candidate.importance)
+        importance = Adjustment(lambda: f"importance {value:.2f} × {self.importance:g}", addend=self.importance * value)
         if candidate.last_accessed_at is None:
-            return _NEVER_ACCESSED
+            return _NEVER_ACCESSED, importance
         age = max(now - arguments.instant("last_accessed_at", candidate.last_accessed_at), timedelta())
-        return Adjustment(
+        recency = Adjustment(
             lambda: f"recency: last accessed {age / timedelta(days=1):.1f} days ago × {self.recency:g}",
             addend=self.recency * math.exp(-age / _RECENCY_SCALE),
         )
+        return recency, importance
 
 
 _NEVER_ACCESSED = Adjustment("recency: no access is recorded")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from recollect import arguments
@@ -33,16 +34,12 @@ class Duplicates(Stage):
         first = min(dropped)
         adjustments = [[_MOVED_UP] if index > first else [] for index in range(len(candidates))]
         for index, indexes in copies.items():
-            adjustments[index] = [_repeated_by([candidates[copy].id for copy in indexes])]
+            adjustments[index] = [Adjustment(partial(copies_message, [candidates[copy].id for copy in indexes]))]
         return StageResult(adjustments, dropped=dropped, records_all=False)
 
 
 MOVED_UP = "moved up as duplicates above it were dropped"
 _MOVED_UP = Adjustment(MOVED_UP)
-
-
-def _repeated_by(ids: Sequence[str]) -> Adjustment:
-    return Adjustment(lambda: copies_message(ids))
 
 
 def deduplicate(candidates: Candidates, limit: int | None = None) -> list[Candidate]:
@@ -80,11 +77,7 @@ def find_copies(candidates: Sequence[Candidate]) -> dict[int, list[int]]:
 
 
 def copies_message(ids: Sequence[str]) -> str:
-    """Return the reason for the record of a candidate with copies.
-
-    >>> copies_message(["b", "c"])
-    'repeated by b, c'
-    """
+    """Return the reason for the record of a candidate with copies."""
     return f"repeated by {', '.join(ids[:3])}" + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
 
 

@@ -6,7 +6,7 @@ A search for a booking code, a version or a name is for the notes that contain i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -64,9 +64,7 @@ def _term_pattern(query: str) -> re.Pattern[str] | None:
     if symbolic:
         return re.compile(rf"(?<!\w){re.escape(symbolic)}(?![\w+#])")
     term = query.strip(_SURROUNDING)
-    if not term or "*" in query or term in _OPERATORS or len(term.split()) > 1:
-        return None
-    if not any(letter.isalnum() for letter in term):
+    if "*" in query or term in _OPERATORS or len(term.split()) != 1 or not any(map(str.isalnum, term)):
         return None
     no_symbol = "(?![+#])" if len(term) == 1 else ""
     return re.compile(rf"(?<!\w)(?<!\d[.,]){re.escape(compose(term).casefold())}(?!\w)(?![.,]\d){no_symbol}")
@@ -84,15 +82,14 @@ def _matching_ids(
     """Return the ids of the candidates that match a pattern, except those that one of them supersedes."""
     if pattern is None:
         return set()
-    matching = [note for note in candidates if any(pattern.search(fold(text)) for text in _texts(note))]
+    matching = []
+    for note in candidates:
+        texts = (*(getattr(note, field) for field in _FIELDS), *note.tags)
+        if any(pattern.search(fold(compose(text).casefold())) for text in texts if text):
+            matching.append(note)
     ids = {candidate.id for candidate in matching}
     return {candidate.id for candidate in matching if ids.isdisjoint(candidate.superseded_by)}
 
 
 def _folded(text: str) -> str:
     return fold_accents(compose(text).casefold())
-
-
-def _texts(candidate: Candidate) -> Iterable[str]:
-    fields = (*(getattr(candidate, field) for field in _FIELDS), *candidate.tags)
-    return (compose(text).casefold() for text in fields if text)

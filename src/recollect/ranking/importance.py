@@ -23,9 +23,7 @@ class ImportancePrior(Stage):
 
     name: ClassVar[str] = "importance"
     base: float = setting(0.7, number())
-    """The factor of a note without importance."""
     slope: float = setting(0.3, number())
-    """What an importance of 1 adds to the factor."""
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult:  # noqa: ARG002 (not used)
         """Return the factor of each candidate."""

@@ -13,7 +13,6 @@ from recollect import arguments
 from recollect.errors import ArgumentTypeError
 from recollect.model import Candidate, as_candidate
 from recollect.ranking.stage import Adjustment, Candidates, Stage, StageContext, StageResult, run_stage
-from recollect.settings import count, setting
 from recollect.text import javascript_pattern
 
 
@@ -69,34 +68,30 @@ class IntentWeights(Stage):
     """Multiply each score by the factors of the query's intent.
 
     >>> IntentWeights().to_dict()
-    {'stage': 'intent', 'characters': 0}
+    {'stage': 'intent'}
     """
 
     name: ClassVar[str] = "intent"
-    characters: int = setting(0, count())
-    """How many characters of each content are read; 0: all."""
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
         """Return the factors of each candidate; ``None`` if the query has no intent."""
         intent = detect_intent(context.query)
         if not intent:
             return None
-        return StageResult([_adjustments(intent, candidate, self.characters or None) for candidate in candidates])
+        return StageResult([_adjustments(intent, candidate) for candidate in candidates])
 
 
-def reweight_by_intent(query: str, candidates: Candidates, *, characters: int = 0) -> list[Candidate]:
+def reweight_by_intent(query: str, candidates: Candidates) -> list[Candidate]:
     """Return ``candidates`` with their scores multiplied by the factors of the query's intent, the best first.
 
-    A query without intent leaves the list as it was, unsorted. ``characters`` limits how much of each content is read;
-    0 reads all.
+    A query without intent leaves the list as it was, unsorted.
 
     >>> notes = [{"id": "a", "path": "wiki/tea-guide.md", "content": "A guide.", "score": 1.0},
     ...          {"id": "b", "path": "memory/global/user-preference-tea.md", "score": 0.5}]
     >>> [(note.id, note.score) for note in reweight_by_intent("recommend a tea", notes)]
     [('b', 1.175), ('a', 0.82)]
     """
-    context = StageContext(arguments.text("query", query))
-    return run_stage(IntentWeights(characters=characters), candidates, context)
+    return run_stage(IntentWeights(), candidates, StageContext(arguments.text("query", query)))
 
 
 _ASKS_FOR_ADVICE = javascript_pattern(
@@ -127,40 +122,29 @@ _TELLS_AN_EVENT = javascript_pattern(
 _HAS_DATE_TAG = javascript_pattern(r"\[(?:date|observed on):")
 
 
-def _adjustments(intent: Intent, candidate: Candidate, characters: int | None = None) -> list[Adjustment]:
+def _adjustments(intent: Intent, candidate: Candidate) -> list[Adjustment]:
     path = candidate.path.lower()
-    text = "\n".join((path, candidate.title, candidate.summary, candidate.content[:characters])).lower()
+    text = "\n".join((path, candidate.title, candidate.summary, candidate.content)).lower()
+    is_global = "memory/global/" in path
+    is_roll_up = _IS_ROLL_UP.search(text) is not None
+    is_generic = not is_global and _IS_GENERIC.search(text) is not None
     adjustments = []
     if intent.preference:
-        adjustments += _preference_adjustments(path, text)
+        if is_global and "user-preference-" in path:
+            adjustments.append(Adjustment("asks for advice; a stated preference of the user", 2.35))
+        elif is_global and _STATES_PREFERENCE.search(text):
+            adjustments.append(Adjustment("asks for advice; a global note that speaks of likes or needs", 2.1))
+        if is_generic:
+            adjustments.append(Adjustment("asks for advice; generic advice, not the user's own", 0.82))
+        if is_roll_up:
+            adjustments.append(Adjustment("asks for advice; a roll-up", 0.9))
     if intent.concrete_fact:
-        adjustments += _concrete_fact_adjustments(path, text)
-    return adjustments
-
-
-def _preference_adjustments(path: str, text: str) -> list[Adjustment]:
-    is_global = "memory/global/" in path
-    adjustments = []
-    if is_global and "user-preference-" in path:
-        adjustments.append(Adjustment("asks for advice; a stated preference of the user", 2.35))
-    elif is_global and _STATES_PREFERENCE.search(text):
-        adjustments.append(Adjustment("asks for advice; a global note that speaks of likes or needs", 2.1))
-    if not is_global and _IS_GENERIC.search(text):
-        adjustments.append(Adjustment("asks for advice; generic advice, not the user's own", 0.82))
-    if _IS_ROLL_UP.search(text):
-        adjustments.append(Adjustment("asks for advice; a roll-up", 0.9))
-    return adjustments
-
-
-def _concrete_fact_adjustments(path: str, text: str) -> list[Adjustment]:
-    is_roll_up = _IS_ROLL_UP.search(text) is not None
-    named_fact = "user-fact-" in path or "milestone-" in path
-    is_fact = named_fact or (not is_roll_up and (_HAS_DATE_TAG.search(text) or _TELLS_AN_EVENT.search(text)))
-    adjustments = []
-    if is_fact:
-        adjustments.append(Adjustment("asks for a fact; a single dated fact or event", 2.2))
-    if is_roll_up:
-        adjustments.append(Adjustment("asks for a fact; a roll-up", 0.45))
-    if not is_fact and "memory/global/" not in path and _IS_GENERIC.search(text):
-        adjustments.append(Adjustment("asks for a fact; generic advice", 0.75))
+        named_fact = "user-fact-" in path or "milestone-" in path
+        is_fact = named_fact or (not is_roll_up and (_HAS_DATE_TAG.search(text) or _TELLS_AN_EVENT.search(text)))
+        if is_fact:
+            adjustments.append(Adjustment("asks for a fact; a single dated fact or event", 2.2))
+        if is_roll_up:
+            adjustments.append(Adjustment("asks for a fact; a roll-up", 0.45))
+        if is_generic and not is_fact:
+            adjustments.append(Adjustment("asks for a fact; generic advice", 0.75))
     return adjustments

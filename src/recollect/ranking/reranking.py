@@ -18,7 +18,7 @@ from recollect.text import WHITESPACE, collapse_whitespace
 
 _MAX_CONTENT = 280
 _READ_AHEAD = 30
-"""How many times as much text is read first, in case that most of it is white space."""
+"""How many times as much text is read first, in case most of it is white space."""
 
 
 def rerank_text(candidate: Candidate | Mapping[str, Any], *, characters: int = 0) -> str:
@@ -71,7 +71,13 @@ def merge_reranked(
         position, score = _pair(f"results[{number}]", result)
         if 0 <= position < size and position not in scores and not math.isnan(score):
             scores[position] = score
-    effective = _effective_scores(notes[:size], scores)
+    effective = dict(scores)  # a note has at least the scores of the notes that it supersedes
+    positions = {candidate.id: position for position, candidate in enumerate(notes[:size])}
+    for position, score in scores.items():
+        for successor in notes[position].superseded_by:
+            current = positions.get(successor, -1)
+            if current in scores:
+                effective[current] = max(effective[current], score)
     order = sorted(scores, key=lambda position: (bool(notes[position].superseded_by), -effective[position], position))
     order += [position for position in range(size) if position not in scores]
     head = [
@@ -79,18 +85,6 @@ def merge_reranked(
         for rank, position in enumerate(order, 1)
     ]
     return head + notes[size:]
-
-
-def _effective_scores(head: list[Candidate], scores: Mapping[int, float]) -> dict[int, float]:
-    """Return the scores by which the head is ordered: a note has at least the scores of the notes it supersedes."""
-    effective = dict(scores)
-    positions = {candidate.id: position for position, candidate in enumerate(head)}
-    for position, score in scores.items():
-        for successor in head[position].superseded_by:
-            current = positions.get(successor, -1)
-            if current in scores:
-                effective[current] = max(effective[current], score)
-    return effective
 
 
 def _moved(candidate: Candidate, position: int, rank: int, score: float | None, effective: float | None) -> Candidate:
@@ -139,13 +133,11 @@ def unanimity(lexical_ids: Sequence[str], vector_ids: Sequence[str], agree_min: 
     Unanimity(ids=('a', 'b', 'c'), agreements=2)
     """
     needed = arguments.count("agree_min", agree_min)
-    lexical, vector = _window("lexical_ids", lexical_ids), _window("vector_ids", vector_ids)
+    lexical, vector = (
+        [arguments.text(f"{name}[{rank}]", note) for rank, note in enumerate(arguments.sequence(name, ids)[:_WINDOW])]
+        for name, ids in (("lexical_ids", lexical_ids), ("vector_ids", vector_ids))
+    )
     if min(len(lexical), len(vector)) < _WINDOW:
         return None
     agreements = sum(one == other for one, other in zip(lexical, vector, strict=True))
     return Unanimity(tuple(lexical), agreements) if agreements >= needed else None
-
-
-def _window(argument: str, ids: Sequence[str]) -> list[str]:
-    first = arguments.sequence(argument, ids)[:_WINDOW]
-    return [arguments.text(f"{argument}[{rank}]", note) for rank, note in enumerate(first)]

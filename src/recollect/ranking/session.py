@@ -30,7 +30,6 @@ class SessionLift(Stage):
 
     name: ClassVar[str] = "session"
     weight: float = setting(0.33, number(0, 1))
-    """The share of the distance to the best score of the session that is added, from 0 to 1."""
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:  # noqa: ARG002 (not used)
         """Return the addend of each candidate; ``None`` if no candidate of a session scores above 0."""
@@ -43,10 +42,8 @@ class SessionLift(Stage):
         return StageResult([self._adjustments(note, best.get(note.session, note)) for note in candidates])
 
     def _adjustments(self, candidate: Candidate, leader: Candidate) -> list[Adjustment]:
-        distance = leader.score - candidate.score
-        if distance <= 0:
-            return []
-        return [Adjustment(lambda: f"in the session of {display_name(leader)!r}", addend=self.weight * distance)]
+        gain = self.weight * (leader.score - candidate.score)
+        return [Adjustment(lambda: f"in the session of {display_name(leader)!r}", addend=gain)] if gain > 0 else []
 
 
 _NONE = Candidate("")

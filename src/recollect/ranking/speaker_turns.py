@@ -8,7 +8,7 @@ most short turns are thanks and greetings. None of it is certain, so the factors
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 from statistics import median
@@ -49,34 +49,30 @@ class SpeakerTurns(Stage):
 
     name: ClassVar[str] = "speaker_turns"
     speaker: float = setting(0.1, number(0))
-    """The boost of a turn of the speaker that the query is about."""
     asks: float = setting(0.2, number(0))
-    """What a turn of nothing but questions loses."""
     length: float = setting(0.1, number(0))
-    """The weight of a turn's length relative to the other turns of its speaker."""
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
         """Return the factors of each turn; ``None`` if no candidate is one."""
-        speakers = {
-            note.id: _speaker(note.content) for note in candidates if note.session and note.position is not None
-        }
+        turns = [note for note in candidates if note.session and note.position is not None]
+        speakers = {turn.id: match[1] for turn in turns if (match := _SPEAKER.match(turn.content))}
         lengths = {note.id: note.content.count(" ") + 1 for note in candidates if speakers.get(note.id)}
         if not lengths:
             return None
-        names = {speakers[turn] for turn in lengths}
+        names = set(speakers.values())
         medians = {name: median(length for turn, length in lengths.items() if speakers[turn] == name) for name in names}
         subjects = _subjects(context.query, names)
         return StageResult(
             [
-                self._adjustments(note, speakers[note.id], subjects, lengths[note.id], medians)
-                if note.id in lengths
+                self._adjustments(note, speaker, subjects, lengths[note.id] + 1, medians[speaker] + 1)
+                if (speaker := speakers.get(note.id))
                 else []
                 for note in candidates
             ]
         )
 
     def _adjustments(
-        self, turn: Candidate, speaker: str, subjects: set[str], length: int, medians: Mapping[str, float]
+        self, turn: Candidate, speaker: str, subjects: set[str], length: int, usual: float
     ) -> list[Adjustment]:
         adjustments = []
         if speaker in subjects:
@@ -85,7 +81,7 @@ class SpeakerTurns(Stage):
         if questions:
             reason = "asks more than it tells" if questions > 0.5 else "asks"
             adjustments.append(Adjustment(reason, max(0.0, 1 - self.asks * questions)))
-        log_ratio = max(-_MAX_LOG_RATIO, min(_MAX_LOG_RATIO, log((length + 1) / (medians[speaker] + 1))))
+        log_ratio = max(-_MAX_LOG_RATIO, min(_MAX_LOG_RATIO, log(length / usual)))
         if log_ratio:
             reason = "long for a turn" if log_ratio > 0 else "short for a turn"
             adjustments.append(Adjustment(reason, max(0.0, 1 + self.length * log_ratio)))
@@ -100,11 +96,6 @@ def _subjects(query: str, names: set[str]) -> set[str]:
     if not words.isdisjoint(_FIRST_PERSON) and words.isdisjoint(_SECOND_PERSON):
         subjects |= {name for name in names if name.lower() in _USER_ROLES}
     return subjects
-
-
-def _speaker(content: str) -> str:
-    match = _SPEAKER.match(content)
-    return match[1] if match else ""
 
 
 def _question_share(content: str) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import itemgetter
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 from recollect.model import Candidate, Step, as_candidates
 from recollect.settings import Settings
@@ -27,7 +27,7 @@ class Adjustment(NamedTuple):
     """
 
     reason: str | Callable[[], str]
-    """The reason as a text for people, or a function that words it."""
+    """The reason as a text for people, or a function that returns it."""
     factor: float = 1.0
     addend: float = 0.0
 
@@ -49,20 +49,8 @@ class StageResult(NamedTuple):
     """Whether candidates without an adjustment get a record, too."""
 
 
-class Supersessions(Protocol):
-    """The part of the graph that a stage may use."""
-
-    def current_notes(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], Mapping[str, Sequence[str]]]:
-        """Return current notes that are not among the candidates, and the current notes of each superseded one."""
-        ...
-
-
-class NoSupersessions:
-    """A memory in which no note supersedes another."""
-
-    def current_notes(self, _: Sequence[Candidate]) -> tuple[list[Candidate], Mapping[str, Sequence[str]]]:
-        """Return nothing."""
-        return [], {}
+CurrentNotes = Callable[[Sequence[Candidate]], tuple[list[Candidate], Mapping[str, Sequence[str]]]]
+"""Returns current notes that are not among the candidates, and the current notes of each superseded one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +63,7 @@ class StageContext:
 
     query: str = ""
     now: datetime = datetime(2000, 1, 1, tzinfo=UTC)
-    supersessions: Supersessions = NoSupersessions()  # noqa: RUF009 (it has no state)
+    current_notes: CurrentNotes = lambda _: ([], {})
     term_forms: tuple[str, ...] = ()
     """The other forms in which the query's only term was searched for."""
     time_only: bool = False
@@ -117,7 +105,7 @@ class Stage(Settings):
 
 
 class Change(NamedTuple):
-    """What an adjustment did to a candidate; :meth:`step` words its reason."""
+    """What an adjustment did to a candidate."""
 
     stage: str
     adjustment: Adjustment
@@ -139,9 +127,9 @@ def apply_result(
     """Set the scores of ``candidates`` and return them, best first, ties as they came, each with its changes."""
     rows: list[tuple[float, int, Candidate, Sequence[Adjustment]]] = []
     nothing: Sequence[Adjustment] = _UNTOUCHED if result.records_all else ()
-    for index, (candidate, found) in enumerate(zip((*candidates, *result.added), result.adjustments, strict=True)):
+    for index, (candidate, own) in enumerate(zip((*candidates, *result.added), result.adjustments, strict=True)):
         if index not in result.dropped:
-            adjustments = found or nothing
+            adjustments = own or nothing
             score = candidate.score
             for _, factor, addend in adjustments:
                 score = score * factor + addend
@@ -166,12 +154,12 @@ def run_stage(stage: Stage, candidates: Candidates, context: StageContext = _NO_
     >>> run_stage(ImportancePrior(), [{"id": "a", "score": 0.5, "importance": 1.0}])[0].steps[0].reason
     'importance 1.00'
     """
-    found = as_candidates("candidates", candidates)
+    ranked = as_candidates("candidates", candidates)
     for part in stage.parts():
-        copies = [candidate.copy() for candidate in found]
+        copies = [candidate.copy() for candidate in ranked]
         result = part.adjust(copies, context)
-        found = found if result is None else with_steps(apply_result(part.name, copies, result))
-    return found
+        ranked = ranked if result is None else with_steps(apply_result(part.name, copies, result))
+    return ranked
 
 
 def with_steps(ranked: Iterable[tuple[Candidate, list[Change]]]) -> list[Candidate]:
@@ -189,11 +177,7 @@ def clamp(value: float) -> float:
 
 
 def display_name(candidate: Candidate) -> str:
-    """Return the name of a candidate in a reason, at most 40 characters long.
-
-    >>> display_name(Candidate("n1", path="tea.md"))
-    'tea.md'
-    """
+    """Return the name of a candidate in a reason, at most 40 characters long."""
     name = candidate.title or candidate.path or candidate.content or candidate.id
     return name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME - 1]}…"
 

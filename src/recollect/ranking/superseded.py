@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from recollect.model import Candidate
@@ -28,7 +29,7 @@ class Superseded(Stage):
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
         """Return the factor of each superseded note and the addend of each current note; ``None`` if there are none."""
-        added, superseded_by = context.supersessions.current_notes(candidates)
+        added, superseded_by = context.current_notes(candidates)
         if not superseded_by:
             return None
         notes = [*candidates, *added]
@@ -45,7 +46,7 @@ class Superseded(Stage):
             successors = superseded_by.get(note.id)
             if successors:
                 note.superseded_by = tuple(successors)
-                adjustments.append([Adjustment(_superseded_reason(successors, names), self.factor)])
+                adjustments.append([Adjustment(partial(_superseded_reason, successors, names), self.factor)])
                 continue
             if relevances.get(note.id, 0.0) > (note.relevance or 0.0):
                 note.inherited_relevance = relevances[note.id]
@@ -53,12 +54,9 @@ class Superseded(Stage):
         return StageResult(adjustments, added)
 
 
-def _superseded_reason(successors: Sequence[str], notes: Mapping[str, Candidate]) -> Callable[[], str]:
-    def reason() -> str:
-        names = (display_name(notes[successor]) if successor in notes else successor for successor in successors)
-        return f"superseded by {', '.join(map(repr, names))}"
-
-    return reason
+def _superseded_reason(successors: Sequence[str], notes: Mapping[str, Candidate]) -> str:
+    names = (display_name(notes[successor]) if successor in notes else successor for successor in successors)
+    return f"superseded by {', '.join(map(repr, names))}"
 
 
 def _inherited_score(note: Candidate, predecessor: Candidate) -> list[Adjustment]:

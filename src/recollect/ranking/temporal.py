@@ -130,17 +130,21 @@ class TemporalBoost(Stage):
     ) -> StageResult | None:
         """Return the boosts by the time that an extractor finds in the query."""
         anchor = _anchor(extractor, context.query) if self.boost > 0 else None
-        target = None if anchor is None else _target(context.now, anchor)
-        if anchor is None or target is None:
+        if anchor is None:
+            return None
+        try:
+            target = context.now - timedelta(days=anchor.days)
+        except OverflowError:  # before the year 1
             return None
         return StageResult([self._adjustments(candidate, target, anchor) for candidate in candidates])
 
     def _adjustments(self, candidate: Candidate, target: datetime, anchor: TimeAnchor) -> list[Adjustment]:
         if candidate.created_at is None:
             return []
-        created = arguments.instant("created_at", candidate.created_at)
-        proximity = _proximity(abs(created - target), anchor)
-        if proximity == 0:
+        created, tolerance = arguments.instant("created_at", candidate.created_at), anchor.tolerance
+        days = abs(created - target) / timedelta(days=1)
+        proximity = float(days <= tolerance) or (tolerance and clamp((3 * tolerance - days) / (2 * tolerance)))
+        if not proximity:
             return []
         gain = self.boost * proximity
         factor, addend = (1.0, gain) if self.combine == "add" else (1 + gain, 0.0)
@@ -152,24 +156,16 @@ class TemporalBoost(Stage):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Temporal(Stage):
-    """The stage ``composite``, followed by ``temporal_boost``.
+class Temporal(Composite):
+    """The stage ``composite``, followed by ``temporal_boost``, with the settings of both.
 
     >>> [stage.name for stage in Temporal().parts()]
     ['composite', 'temporal_boost']
     """
 
     name: ClassVar[str] = "temporal"
-    relevance: float = setting(CompositeWeights().relevance, number())
-    """As in ``composite``."""
-    recency: float = setting(CompositeWeights().recency, number())
-    """As in ``composite``."""
-    importance: float = setting(CompositeWeights().importance, number())
-    """As in ``composite``."""
     boost: float = setting(DEFAULT_TEMPORAL_BOOST, number())
-    """As in ``temporal_boost``."""
     combine: Combine = setting("add", one_of("add", "multiply"))
-    """As in ``temporal_boost``."""
 
     def parts(self) -> tuple[Stage, ...]:
         """Return both stages."""
@@ -213,22 +209,9 @@ def _anchor(extractor: AnchorExtractor | None, query: str) -> TimeAnchor | None:
     if isinstance(extractor, type) or not callable(getattr(extractor, "anchor", None)):
         raise ArgumentTypeError("extractor", f"must be an object with a method anchor(query), got {extractor!r}")
     anchor = extractor.anchor(query)
-    if anchor is None or isinstance(anchor, TimeAnchor):
-        return anchor
-    raise ArgumentTypeError("extractor", f"must return None or a TimeAnchor, got {type(anchor).__name__}")
-
-
-def _target(now: datetime, anchor: TimeAnchor) -> datetime | None:
-    days = arguments.number("extractor's days", anchor.days)
-    arguments.number("extractor's tolerance", anchor.tolerance, at_least=0)
-    try:
-        return now - timedelta(days=days)
-    except OverflowError:  # before the year 1
-        return None
-
-
-def _proximity(distance: timedelta, anchor: TimeAnchor) -> float:
-    days = distance / timedelta(days=1)
-    if days <= anchor.tolerance:
-        return 1.0
-    return clamp((3 * anchor.tolerance - days) / (2 * anchor.tolerance)) if anchor.tolerance else 0.0
+    if anchor is not None:
+        if not isinstance(anchor, TimeAnchor):
+            raise ArgumentTypeError("extractor", f"must return None or a TimeAnchor, got {type(anchor).__name__}")
+        arguments.number("extractor's days", anchor.days)
+        arguments.number("extractor's tolerance", anchor.tolerance, at_least=0)
+    return anchor

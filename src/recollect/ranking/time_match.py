@@ -11,18 +11,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import ClassVar, Literal, NamedTuple, TypeAlias
+from itertools import islice, takewhile
+from typing import ClassVar, Literal, NamedTuple
 
 from recollect.model import Candidate
 from recollect.query import TimeInterval, dates_in_text, find_time_expressions
 from recollect.query.terms import ENGLISH
 from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult, clamp
 from recollect.settings import flag, number, one_of, setting
-
-DEFAULT_TIME_BOOST = 0.5
-"""The share of its score, or of the highest possible score, that a note of the query's time gains."""
-
-Combination: TypeAlias = Literal["multiply", "add"]
 
 _TIME_ONLY_GAIN = 2.0
 """The share of the best score that a note of that time gains if the query names nothing but a time."""
@@ -63,17 +59,16 @@ class TimeMatch(Stage):
     """
 
     name: ClassVar[str] = "time_match"
-    boost: float = setting(DEFAULT_TIME_BOOST, number(0))
+    boost: float = setting(0.5, number(0))
     """The share of the score, or of the ceiling, that a full match gains; 0 turns the stage off."""
     events: bool = flag(default=True)
     """Whether "before the move" is read as a time, if the candidates date the move."""
-    combine: Combination = setting("multiply", one_of("multiply", "add"))
-    """How the boost is applied."""
+    combine: Literal["multiply", "add"] = setting("multiply", one_of("multiply", "add"))
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
         """Return the boost of each candidate; ``None`` if the query names no time."""
         intervals = find_time_expressions(context.query, context.now)
-        event = event_times(context.query, candidates) if self.events else _NO_EVENTS
+        event = event_times(context.query if self.events else "", candidates)
         if not (intervals or event.intervals) or not self.boost:
             return None
         best = max((candidate.score for candidate in candidates), default=0.0)
@@ -141,7 +136,10 @@ def _match_by_creation(candidate: Candidate, interval: TimeInterval) -> _Match:
     if interval.contains(created):
         return _Match(1.0, lambda: f"created {created.date()}, within {interval.label}")
     days = _days_away(created, interval)
-    value = clamp(1 - days * _DAY / _decay(interval))
+    decay = _OPEN_DECAY
+    if interval.start is not None and interval.end is not None:
+        decay = min(_MAX_DECAY, max(_MIN_DECAY, (interval.end - interval.start) / 2))
+    value = clamp(1 - days * _DAY / decay)
     distance = "a day" if days == 1 else f"{days} days"
     return _Match(value, lambda: f"created {created.date()}, {distance} from {interval.label}")
 
@@ -155,13 +153,6 @@ def _days_away(created: datetime, interval: TimeInterval) -> int:
         return max(1, (interval.start.date() - created.date()).days)
     assert interval.end is not None  # noqa: S101 (else the interval contains all that is not before it)
     return max(1, (created.date() - (interval.end - _INSTANT).date()).days)
-
-
-def _decay(interval: TimeInterval) -> timedelta:
-    """Return the distance from an interval at which the match is 0."""
-    if interval.start is None or interval.end is None:
-        return _OPEN_DECAY
-    return min(_MAX_DECAY, max(_MIN_DECAY, (interval.end - interval.start) / 2))
 
 
 def _match_by_text(named: TimeInterval, interval: TimeInterval) -> _Match:
@@ -187,16 +178,12 @@ def event_times(query: str, candidates: Sequence[Candidate]) -> EventTimes:
     A note with all of them in its title dates the event: by the only day that its text names, or else by its creation.
     Without such a note, one with all of them in its content does, if its text names a single day. If several such notes
     are more than a week apart, the event is ignored.
-
-    >>> notes = [Candidate("m", title="The move", content="Keys handed over on 2026-05-04."), Candidate("b")]
-    >>> found = event_times("what did we buy before the move?", notes)
-    >>> [interval.label for interval in found.intervals], found.sources
-    (['the time before 2026-05-04'], frozenset({'m'}))
     """
     intervals: list[TimeInterval] = []
     sources: set[str] = set()
     for match in _EVENT.finditer(query):
-        words = _event_words(match[2])
+        following = takewhile(lambda word: word not in ENGLISH, _WORD.findall(match[2].lower()))
+        words = list(islice(following, _MAX_WORDS))
         days = _days_of_event(words, candidates) if words else {}
         times = sorted(days.values())
         if times and times[-1] - times[0] <= _MAX_SPREAD:
@@ -208,15 +195,6 @@ def event_times(query: str, candidates: Sequence[Candidate]) -> EventTimes:
             )
             intervals.append(TimeInterval(*bounds, text, match.span()))
     return EventTimes(tuple(intervals), frozenset(sources))
-
-
-def _event_words(text: str) -> list[str]:
-    words: list[str] = []
-    for match in _WORD.finditer(text.lower()):
-        if match[0] in ENGLISH or len(words) == _MAX_WORDS:
-            break
-        words.append(match[0])
-    return words
 
 
 def _days_of_event(words: Sequence[str], candidates: Sequence[Candidate]) -> dict[str, datetime]:
@@ -236,6 +214,3 @@ def _named_day(candidate: Candidate) -> datetime | None:
     named = dates_in_text(f"{candidate.title}\n{candidate.content}", candidate.created_at)
     days = [date.start for date in named if date.start and date.end == date.start + timedelta(days=1)]
     return days[0] if len(days) == 1 else None
-
-
-_NO_EVENTS = EventTimes((), frozenset())

@@ -11,13 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from recollect.fusion.base import FusionRules
-    from recollect.retrieval.builtin_presets import PresetSpec, preset_from, presets
     from recollect.retrieval.explanation import explain
+    from recollect.retrieval.graph import ScoreTransfer
     from recollect.retrieval.options import SearchOptions
     from recollect.retrieval.pipeline import Retrieval
-    from recollect.retrieval.preset import ContextRules, GraphRules, LadderRules, Preset, QueryRules, RerankRules
-    from recollect.retrieval.result import SearchResult
-    from recollect.retrieval.trace import Attempt, Context, StageRun, Trace, recomputed_score
+    from recollect.retrieval.preset import (
+        ContextRules,
+        GraphRules,
+        LadderRules,
+        Preset,
+        PresetSpec,
+        QueryRules,
+        RerankRules,
+        preset_from,
+        presets,
+    )
+    from recollect.retrieval.trace import Attempt, Context, SearchResult, StageRun, Trace, recomputed_score
 
 __all__ = [
     "Attempt",
@@ -31,6 +40,7 @@ __all__ = [
     "QueryRules",
     "RerankRules",
     "Retrieval",
+    "ScoreTransfer",
     "SearchOptions",
     "SearchResult",
     "StageRun",
@@ -41,29 +51,20 @@ __all__ = [
     "recomputed_score",
 ]
 
-_MODULES = {
-    "builtin_presets": ("PresetSpec", "preset_from", "presets"),
-    "explanation": ("explain",),
-    "options": ("SearchOptions",),
-    "pipeline": ("Retrieval",),
-    "preset": (
-        "ContextRules",
-        "FusionRules",
-        "GraphRules",
-        "LadderRules",
-        "Preset",
-        "QueryRules",
-        "RerankRules",
-    ),
-    "result": ("SearchResult",),
-    "trace": ("Attempt", "Context", "StageRun", "Trace", "recomputed_score"),
+_MODULE_OF = {
+    "explain": "explanation",
+    "ScoreTransfer": "graph",
+    "SearchOptions": "options",
+    "Retrieval": "pipeline",
+    **dict.fromkeys(("Attempt", "Context", "SearchResult", "StageRun", "Trace", "recomputed_score"), "trace"),
 }
-_MODULE_OF = {name: f"recollect.retrieval.{module}" for module, names in _MODULES.items() for name in names}
+"""The modules of public names; all others are in ``preset``."""
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used."""
-    if name not in _MODULE_OF:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)
+    module = import_module(f"{__name__}.{_MODULE_OF.get(name, 'preset')}")
+    value = globals()[name] = getattr(module, name)
     return value

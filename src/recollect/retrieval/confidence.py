@@ -9,32 +9,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from math import exp
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recollect.model import Candidate, Hit
-from recollect.query import Query, TimeInterval
-from recollect.ranking import ScoreTransfer, time_match
-from recollect.retrieval.context import snippet
-from recollect.retrieval.lexical import LexicalResult
-from recollect.retrieval.terms import TermFrequencies, count_terms, positive_terms
+from recollect.query import Query
+from recollect.ranking import time_match
+from recollect.retrieval.legs import LexicalResult
+from recollect.retrieval.request import (
+    MAX_SCANNED,
+    SearchRequest,
+    TermFrequencies,
+    TermMatch,
+    count_terms,
+    match_terms,
+    positive_terms,
+)
+from recollect.text import collapse_whitespace
 
 if TYPE_CHECKING:
     from recollect.retrieval.trace import Trace
 
 MAX_MARGIN = 0.5
-"""The limit of the margin."""
 NEGATIVE_MARGIN_WEIGHT = 0.25
 """The factor of a negative margin: several notes may answer a query."""
 
 
 class ConfidenceEvidence(NamedTuple):
-    """The evidence from which a confidence is computed.
-
-    >>> ConfidenceEvidence(0.62, 0.5, 0.2, 0.0).to_dict()
-    {'similarity': 0.62, 'coverage': 0.5, 'margin': 0.2, 'timeMatch': 0.0}
-    """
+    """The evidence from which a confidence is computed."""
 
     similarity: float | None
     """The cosine of note and query; ``None`` if no vector was compared."""
@@ -47,30 +49,19 @@ class ConfidenceEvidence(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the evidence as JSON-ready data with camelCase names."""
-        return {
-            "similarity": self.similarity,
-            "coverage": self.coverage,
-            "margin": self.margin,
-            "timeMatch": self.time_match,
-        }
+        return dict(zip(("similarity", "coverage", "margin", "timeMatch"), self, strict=True))
 
 
 class Calibration(NamedTuple):
-    """The weights of the logistic regression for one model.
-
-    >>> Calibration(-6.0, 9.0, 2.0).similarity
-    9.0
-    """
+    """The weights of the logistic regression for one model."""
 
     base: float
     similarity: float
-    """The weight of the cosine."""
     coverage: float
-    """The weight of the coverage."""
     both: float = 0.0
     """The weight of similarity times coverage; negative if one makes up for the other."""
     margin: float = 0.0
-    """The weight of the margin, which is limited to half."""
+    """The weight of the margin, as :func:`bounded_margin` returns it."""
     time_match: float = 0.0
     """The weight of time match times coverage."""
     model_quality: float = 1.0
@@ -81,9 +72,6 @@ def confidence(evidence: ConfidenceEvidence, calibration: Calibration) -> float:
     """Return the probability that a note answers the query.
 
     It is ``1 / (1 + exp(-x))`` with ``x`` the sum of the calibration's weights times the evidence.
-
-    >>> round(confidence(ConfidenceEvidence(0.62, 0.5, 0.1), Calibration(-6.0, 9.0, 2.0, margin=5.0)), 3)
-    0.746
     """
     weights = LEXICAL_ONLY if evidence.similarity is None else calibration
     similarity = evidence.similarity or 0.0
@@ -99,20 +87,12 @@ def confidence(evidence: ConfidenceEvidence, calibration: Calibration) -> float:
 
 
 def bounded_margin(margin: float) -> float:
-    """Return a margin as the regression uses it: at most :data:`MAX_MARGIN`, and a quarter of a negative one.
-
-    >>> bounded_margin(0.8), bounded_margin(-0.2)
-    (0.5, -0.05)
-    """
+    """Return a margin as the regression uses it: at most :data:`MAX_MARGIN`, and a quarter of a negative one."""
     return min(MAX_MARGIN, margin) if margin > 0 else max(-MAX_MARGIN, margin) * NEGATIVE_MARGIN_WEIGHT
 
 
 def calibration_of(model: str) -> Calibration:
-    """Return the calibration of a model by its name; without similarity for a model that was never measured.
-
-    >>> calibration_of("your own model") == LEXICAL_ONLY
-    True
-    """
+    """Return the calibration of a model by its name; without similarity for a model that was never measured."""
     return next((weights for name, weights in _BY_MODEL.items() if model.startswith(name)), LEXICAL_ONLY)
 
 
@@ -135,36 +115,28 @@ class ConfidenceScorer:
 
     def __init__(
         self,
+        request: SearchRequest,
         lexical: LexicalResult,
         ranked: Sequence[Candidate],
         calibration: Calibration,
         *,
         frequencies: TermFrequencies | None,
         background: float | None,
-        intervals: Sequence[TimeInterval] = (),
-        compares_scores: bool = True,
-        terms: Query | None = None,
-        time_only: bool = False,
-        only_stopwords: bool = False,
+        compares_scores: bool,
     ) -> None:
         """Set up the scorer for one search.
 
         ``ranked`` are its candidates, best first, before a reranker. ``background`` is the similarity of a candidate
-        for which none is known. ``terms`` is the query as written, if the lexical leg used a fallback query, whose
-        coverage counts half. ``compares_scores`` is false for a fusion by ranks, whose score
-        distances mean nothing; the margin is then that of an average first hit. If the query names only a time
-        (``time_only``), the coverage is the time match; if it holds only stopwords, it is 0.
+        for which none is known. ``compares_scores`` is false for a fusion by ranks, whose score distances mean nothing;
+        the margin is then that of an average first hit.
         """
+        self._request = request
         self._lexical = lexical
         self._calibration = calibration
         self._background = background
-        self._intervals = intervals
         self._weights = _term_weights(lexical.tree, frequencies)
-        self._time_words = {word for interval in intervals for word in _WORD.findall(interval.text.casefold())}
-        self._terms = lexical.tree if terms is None else terms
+        self._time_words = {word for time in request.times for word in _WORD.findall(time.text.casefold())}
         self._compares_scores = compares_scores
-        self._time_only = time_only
-        self._only_stopwords = only_stopwords
         scores = sorted((candidate.score for candidate in ranked), reverse=True)[:2]
         self._best, self._second = (*scores, 0.0, 0.0)[:2]
 
@@ -182,7 +154,7 @@ class ConfidenceScorer:
         led_to = confident | {
             note
             for note, transfers in trace.transfers.items()
-            if any(_leads_from(transfer, confident) for transfer in transfers)
+            if any(transfer.kind != "session" and transfer.source in confident for transfer in transfers)
         }
         led_to |= {note for note, context in trace.contexts.items() if not confident.isdisjoint(context.neighbours)}
         led_to |= {note for candidate in candidates if candidate.id in led_to for note in candidate.superseded_by}
@@ -193,11 +165,11 @@ class ConfidenceScorer:
         shown = snippet(candidate.content, self._lexical.tree)
         scored = candidate.copy()
         scored.confidence = confidence(self.evidence(candidate, known_terms=shown.terms), self._calibration)
+        if scored.snippet:  # the leg's own
+            return Hit(rank, scored)
         if not shown.highlights:
             summary = snippet(candidate.summary, self._lexical.tree)
             shown = summary if summary.highlights else shown
-        if scored.snippet:  # the leg's own
-            return Hit(rank, scored)
         scored.snippet = shown.text
         return Hit(rank, scored, shown.highlights)
 
@@ -210,7 +182,7 @@ class ConfidenceScorer:
     def evidence(self, candidate: Candidate, *, known_terms: Iterable[int] | None = None) -> ConfidenceEvidence:
         """Return the evidence for a candidate; ``known_terms`` are the query terms in its content, if known."""
         similarity = self._background if candidate.vector_similarity is None else candidate.vector_similarity
-        matched = time_match(candidate, self._intervals) if self._intervals else 0.0
+        matched = time_match(candidate, self._request.times) if self._request.times else 0.0
         coverage = self._coverage(candidate, known_terms, matched)
         return ConfidenceEvidence(similarity, coverage, self._margin(candidate), matched)
 
@@ -219,14 +191,14 @@ class ConfidenceScorer:
 
         A term of the time that the query names counts ``matched``, the note's time match, where the text lacks it.
         """
-        if self._only_stopwords or self._time_only:
+        if self._request.only_stopwords or self._request.time_only:
             return matched
-        if self._terms.tokens != self._lexical.tree.tokens:
-            # A fallback query found it: the query's own terms count in full, those of the fallback query half.
-            own = self._share(candidate, self._terms, _term_weights(self._terms, None), None, matched)
-            fallback = self._share(candidate, self._lexical.tree, self._weights, known_terms, matched)
-            return max(own, _FALLBACK_WEIGHT * fallback)
-        return self._share(candidate, self._lexical.tree, self._weights, known_terms, matched)
+        share = self._share(candidate, self._lexical.tree, self._weights, known_terms, matched)
+        tree = self._request.tree
+        if tree.tokens == self._lexical.tree.tokens:
+            return share
+        # A fallback query found it: the query's own terms count in full, those of the fallback query half.
+        return max(self._share(candidate, tree, _term_weights(tree, None), None, matched), _FALLBACK_WEIGHT * share)
 
     def _share(
         self,
@@ -262,7 +234,6 @@ class ConfidenceScorer:
 
 _WORD = re.compile(r"\w+")
 _FALLBACK_WEIGHT = 0.5
-"""The weight of the coverage of a fallback query; that of the query itself has weight 1."""
 AVERAGE_MARGIN = 0.13
 """The mean margin of the first hits that the calibrations were fitted on."""
 
@@ -272,36 +243,69 @@ def _term_weights(tree: Query, frequencies: TermFrequencies | None) -> list[floa
     return [1.0 if frequencies is None else frequencies.weight(term) for term in positive_terms(tree)]
 
 
-def _leads_from(transfer: ScoreTransfer, notes: set[str]) -> bool:
-    """Return whether one of the notes passed the score on; a random walk starts from all notes, a session from none."""
-    return bool(notes) if transfer.kind == "walk" else transfer.kind != "session" and transfer.source in notes
-
-
 def inherit_confidence(
-    hits: Sequence[Hit], superseded: Iterable[Candidate], confidence_of: Callable[[Candidate], float | None]
-) -> tuple[Hit, ...]:
-    """Return the hits, each with at least the confidence of every note that it supersedes.
+    hits: Sequence[Hit], superseded: Iterable[Candidate], confidence_of: Callable[[Candidate], float]
+) -> None:
+    """Raise the confidence of each hit to at least that of every note that it supersedes.
 
     The current note, which nothing supersedes, answers what the superseded notes would have answered, even in other
     words. Its confidence is therefore the maximum of its own and of those of ``superseded``, the superseded candidates
-    of the search, shown or not.
-
-    >>> old, new = Candidate("old", superseded_by=("new",)), Candidate("new", confidence=0.25)
-    >>> (hit,) = inherit_confidence([Hit(1, new)], [old], lambda _: 0.75)
-    >>> hit.confidence, hit.candidate.inherited_confidence
-    (0.75, 0.75)
+    of the search, shown or not. The hits' candidates are changed.
     """
     best: dict[str, float] = {}
     for candidate in superseded:
-        confidence = confidence_of(candidate) or 0.0
+        value = confidence_of(candidate)
         for successor in candidate.superseded_by:
-            best[successor] = max(best.get(successor, 0.0), confidence)
-    return tuple(_with_confidence(hit, best.get(hit.id, 0.0)) for hit in hits) if best else tuple(hits)
+            best[successor] = max(best.get(successor, 0.0), value)
+    for hit in hits:
+        inherited = best.get(hit.id, 0.0)
+        if not hit.superseded_by and inherited > (hit.confidence or 0.0):
+            hit.candidate.confidence = hit.candidate.inherited_confidence = inherited
 
 
-def _with_confidence(hit: Hit, confidence: float) -> Hit:
-    if hit.superseded_by or confidence <= (hit.confidence or 0.0):
-        return hit
-    candidate = hit.candidate.copy()
-    candidate.confidence = candidate.inherited_confidence = confidence
-    return replace(hit, candidate=candidate)
+SNIPPET_WIDTH = 180
+
+
+class Snippet(NamedTuple):
+    """A part of a text on one line, and the spans in it that match."""
+
+    text: str
+    highlights: tuple[tuple[int, int], ...]
+    terms: frozenset[int]
+    """The indexes of the query's terms that the whole text contains."""
+
+
+def snippet(content: str, query: Query, width: int = SNIPPET_WIDTH) -> Snippet:
+    """Return the part of ``content`` with the most terms of the query, cut at words, about ``width`` characters."""
+    text = collapse_whitespace(content[:MAX_SCANNED])
+    matches = match_terms(text, query)
+    start, end = _at_words(text, _best_start(matches, width), width)
+    shown = "…" * (start > 0) + text[start:end].strip() + "…" * (end < len(text))
+    shift = (start > 0) - start - (len(text[start:end]) - len(text[start:end].lstrip()))
+    spans = tuple((first + shift, last + shift) for first, last, _ in matches if start <= first and last <= end)
+    return Snippet(shown, spans, frozenset(match.term for match in matches))
+
+
+def _best_start(matches: list[TermMatch], width: int) -> int:
+    """Return the start of the window with the most different terms, the first of equals, with some text before it."""
+    best, most, left = 0, 0, 0
+    for right, match in enumerate(matches):
+        while match.end - matches[left].start > width and left < right:
+            left += 1
+        different = len({other.term for other in matches[left : right + 1]}) if right - left < 40 else 40
+        if different > most:
+            most, best = different, left
+    return max(0, matches[best].start - width // 5) if matches else 0
+
+
+def _at_words(text: str, start: int, width: int) -> tuple[int, int]:
+    """Move both ends of a window to the nearest space inside it, if there is one."""
+    start = max(0, min(start, len(text) - width))
+    end = min(len(text), start + width)
+    if start > 0:
+        space = text.find(" ", start, start + 30)
+        start = space + 1 if space >= 0 else start
+    if end < len(text):
+        space = text.rfind(" ", max(start, end - 30), end)
+        end = space if space > start else end
+    return start, end

@@ -11,7 +11,8 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recollect import arguments
-from recollect.model import Candidate, Step, as_candidates
+from recollect.model import Candidate, as_candidates
+from recollect.ranking.stage import clamp
 from recollect.retrieval.messages import (
     context_message,
     fusion_summary,
@@ -25,8 +26,7 @@ from recollect.retrieval.messages import (
 )
 
 if TYPE_CHECKING:
-    from recollect.retrieval.trace import Context, StageRun, Trace
-    from recollect.retrieval.word_forms import StemOnly
+    from recollect.retrieval.trace import Trace
 
 WIDTH = 110
 """The default number of columns."""
@@ -60,12 +60,7 @@ def explain(candidates: Iterable[Candidate | Mapping[str, Any]], *, limit: int |
 
 
 def explain_search(trace: Trace, *, limit: int | None = 10, width: int = WIDTH) -> str:
-    """Return a drawing of a search: how the query was parsed, what each part did, and then each result.
-
-    >>> from recollect.retrieval import Trace
-    >>> explain_search(Trace(mode="bm25", original_query="tea")).splitlines()[0]
-    'query        tea'
-    """
+    """Return a drawing of a search: how the query was parsed, what each part did, and then each result."""
     results = _drawn(trace.results, trace, limit=limit, width=width)
     head = _draw_head(trace, max(MIN_WIDTH, width))
     return f"{head}\n\n{results}" if results else head
@@ -77,10 +72,6 @@ def explanation_data(trace: Trace, *, limit: int | None = 10) -> dict[str, Any]:
     ``query_summary`` says how the query was parsed, ``notice`` which fallback query was used, ``timeline`` what each
     part did and when, in milliseconds; ``waterfalls`` has a sentence on each result and its rows, on a scale of scores
     that ends at ``max_score``.
-
-    >>> from recollect.retrieval import Trace
-    >>> explanation_data(Trace(mode="bm25", original_query="tea"))["query_summary"][0]
-    {'label': 'query', 'text': 'tea'}
     """
     shown = _first(trace.results, limit)
     notice = retry_message(trace)
@@ -102,30 +93,25 @@ def explanation_data(trace: Trace, *, limit: int | None = 10) -> dict[str, Any]:
     }
 
 
-def _rows(candidate: Candidate, trace: Trace | None) -> list[WaterfallRow]:
-    if trace is None:
-        return _waterfall(candidate)
-    return _waterfall(candidate, trace.contexts.get(candidate.id), trace.stem_only.get(candidate.id))
-
-
 def _drawn(candidates: Sequence[Candidate], trace: Trace | None, *, limit: int | None, width: int) -> str:
     """Return the drawing of each result; the trace has their contexts and discounts."""
     shown = _first(candidates, limit)
     columns = max(MIN_WIDTH, arguments.count("width", width))
-    scale, cells = _max_score(shown), columns // 5
+    cells, max_score = columns // 5, _max_score(shown)
+    scale = max_score if max_score > 0 else 1.0
     tables = [_rows(candidate, trace) for candidate in shown]
-    aligned = _column_widths([row for table in tables for row in table])
+    cell_widths = [[len(row.name), len(row.change), len(row.score)] for table in tables for row in table]
+    name, change, score = map(max, zip((0, 0, 0), *cell_widths, strict=True))
     ranks = _ranks(candidates)
-    return "\n\n".join(
-        "\n".join(
-            (
-                _heading(rank, candidate),
-                *(f"    ↳ {pointer}" for pointer in _pointers(candidate, ranks)),
-                *(line for row in table for line in _draw_row(row, aligned, scale, cells, columns)),
-            )
-        )
-        for rank, (candidate, table) in enumerate(zip(shown, tables, strict=True), 1)
-    )
+    drawings = []
+    for rank, (candidate, table) in enumerate(zip(shown, tables, strict=True), 1):
+        lines = [_heading(rank, candidate), *(f"    ↳ {pointer}" for pointer in _pointers(candidate, ranks))]
+        for row in table:
+            bar = (_change_bar if row.kind == "stage" else _bar)(row.start / scale, row.end / scale, cells)
+            beginning = f"    {row.name:<{name}}  {row.change:>{change}}  {row.score:>{score}}  {bar:<{cells}}  "
+            lines += _wrap(beginning, row.reason, columns)
+        drawings.append("\n".join(lines))
+    return "\n\n".join(drawings)
 
 
 def _first(candidates: Sequence[Candidate], limit: int | None) -> Sequence[Candidate]:
@@ -146,10 +132,16 @@ def _heading(rank: int, candidate: Candidate) -> str:
 
 def _draw_head(trace: Trace, width: int) -> str:
     """Return the summary of a query, and a timeline of the parts of the search on one scale."""
-    summary = [
-        line for label, text in _query_summary(trace) for line in _wrap(f"{label:<{_LABEL_WIDTH}}  ", text, width)
-    ]
-    return "\n".join((*summary, "", *_draw_timeline(list(_timeline_parts(trace)), width)))
+    lines = [line for label, text in _query_summary(trace) for line in _wrap(f"{label:<{_LABEL_WIDTH}}  ", text, width)]
+    lines.append("")
+    parts = list(_timeline_parts(trace))
+    cells, whole = width // 4, parts[-1].elapsed
+    times = [f"{part.elapsed:.1f} ms" if part.elapsed else "–" for part in parts]
+    widest = max(map(len, times))
+    for (name, start, elapsed, message), time in zip(parts, times, strict=True):
+        bar = _bar(start / whole, (start + elapsed) / whole, cells) if whole > 0 else ""
+        lines += _wrap(f"{name:<{_LABEL_WIDTH}}  {bar:<{cells}}  {time:>{widest}}  ", message, width)
+    return "\n".join(lines)
 
 
 def _query_summary(trace: Trace) -> Iterator[tuple[str, str]]:
@@ -213,7 +205,7 @@ def _timeline_parts(trace: Trace) -> Iterator[TimelinePart]:
         yield TimelinePart("graph", now, trace.graph_elapsed, _count(trace.graph_count))
     now += trace.graph_elapsed
     if trace.fusion_elapsed or trace.stages:
-        yield TimelinePart("fusion", now, trace.fusion_elapsed, _stages_summary(trace.fused_count, trace.stages))
+        yield TimelinePart("fusion", now, trace.fusion_elapsed, _stages_summary(trace))
     now += trace.fusion_elapsed
     reranked = rerank_message(trace)
     if reranked and trace.rerank_skipped_reason != "empty_candidates":
@@ -224,26 +216,16 @@ def _timeline_parts(trace: Trace) -> Iterator[TimelinePart]:
     )
 
 
-def _stages_summary(fused: int, runs: list[StageRun]) -> str:
+def _stages_summary(trace: Trace) -> str:
     """Return the number of fused notes, and the stages, with how many notes each added or dropped."""
     stages = []
-    count = fused
-    for stage, candidates, _ in runs:
+    count = trace.fused_count
+    for stage, candidates, _ in trace.stages:
         change = f" {'+' if candidates > count else '−'}{abs(candidates - count)}" if candidates != count else ""
         stages.append(f"{one_line(stage)}{change}")
         count = candidates
-    notes = "1 note" if fused == 1 else f"{fused} notes"
+    notes = "1 note" if trace.fused_count == 1 else f"{trace.fused_count} notes"
     return f"{notes} · {', '.join(stages)}" if stages else notes
-
-
-def _draw_timeline(shown: list[TimelinePart], width: int) -> Iterator[str]:
-    cells = width // 4
-    whole = shown[-1].elapsed
-    times = [f"{part.elapsed:.1f} ms" if part.elapsed else "–" for part in shown]
-    widest = max(map(len, times))
-    for (name, start, elapsed, message), time in zip(shown, times, strict=True):
-        drawn = _bar(start / whole, (start + elapsed) / whole, cells) if whole > 0 else ""
-        yield from _wrap(f"{name:<{_LABEL_WIDTH}}  {drawn:<{cells}}  {time:>{widest}}  ", message, width)
 
 
 class WaterfallRow(NamedTuple):
@@ -265,17 +247,14 @@ class WaterfallRow(NamedTuple):
 
 def _max_score(candidates: Sequence[Candidate]) -> float:
     """Return the highest score that any of these ever had: the end of the scale of all bars."""
-    scores = [candidate.score for candidate in candidates]
-    scores += [_fused(candidate) for candidate in candidates]
-    scores += [max(step.score_before, step.score_after) for candidate in candidates for step in candidate.steps]
+    scores = [score for candidate in candidates for score in (candidate.score, _fused(candidate))]
+    scores += [score for candidate in candidates for step in candidate.steps for score in step[4:6]]
     return max(scores, default=0.0)
 
 
-def _waterfall(
-    candidate: Candidate, context: Context | None = None, stem_only: StemOnly | None = None
-) -> list[WaterfallRow]:
-    """Return the rows of a candidate, with its context and its discount."""
-    legs, stages = list(_leg_rows(candidate, context, stem_only)), list(_stage_rows(candidate))
+def _rows(candidate: Candidate, trace: Trace | None) -> list[WaterfallRow]:
+    """Return the rows of a candidate's waterfall."""
+    legs, stages = list(_leg_rows(candidate, trace)), list(_stage_rows(candidate))
     confidence = "" if candidate.confidence is None else f"confidence {candidate.confidence:.2f}"
     if candidate.inherited_confidence is not None:
         confidence += ", inherited"
@@ -293,33 +272,20 @@ def _pointers(candidate: Candidate, ranks: Mapping[str, tuple[int, Candidate]]) 
         yield f"superseded by {name}" + (f", rank {rank}" if rank else "")
 
 
-def _column_widths(table: Sequence[WaterfallRow]) -> tuple[int, int, int]:
-    """Return the widths of the columns of names, changes and scores."""
-    columns = ([len(row.name), len(row.change), len(row.score)] for row in table)
-    name, change, score = map(max, zip((0, 0, 0), *columns, strict=True))
-    return name, change, score
-
-
-def _draw_row(row: WaterfallRow, columns: tuple[int, int, int], scale: float, cells: int, width: int) -> list[str]:
-    """Return the lines of a row, with its bar on a scale that ends at ``scale``."""
-    name, change, score = columns
-    drawn = (_change_bar if row.kind == "stage" else _bar)(_share(row.start, scale), _share(row.end, scale), cells)
-    beginning = f"    {row.name:<{name}}  {row.change:>{change}}  {row.score:>{score}}  {drawn:<{cells}}  "
-    return _wrap(beginning, row.reason, width)
-
-
-def _leg_rows(candidate: Candidate, context: Context | None, stem_only: StemOnly | None) -> Iterator[WaterfallRow]:
+def _leg_rows(candidate: Candidate, trace: Trace | None) -> Iterator[WaterfallRow]:
     """Yield the points of each leg, each bar from the end of the previous, and their sum."""
     contributions = candidate.contributions
     total = 0.0
     for part in contributions:
-        reason = f"rank {part.rank} · raw {part.score:.4g}"
-        if stem_only is not None and part.leg == "lexical":
-            reason += f" · {stem_only_message(stem_only)}"
-        if context is not None and part.leg == "lexical":
-            reason += f" · {context_message(context, candidate)}"
-        yield WaterfallRow("leg", one_line(part.leg), total, total + part.points, f"+{part.points:.6f}", reason)
-        total += part.points
+        reasons = [f"rank {part.rank} · raw {part.score:.4g}"]
+        if trace is not None and part.leg == "lexical":
+            if candidate.id in trace.stem_only:
+                reasons.append(stem_only_message(trace.stem_only[candidate.id]))
+            if candidate.id in trace.contexts:
+                reasons.append(context_message(trace.contexts[candidate.id], candidate))
+        change, end = f"+{part.points:.6f}", total + part.points
+        yield WaterfallRow("leg", one_line(part.leg), total, end, change, " · ".join(reasons))
+        total = end
     if contributions:
         reason = "" if candidate.own_relevance is None else f"{candidate.own_relevance:.2f} of the highest possible"
         yield WaterfallRow("fused", "fused", 0.0, _fused(candidate), reason=reason)
@@ -335,42 +301,24 @@ def _stage_rows(candidate: Candidate) -> Iterator[WaterfallRow]:
         moved = step.rank_before != step.rank_after and not continues
         if step.factor == 1 and not step.addend and not moved and step.stage != "rerank":
             continue
-        ranks = [f"rank {step.rank_before} → {step.rank_after}"] if moved else []
-        reason = " · ".join((*ranks, _reason(step)))
-        yield WaterfallRow(
-            "stage", one_line(step.stage).replace("_", " "), step.score_before, step.score_after, _change(step), reason
-        )
-
-
-def _reason(step: Step) -> str:
-    if step.factor != 1 or step.addend or step.stage == "rerank":
-        return one_line(step.reason, _MAX_REASON)
-    return "others passed it" if step.rank_after > step.rank_before else "others fell behind it"
-
-
-def _change(step: Step) -> str:
-    changes = []
-    if step.factor != 1:
-        changes.append(f"× {step.factor:.4g}")
-    if step.addend:
-        changes.append(f"{'+' if step.addend > 0 else '−'} {abs(step.addend):.4g}")
-    return " ".join(changes) or "="
+        reason = f"rank {step.rank_before} → {step.rank_after} · " if moved else ""
+        if step.factor != 1 or step.addend or step.stage == "rerank":
+            reason += one_line(step.reason, _MAX_REASON)
+        else:
+            reason += "others passed it" if step.rank_after > step.rank_before else "others fell behind it"
+        factor = f"× {step.factor:.4g}" if step.factor != 1 else ""
+        addend = f"{'+' if step.addend > 0 else '−'} {abs(step.addend):.4g}" if step.addend else ""
+        change = f"{factor} {addend}".strip() or "="
+        name = one_line(step.stage).replace("_", " ")
+        yield WaterfallRow("stage", name, step.score_before, step.score_after, change, reason)
 
 
 def _fused(candidate: Candidate) -> float:
-    return fsum(part.points for part in candidate.contributions)
-
-
-def _share(score: float, scale: float) -> float:
-    return score / scale if scale > 0 else 0.0
+    return fsum(candidate.evidence[3::4])
 
 
 def _wrap(beginning: str, text: str, width: int) -> list[str]:
-    """Return ``beginning`` followed by ``text``, wrapped with a hanging indent.
-
-    >>> _wrap("tea  ", "green, brewed cool", 16)
-    ['tea  green,', '     brewed cool']
-    """
+    """Return ``beginning`` followed by ``text``, wrapped with a hanging indent."""
     first, *rest = wrap(text, max(1, width - len(beginning)), break_on_hyphens=False) or [""]
     return [f"{beginning}{first}".rstrip(), *(" " * len(beginning) + line for line in rest)]
 
@@ -379,28 +327,17 @@ def _bar(start: float, end: float, cells: int) -> str:
     """Return a bar from ``start`` to ``end`` on a scale from 0 to 1 that is ``cells`` long.
 
     It begins at a whole cell and ends at an eighth of one; less than an eighth is drawn as one.
-
-    >>> _bar(0.5, 0.8, 10), _bar(0.0, 0.5, 3), _bar(0.9, 0.9, 10)
-    ('     ███', '█▌', '')
     """
     if end <= start:
         return ""
-    first = min(round(_clamped(start) * cells), cells - 1)
-    eighths = max(1, round(_clamped(end) * cells * 8) - first * 8)
+    first = min(round(clamp(start) * cells), cells - 1)
+    eighths = max(1, round(clamp(end) * cells * 8) - first * 8)
     return " " * first + "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 
 def _change_bar(before: float, after: float, cells: int) -> str:
-    """Return the bar of a score that changed: what was added is shaded dark, what was subtracted light.
-
-    >>> _change_bar(0.4, 0.6, 10), _change_bar(0.6, 0.4, 10), _change_bar(0.6, 0.61, 10)
-    ('████▓▓', '████░░', '██████▏')
-    """
-    left, right = round(_clamped(before) * cells), round(_clamped(after) * cells)
+    """Return the bar of a score that changed: what was added is shaded dark, what was subtracted light."""
+    left, right = round(clamp(before) * cells), round(clamp(after) * cells)
     if left == right:
         return _bar(0.0, after, cells)
     return "█" * min(left, right) + ("▓" if right > left else "░") * abs(right - left)
-
-
-def _clamped(share: float) -> float:
-    return min(1.0, max(0.0, share))

@@ -1,36 +1,42 @@
-"""The graph leg: score propagation from the best candidates along edges, and superseding notes."""
+"""The graph leg: score propagation from the best candidates along edges, and superseding notes.
+
+A turn of a conversation is often found by the turn beside it, and the answer to a two-hop question by the note that the
+first hop names. So notes pass a part of their score on to the notes that they are connected with, and keep their own.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import fsum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from recollect.model import Candidate, Edge, Filters, as_candidates
 from recollect.query import Query
-from recollect.ranking.propagation import (
-    Transfers,
-    added_transfers,
-    multiplied_by_transfers,
-    one_hop,
-    random_walk,
-)
-from recollect.ranking.stage import StageResult
+from recollect.ranking.stage import Adjustment, StageResult, display_name
+from recollect.retrieval.messages import error_summary
 from recollect.retrieval.request import SearchRequest, SearchScope
-from recollect.retrieval.terms import error_summary
 from recollect.stores.search_index import MAX_SUPERSESSIONS, SUPERSEDED_BY, SUPERSESSION_KINDS
 
 if TYPE_CHECKING:
     from recollect.retrieval.preset import GraphRules
     from recollect.stores.search_index import IndexAbilities
 
+Answer = TypeVar("Answer")
+
+ANY_LINK = "link"
+"""The kind of edge whose weight is used for kinds without a weight."""
+_DECAY = 0.5
+"""The factor of an edge's weight for each further position."""
+
 
 class IndexGraph:
     """The edges of an index, for one search with its scope and exclusions."""
 
     def __init__(self, index: IndexAbilities, request: SearchRequest, scope: SearchScope, reach: int) -> None:
-        self._index = index
-        self._request = request
+        self._graph = index.graph
+        self._successors = index.successors
+        self._excluding = request.excluding
         self._scope = scope
         self._reach = reach
         self.failure = ""
@@ -39,38 +45,41 @@ class IndexGraph:
     @property
     def is_available(self) -> bool:
         """Whether the index knows edges, and none of its answers failed."""
-        return not self.failure and self._index.graph is not None
+        return self._graph is not None
+
+    def _call(self, call: Callable[[], Answer], default: Answer) -> Answer:
+        try:
+            return call()
+        except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
+            self.failure, self._graph = error_summary(error), None
+            return default
 
     def edges(self, notes: Iterable[str], kinds: Collection[str] | None = None) -> list[Edge]:
         """Return the edges of notes, or those of some kinds."""
-        ids = list(dict.fromkeys(notes))
-        if not ids or not self.is_available or self._index.graph is None:
+        ids, graph, namespace = list(dict.fromkeys(notes)), self._graph, self._scope.namespace
+        if not ids or graph is None:
             return []
-        try:
-            edges = self._index.graph.edges(ids, namespace=self._scope.namespace, reach=self._reach, kinds=kinds)
+
+        def call() -> list[Edge]:
+            edges = graph.edges(ids, namespace=namespace, reach=self._reach, kinds=kinds)
             return [edge if type(edge) is Edge else Edge(*edge) for edge in edges]
-        except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
-            return self._fail(error)
+
+        return self._call(call, [])
 
     def candidates(self, notes: Iterable[str]) -> list[Candidate]:
         """Return those of the notes that pass the filters and exclusions of the search."""
-        return self._fetch(notes, self._scope.filters, self._request.excluding)
+        return self._fetch(notes, self._scope.filters, self._excluding)
 
     def _fetch(self, notes: Iterable[str], filters: Filters, without: Query | None) -> list[Candidate]:
-        ids = list(dict.fromkeys(notes))
-        if not ids or not self.is_available or self._index.graph is None:
+        ids, graph, namespace = list(dict.fromkeys(notes)), self._graph, self._scope.namespace
+        if not ids or graph is None:
             return []
-        try:
-            answer = self._index.graph.candidates(
-                ids, namespace=self._scope.namespace, filters=filters, without=without
-            )
-            return as_candidates("candidates", answer)
-        except Exception as error:  # noqa: BLE001 (as above)
-            return self._fail(error)
 
-    def _fail(self, error: Exception) -> list[Any]:
-        self.failure = error_summary(error)
-        return []
+        def call() -> list[Candidate]:
+            answer = graph.candidates(ids, namespace=namespace, filters=filters, without=without)
+            return as_candidates("candidates", answer)
+
+        return self._call(call, [])
 
     def current_notes(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], Mapping[str, Sequence[str]]]:
         """Return current notes that are not among the candidates, and the current notes of each superseded candidate.
@@ -80,7 +89,7 @@ class IndexGraph:
         from the results, unless it was created at or after ``created_before``.
         """
         present = dict.fromkeys(candidate.id for candidate in candidates)
-        successors = self.successors(present)
+        successors = self._direct_successors(list(present))
         if not successors:
             return [], {}
         current = _chain_ends(successors)
@@ -91,22 +100,18 @@ class IndexGraph:
             candidate.ceiling = candidates[0].ceiling
         return added, superseded_by
 
-    def successors(self, notes: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    def _direct_successors(self, notes: list[str]) -> Mapping[str, Sequence[str]]:
         """Return the notes that supersede each note directly, for these notes and all that supersede them."""
-        ids = list(dict.fromkeys(notes))
-        if not ids or not self.is_available:
+        index, namespace, before = self._successors, self._scope.namespace, self._scope.filters.created_before
+        if not notes or self._graph is None:
             return {}
-        if self._index.successors is None:
-            return without_cycles(follow(ids, self._direct_successors))
-        before = self._scope.filters.created_before
-        try:
-            answer = self._index.successors.successors(ids, namespace=self._scope.namespace, created_before=before)
-            return without_cycles(answer)
-        except Exception as error:  # noqa: BLE001 (as above)
-            self._fail(error)
-            return {}
+        if index is None:
+            return without_cycles(follow(notes, self._successors_by_edges))
+        return self._call(
+            lambda: without_cycles(index.successors(notes, namespace=namespace, created_before=before)), {}
+        )
 
-    def _direct_successors(self, notes: Iterable[str]) -> dict[str, list[str]]:
+    def _successors_by_edges(self, notes: Iterable[str]) -> dict[str, list[str]]:
         successors: dict[str, list[str]] = {}
         for edge in self.edges(notes, SUPERSESSION_KINDS):
             if (edge.kind, edge.direction) in SUPERSEDED_BY:
@@ -139,6 +144,90 @@ def _chain_ends(successors: Mapping[str, Sequence[str]]) -> dict[str, list[str]]
     return ends
 
 
+class ScoreTransfer(NamedTuple):
+    """The score that a source note passed on to another, and how the two are connected.
+
+    >>> ScoreTransfer("n1", "next", 0.25).to_dict()
+    {'from': 'n1', 'kind': 'next', 'direction': 'out', 'share': 0.25}
+    """
+
+    source: str
+    """The id of the source note; for a session, its name."""
+    kind: str
+    """The kind of the edge, or ``session``."""
+    share: float
+    """The score that was passed on."""
+    direction: str = "out"
+    """Whether the edge leads from the source note (``out``) or to it (``in``)."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the transfer as JSON-ready data."""
+        return {"from": self.source, "kind": self.kind, "direction": self.direction, "share": self.share}
+
+
+Transfers = dict[str, list[ScoreTransfer]]
+"""The transfers to each note, by its id."""
+
+
+def one_hop(
+    seeds: Sequence[Candidate],
+    edges: Iterable[Edge],
+    weights: Mapping[str, float],
+    *,
+    pool: Sequence[Candidate] = (),
+    degree_penalty: float = 0.0,
+) -> Transfers:
+    """Return the transfers from ``seeds`` along ``edges``: the seed's score times the weight of the edge's kind.
+
+    An edge to a note several positions away counts half for each further position. ``weights["session"]`` is the share
+    that a note of the ``pool`` gets of the scores of the seeds in its session. A kind without a weight counts as
+    ``link``.
+
+    An edge of a note with many edges says little: a transfer is divided by the degrees of both ends, among the edges of
+    its kind, to the power of ``degree_penalty``. 0.5 is the symmetric normalisation of graph theory.
+    """
+    scores = {seed.id: seed.score for seed in seeds}
+    followed = [edge for edge in edges if edge.source in scores]
+    degrees = _degrees(followed) if degree_penalty else {}
+    transfers: Transfers = {}
+    for edge in followed:
+        weight = weights.get(edge.kind, weights.get(ANY_LINK, 0.0)) * _DECAY ** (edge.distance - 1)
+        if weight:
+            if degree_penalty:
+                weight /= (degrees[edge.source, edge.kind] * degrees[edge.target, edge.kind]) ** degree_penalty
+            transfer = ScoreTransfer(edge.source, edge.kind, scores[edge.source] * weight, edge.direction)
+            transfers.setdefault(edge.target, []).append(transfer)
+    share = weights.get("session", 0.0)
+    if share:
+        for note, session, mass in _shared_sessions(seeds, pool):
+            transfers.setdefault(note, []).append(ScoreTransfer(session, "session", mass * share))
+    return transfers
+
+
+def _degrees(edges: Iterable[Edge]) -> Counter[tuple[str, str]]:
+    """Return the number of notes that each note is connected with by each kind of edge; 1 for positions."""
+    pairs = {(*sorted((edge.source, edge.target)), edge.kind) for edge in edges}
+    degrees: Counter[tuple[str, str]] = Counter()
+    for one, other, kind in pairs:
+        is_position = kind in ("previous", "next")
+        for end in (one, other):
+            degrees[end, kind] = 1 if is_position else degrees[end, kind] + 1
+    return degrees
+
+
+def _shared_sessions(seeds: Sequence[Candidate], pool: Sequence[Candidate]) -> Iterable[tuple[str, str, float]]:
+    """Yield each note of the pool that shares a session with seeds, the session, and the scores of the other seeds."""
+    scores: dict[str, dict[str, float]] = {}
+    for seed in seeds:
+        if seed.session:
+            scores.setdefault(seed.session, {})[seed.id] = seed.score
+    for candidate in pool:
+        others = scores.get(candidate.session, {})
+        mass = fsum(score for note, score in others.items() if note != candidate.id)
+        if mass > 0:
+            yield candidate.id, candidate.session, mass
+
+
 class GraphExpansion(NamedTuple):
     """The transfers to each note, and the notes that no other leg retrieved."""
 
@@ -149,13 +238,10 @@ class GraphExpansion(NamedTuple):
 def expand_graph(fused: list[Candidate], graph: IndexGraph, rules: GraphRules, *, max_added: int) -> GraphExpansion:
     """Return the transfers from the best fused notes, and at most ``max_added`` notes that no leg retrieved."""
     best = fused[: rules.seeds]
-    edges = graph.edges(candidate.id for candidate in (best if rules.spread == "one_hop" else fused))
+    edges = graph.edges(candidate.id for candidate in best)
     superseded = {edge.source for edge in edges if (edge.kind, edge.direction) in SUPERSEDED_BY}
     seeds = [seed for seed in best if seed.id not in superseded]
-    if rules.spread == "one_hop":
-        transfers = one_hop(seeds, edges, rules.edges, pool=fused, degree_penalty=rules.degree_penalty)
-    else:
-        transfers = random_walk(seeds, edges, rules.edges, damping=rules.damping)
+    transfers = one_hop(seeds, edges, rules.edges, pool=fused, degree_penalty=rules.degree_penalty)
     present = {candidate.id for candidate in fused}
     added = []
     if max_added:
@@ -189,17 +275,87 @@ def propagate_scores(
 ) -> tuple[list[Candidate], StageResult]:
     """Return the candidates with those that the graph adds, and the adjustments of their scores."""
     if rules.use == "multiplier":
-        return fused, multiplied_by_transfers(fused, expansion.transfers, weight=rules.weight)
+        return fused, multiplied_by_transfers(fused, expansion.transfers, rules.weight)
     present = {candidate.id for candidate in fused}  # an added note with a similarity was fused with the others
     candidates = [*fused, *(candidate for candidate in expansion.candidates if candidate.id not in present)]
-    result = added_transfers(
-        candidates,
-        expansion.transfers,
-        weight=rules.weight,
-        max_lift=rules.max_lift,
-        min_own_score_ratio=rules.min_own_score_ratio,
-    )
-    return candidates, result
+    return candidates, added_transfers(candidates, expansion.transfers, rules)
+
+
+def added_transfers(
+    candidates: Sequence[Candidate], transfers: Mapping[str, Sequence[ScoreTransfer]], rules: GraphRules
+) -> StageResult:
+    """Return adjustments that add ``weight`` times the transfers to each score.
+
+    Unless ``max_lift`` is 0, transfers lift no note above this share of the best score among its source notes. Unless
+    ``min_own_score_ratio`` is 0, a note gets its transfers in full only if its own score is at least this share of that
+    best score; with half as much it gets half.
+    """
+    by_id = {candidate.id: candidate for candidate in candidates}
+
+    def adjustments(candidate: Candidate) -> list[Adjustment]:
+        incoming = transfers.get(candidate.id)
+        if not incoming:
+            return []
+        addend = rules.weight * fsum(transfer.share for transfer in incoming)
+        limit = ""
+        best = max((by_id[transfer.source].score for transfer in incoming if transfer.source in by_id), default=None)
+        if best is not None:  # a session has no single source note
+            full = rules.min_own_score_ratio * best
+            addend *= min(1.0, max(0.0, candidate.score) / full) if full > 0 else 1.0
+            if rules.max_lift and addend > (room := max(0.0, rules.max_lift * best - candidate.score)):
+                addend, limit = room, f", limited to {rules.max_lift:.0%} of its score"
+        return [Adjustment(lambda: _reason(incoming, by_id) + limit, addend=addend)]
+
+    return StageResult([adjustments(candidate) for candidate in candidates])
+
+
+def multiplied_by_transfers(
+    candidates: Sequence[Candidate], transfers: Mapping[str, Sequence[ScoreTransfer]], weight: float
+) -> StageResult:
+    """Return adjustments that multiply each score by ``1 + weight * transfers / most``.
+
+    ``most`` is the largest sum of transfers to a candidate. Notes that the legs did not retrieve are not lifted.
+    """
+    by_id = {candidate.id: candidate for candidate in candidates}
+    sums = {note: fsum(transfer.share for transfer in incoming) for note, incoming in transfers.items()}
+    most = max((sums.get(candidate.id, 0.0) for candidate in candidates), default=0.0)
+
+    def adjustments(candidate: Candidate) -> list[Adjustment]:
+        share = sums.get(candidate.id, 0.0)
+        if share <= 0:
+            return []
+        incoming = transfers[candidate.id]
+        return [Adjustment(lambda: _reason(incoming, by_id), factor=1 + weight * share / most)]
+
+    return StageResult([adjustments(candidate) for candidate in candidates])
+
+
+_CONNECTIONS = {
+    "next": "after {}",
+    "previous": "before {}",
+    "session": "in the session {}",
+    "entity": "shares an entity with {}",
+    "mention": "named by {}",
+}
+"""How the target of a transfer is connected with its source note."""
+_INCOMING_CONNECTIONS = {"mention": "names {}"}
+"""The same for an edge that leads to the source note."""
+
+
+def _reason(transfers: Sequence[ScoreTransfer], notes: Mapping[str, Candidate]) -> str:
+    largest = sorted(transfers, key=lambda transfer: (-transfer.share, transfer.source, transfer.kind))
+    connections = dict.fromkeys(_connection(transfer, notes.get(transfer.source)) for transfer in largest[:2])
+    more = f" and {len(transfers) - 2} more" if len(transfers) > 2 else ""
+    return ", ".join(connections) + more
+
+
+def _connection(transfer: ScoreTransfer, source: Candidate | None) -> str:
+    """Return the text for one connection; a link's kind is the user's text, so it is no format string."""
+    name = repr(display_name(source) if source else transfer.source)
+    connections = _INCOMING_CONNECTIONS if transfer.direction == "in" else _CONNECTIONS
+    if transfer.kind in connections:
+        return connections[transfer.kind].format(name)
+    return f"{'links to' if transfer.direction == 'in' else 'linked by'} {name} ({transfer.kind})"
 
 
 def follow(

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from recollect.text import collapse_whitespace
 
 if TYPE_CHECKING:
-    from recollect.model import Candidate, Step
+    from recollect.model import Candidate
+    from recollect.retrieval.rescoring import StemOnly
     from recollect.retrieval.trace import Context, Trace
-    from recollect.retrieval.word_forms import StemOnly
 
 ONLY_STOPWORDS = "the query has only stopwords"
 _LEGS = {"lexical": "lexical search", "vector": "vector search", "graph": "the graph"}
@@ -19,36 +19,29 @@ _MAX_LINE = 100
 
 
 def one_line(text: str, max_length: int = _MAX_LINE) -> str:
-    r"""Return ``text`` on one line without control characters, at most ``max_length`` characters long.
-
-    >>> one_line("green\n\x1b[31mtea", 9)
-    'green [3…'
-    """
-    shown = collapse_whitespace(
-        "".join(character if character.isprintable() else " " for character in text[:max_length])
-    )
+    r"""Return ``text`` on one line without control characters, at most ``max_length`` characters long."""
+    shown = _printable(text[:max_length])
     return shown if len(text) <= max_length else f"{shown}…"
 
 
-def truncated(text: str, width: int) -> str:
-    """Return ``text`` in at most ``width`` characters.
+def error_summary(error: BaseException) -> str:
+    """Return the message of an error on one line, or its type if there is none."""
+    return _printable(str(error)) or type(error).__name__
 
-    >>> truncated("green tea", 6)
-    'green…'
-    """
+
+def _printable(text: str) -> str:
+    return collapse_whitespace("".join(character if character.isprintable() else " " for character in text))
+
+
+def truncated(text: str, width: int) -> str:
+    """Return ``text`` in at most ``width`` characters."""
     return text if len(text) <= width else f"{text[: width - 1].rstrip()}…"
 
 
 def context_message(context: Context, candidate: Candidate) -> str:
-    """Return the context with which a note was rescored, and its lexical score before.
-
-    >>> from recollect.model import Candidate
-    >>> from recollect.retrieval.trace import Context
-    >>> context_message(Context(3.5, ("n1", "n3")), Candidate("n2", session="s", position=2))
-    'with 2 neighbours, 3.50 before'
-    """
-    if context.neighbours:
-        count = len(context.neighbours)
+    """Return the context with which a note was rescored, and its lexical score before."""
+    count = len(context.neighbours)
+    if count:
         scope = "with its neighbour" if count == 1 else f"with {count} neighbours"
     elif candidate.session and candidate.position is not None:
         scope = "without neighbours"
@@ -58,23 +51,12 @@ def context_message(context: Context, candidate: Candidate) -> str:
 
 
 def no_answer_message(confidence: float, threshold: float) -> str:
-    """Return why the hits of a search do not count as an answer.
-
-    >>> no_answer_message(0.0912, 0.5)
-    'the best confidence is 0.0912, below the answer threshold of 0.5'
-    """
+    """Return why the hits of a search do not count as an answer."""
     return f"the best confidence is {confidence:.3g}, below the answer threshold of {threshold:g}"
 
 
 def no_results_message(trace: Trace) -> str:
-    """Return why a search has no hits: no note was found, or ``min_confidence`` dropped all.
-
-    >>> from recollect.retrieval import Trace
-    >>> no_results_message(Trace(mode="bm25", original_query="tea"))
-    "nothing was found for 'tea'; try other words, or fewer filters"
-    >>> no_results_message(Trace(mode="bm25", original_query="tea", below_min_confidence=3))
-    "no note for 'tea' reaches min_confidence: 3 candidates were found, all below it; lower it to see them"
-    """
+    """Return why a search has no hits: no note was found, or ``min_confidence`` dropped all."""
     dropped = trace.below_min_confidence
     if not dropped:
         return f"nothing was found for {trace.original_query!r}; try other words, or fewer filters"
@@ -83,42 +65,30 @@ def no_results_message(trace: Trace) -> str:
 
 
 def stem_only_message(discount: StemOnly) -> str:
-    """Return which words a note contains only in another form, and its lexical score before the discount.
-
-    >>> from recollect.retrieval.word_forms import StemOnly
-    >>> stem_only_message(StemOnly(3.5, ("ines",)))
-    'only another form of ines, 3.5 before the discount'
-    """
+    """Return which words a note contains only in another form, and its lexical score before the discount."""
     words = ", ".join(map(one_line, discount.words))
     return f"only another form of {words}, {discount.before:.4g} before the discount"
 
 
 def rank_summary(candidate: Candidate) -> str:
-    """Return in one sentence the ranks of a candidate in each leg, and the stages that changed its score.
-
-    >>> from recollect.model import Candidate, Step
-    >>> moved = Step("superseded", "supersedes 'Tea'", 1.0, 0.25, 0.5, 0.75, 2, 1)
-    >>> rank_summary(Candidate("a", evidence=("lexical", 2, 7.0, 0.5), steps=(moved,)))
-    "2nd by lexical search; lifted by superseded: supersedes 'Tea'."
-    """
+    """Return in one sentence the ranks of a candidate in each leg, and the stages that changed its score."""
     ranks = [f"{_ordinal(part.rank)} by {_LEGS.get(part.leg, one_line(part.leg))}" for part in candidate.contributions]
     parts = [" and ".join(ranks) or "retrieved by neither leg"]
-    changes = [step for step in candidate.steps if step.score_after != step.score_before]
-    if changes:
-        causes = [f"{verb} by {' and '.join(names)}" for verb, names in _movers(changes) if names]
+    gains: dict[str, float] = {}  # a stage may take several steps, up and down
+    for step in candidate.steps:
+        gains[step.stage] = gains.get(step.stage, 0.0) + step.score_after - step.score_before
+    lifted = [_stage_name(stage) for stage, gain in gains.items() if gain > 0]
+    lowered = [_stage_name(stage) for stage, gain in gains.items() if gain < 0]
+    causes = [f"{verb} by {' and '.join(names)}" for verb, names in (("lifted", lifted), ("lowered", lowered)) if names]
+    if causes:
+        changes = [step for step in candidate.steps if gains[step.stage]]
         strongest = max(changes, key=lambda step: abs(step.score_after - step.score_before))
         parts.append(f"{', '.join(causes)}: {one_line(strongest.reason)}")
     return f"{'; '.join(parts)}."
 
 
-def _movers(changes: list[Step]) -> list[tuple[str, list[str]]]:
-    """Return the names of the stages that lifted a candidate, and of those that lowered it."""
-    lifted = [step.stage for step in changes if step.score_after > step.score_before]
-    lowered = [step.stage for step in changes if step.score_after < step.score_before]
-    return [
-        (verb, [_LEGS.get(name, one_line(name).replace("_", " ")) for name in dict.fromkeys(names)])
-        for verb, names in (("lifted", lifted), ("lowered", lowered))
-    ]
+def _stage_name(stage: str) -> str:
+    return _LEGS.get(stage, one_line(stage).replace("_", " "))
 
 
 def _ordinal(rank: int) -> str:
@@ -126,11 +96,7 @@ def _ordinal(rank: int) -> str:
 
 
 def fusion_summary(rules: Mapping[str, Any]) -> str:
-    """Return the settings of a fusion, from a trace or a preset, in a few words.
-
-    >>> fusion_summary({"method": "rrf", "k": 60.0, "rank_base": 1, "weights": {"lexical": 1.0, "graph": 0.35}})
-    'rrf, k 60, graph × 0.35'
-    """
+    """Return the settings of a fusion, from a trace or a preset, in a few words."""
     parts = [one_line(str(rules.get("method", "")))]
     if rules.get("method") == "rrf":
         parts.append(f"k {rules.get('k', 0):g}")
@@ -141,12 +107,7 @@ def fusion_summary(rules: Mapping[str, Any]) -> str:
 
 
 def rerank_message(trace: Trace) -> str:
-    """Return which reranker ran, or why none did.
-
-    >>> from recollect.retrieval import Trace
-    >>> rerank_message(Trace(mode="bm25", original_query="tea", rerank_skipped_reason="no_reranker"))
-    'skipped: no reranker is configured'
-    """
+    """Return which reranker ran, or why none did."""
     if trace.reranked:
         return f"by {one_line(trace.rerank_provider)}"
     if trace.error_stage == "rerank":
@@ -162,34 +123,18 @@ def rerank_message(trace: Trace) -> str:
 
 
 def exclusion_message(trace: Trace) -> str:
-    """Return which terms the query excludes, in one line; empty if it excludes none.
-
-    >>> from recollect.retrieval import Trace
-    >>> exclusion_message(Trace(mode="bm25", original_query="coffee NOT decaf", excluded=("decaf",)))
-    'excluding notes with: decaf'
-    """
+    """Return which terms the query excludes, in one line; empty if it excludes none."""
     return f"excluding notes with: {', '.join(map(one_line, trace.excluded))}" if trace.excluded else ""
 
 
 def index_warnings(trace: Trace) -> list[str]:
-    """Return the warnings that are not about the terms of the query.
-
-    >>> from recollect.retrieval import Trace
-    >>> index_warnings(Trace(mode="bm25", original_query="the", warnings=[ONLY_STOPWORDS, "the disk is full"]))
-    ['the disk is full']
-    """
+    """Return the warnings that are not about the terms of the query."""
     about_the_query = {ONLY_STOPWORDS, retry_message(trace), *(part.message() for part in trace.substitutions)}
     return [warning for warning in trace.warnings if warning not in about_the_query]
 
 
 def retry_message(trace: Trace) -> str:
-    """Return which fallback query found the results; empty if the query itself did, or nothing was found.
-
-    >>> from recollect.retrieval import Attempt, Trace
-    >>> tries = [Attempt("initial", "kubernets", 0), Attempt("did_you_mean", "kubernetes", 2)]
-    >>> retry_message(Trace(mode="bm25", original_query="kubernets?", attempts=tries))
-    'nothing matched “kubernets?”; did you mean “kubernetes”?'
-    """
+    """Return which fallback query found the results; empty if the query itself did, or nothing was found."""
     if len(trace.attempts) < 2 or not trace.attempts[-1].hits:
         return ""
     strategy, query, _ = trace.attempts[-1]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from recollect.model import Filters
     from recollect.query.dates import QuestionDate
-    from recollect.retrieval.builtin_presets import PresetSpec
+    from recollect.retrieval.preset import PresetSpec
 
     QueryVector = Sequence[float] | NDArray[floating]
 
@@ -118,11 +118,7 @@ class SearchOptions:
 
     @classmethod
     def of(cls, options: SearchOptions | None, keywords: Mapping[str, Any]) -> SearchOptions:
-        """Return ``options`` with the changes of ``keywords``; the defaults if there are neither.
-
-        >>> SearchOptions.of(SearchOptions(top_k=3), {"mode": "bm25"}).top_k
-        3
-        """
+        """Return ``options`` with the changes of ``keywords``; the defaults if there are neither."""
         for name in keywords:
             if name not in cls.__slots__:
                 raise ArgumentTypeError(name, f"is not a search option; there are {', '.join(cls.__slots__)}")
@@ -160,20 +156,13 @@ class SearchOption(NamedTuple):
     """The type as it is written in :class:`SearchOptions`, for example ``int | None``."""
     default: Any
     help: str
-    """What it is, in one or two sentences."""
     choices: tuple[str, ...] = ()
-    """The allowed values, if they are a fixed list."""
     at_least: float | None = None
     at_most: float | None = None
 
 
 def search_options() -> dict[str, SearchOption]:
-    """Return every search parameter by name.
-
-    >>> option = search_options()["min_confidence"]
-    >>> option.annotation, option.default, option.at_least, option.at_most
-    ('float | None', None, 0, 1)
-    """
+    """Return every search parameter by name."""
     return {
         option.name: SearchOption(
             option.name,

@@ -6,37 +6,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from recollect import arguments
 from recollect.errors import StoreError
+from recollect.fusion import FUSION_METHODS, FusionScale
+from recollect.fusion.base import FusionRules
 from recollect.model import DEFAULT_NAMESPACE, Candidate, Filters
-from recollect.query import AliasTable, Query, compile_fts5
-from recollect.ranking.stage import StageContext
+from recollect.query import AliasTable, Query, Token, compile_fts5
+from recollect.ranking.stage import Change, StageContext, StageResult, apply_result
 from recollect.rerankers import RerankerSpec, reranker_from
-from recollect.retrieval.builtin_presets import PresetSpec, preset_from
-from recollect.retrieval.confidence import ConfidenceScorer, calibration_of, inherit_confidence
-from recollect.retrieval.context import rescore_with_context
+from recollect.retrieval.confidence import Calibration, ConfidenceScorer, calibration_of, inherit_confidence
 from recollect.retrieval.graph import IndexGraph, expand_graph, graph_list, propagate_scores
-from recollect.retrieval.lexical import Chunks, LexicalLeg, NamedChunks
-from recollect.retrieval.messages import retry_message
+from recollect.retrieval.ladder import Chunks, NamedChunks
+from recollect.retrieval.legs import (
+    NO_VECTORS,
+    LexicalLeg,
+    LexicalResult,
+    VectorLeg,
+    VectorResult,
+    drop_frequent_terms,
+    milliseconds_since,
+    scale_similarities,
+)
+from recollect.retrieval.messages import error_summary, retry_message
 from recollect.retrieval.options import SearchKeywords, SearchOptions, takes_search_options
-from recollect.retrieval.preset import Preset
-from recollect.retrieval.request import Aliases, SearchScope, parse_request
-from recollect.retrieval.result import SearchResult
-from recollect.retrieval.second_stage import SecondStage
-from recollect.retrieval.state import SearchState
-from recollect.retrieval.terms import (
+from recollect.retrieval.preset import Preset, PresetSpec, preset_from
+from recollect.retrieval.request import (
+    Aliases,
+    SearchRequest,
+    SearchScope,
+    Substitution,
     TermFrequencies,
     document_frequencies,
-    drop_frequent_terms,
-    error_summary,
+    parse_request,
+    positive_terms,
+    substitute,
 )
-from recollect.retrieval.trace import StageRun, Trace
-from recollect.retrieval.vector import QueryVector, VectorLeg, VectorResult
-from recollect.retrieval.word_forms import substitute
+from recollect.retrieval.rescoring import rescore_with_context
+from recollect.retrieval.second_stage import SecondStage
+from recollect.retrieval.trace import SearchResult, StageRun, Trace
 from recollect.stores.search_index import IndexAbilities
 
 if TYPE_CHECKING:
@@ -47,8 +59,80 @@ EMBEDDER_SECONDS = 30.0
 """The time limit for embedding a query: long enough for a model that is loaded for the first time."""
 RERANKER_SECONDS = 10.0
 
-Lists = dict[str, list[Candidate]]
+Answer = TypeVar("Answer")
+Ranking = list[Candidate]
+Lists = dict[str, Ranking]
 """The results of each leg, by its name."""
+_LEGS_OF = {"hybrid": ("lexical", "vector"), "bm25": ("lexical",), "semantic": ("vector",)}
+
+
+@dataclass(slots=True)
+class SearchState:
+    """The state of one search: its request, its rules, and what the parts have computed so far."""
+
+    preset: Preset
+    request: SearchRequest
+    scope: SearchScope
+    trace: Trace
+    calibration: Calibration
+    lexical_leg: LexicalLeg
+    lexical: LexicalResult
+    vector: VectorResult = NO_VECTORS
+    background: float | None = None
+    """The score of the last note that the vector leg itself retrieved: the similarity that fusion scales to 0."""
+    frequencies: dict[tuple[Token, ...], TermFrequencies | None] = field(default_factory=dict)
+    """The document frequencies of the terms of each query; ``None`` if they are unavailable."""
+    substitutions: tuple[Substitution, ...] = ()
+    max_lexical_score: float | None = None
+    """The best lexical score before coverage, which fusion scales to 1; a poor match stays below it."""
+    changes: dict[str, list[Change]] = field(default_factory=dict)
+    """The changes of each candidate's score by stages, by note id."""
+
+    def call_index(self, failure: str, call: Callable[[], Answer], default: Answer) -> Answer:
+        """Return the result of a call, or ``default`` and a warning if it raises an error."""
+        try:
+            return call()
+        except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
+            self.trace.warnings.append(f"{failure}: {error_summary(error)}")
+            return default
+
+    def fuse(self, lists: Lists) -> Ranking:
+        """Fuse the lists of several legs by the rules of the preset."""
+        rules, min_scores = self.preset.fusion, dict(self.preset.fusion.min_scores)
+        max_scores = {} if self.max_lexical_score is None else {"lexical": self.max_lexical_score}
+        if rules.scales_similarities and self.background is not None and lists.get("vector"):
+            deviations = rules.deviations if len(lists) > 1 else 0.0  # a single leg has no other to leave influence to
+            scaled = scale_similarities(
+                lists["vector"], self.background, penalty=rules.chunk_penalty, deviations=deviations
+            )
+            lists = {**lists, "vector": scaled.candidates}
+            max_scores["vector"] = scaled.one
+            if rules.score_union:
+                min_scores = {"vector": scaled.zero, **min_scores}
+        factors = {  # a guess of the lexical leg, and a weak model, have less weight
+            "lexical": self.preset.ladder.guess_weight if self.lexical.is_guess else 1.0,
+            "vector": self.calibration.model_quality if rules.weight_by_model_quality else 1.0,
+        }
+        changed = {leg: rules.weights.get(leg, 1.0) * factor for leg, factor in factors.items() if factor != 1}
+        scale = FusionScale({**rules.weights, **changed}, min_scores, max_scores)
+        settings = {name: getattr(rules, name) for name in FusionRules.__slots__}
+        self.trace.fusion = settings | {"weights": scale.weights, "min_scores": min_scores}
+        if rules.method == "convex":
+            self.trace.fusion["max_scores"] = max_scores
+        return FUSION_METHODS[rules.method](lists, rules, scale)
+
+    def apply(self, stage: str, candidates: Ranking, result: StageResult) -> Ranking:
+        """Return the candidates as a stage leaves them, and remember the changes."""
+        ranked = apply_result(stage, candidates, result)
+        for candidate, changes in ranked:
+            self.changes.setdefault(candidate.id, []).extend(changes)
+        return [candidate for candidate, _ in ranked]
+
+    def score_before_demotion(self, candidate: Candidate) -> float:
+        """Return the score of a candidate before the stage ``superseded``."""
+        changes = self.changes.get(candidate.id, ())
+        scores = (change.score_before for change in changes if change.stage == "superseded")
+        return next(scores, candidate.score)
 
 
 class Retrieval:
@@ -82,18 +166,14 @@ class Retrieval:
         """
         self._index = IndexAbilities(index)
         self._vector_leg = VectorLeg(self._index, embedder)
-        second_stage = reranker_from(reranker)
+        model = reranker_from(reranker)
         timeout = arguments.number("reranker_timeout", reranker_timeout, at_least=0)
-        self._second_stage = None if second_stage is None else SecondStage(second_stage, timeout)
+        self._second_stage = None if model is None else SecondStage(model, timeout)
         self._aliases = AliasTable(aliases) if aliases else None
-        self._preset = preset_from(preset)
+        self.preset = preset_from(preset)
+        """The preset of searches that name none."""
         self._chunks = None if trigram_chunks is None else NamedChunks(trigram_chunks)
         self._embedder_timeout = arguments.number("embedder_timeout", embedder_timeout, at_least=0)
-
-    @property
-    def preset(self) -> Preset:
-        """The preset of searches that name none."""
-        return self._preset
 
     @takes_search_options
     def search(
@@ -116,8 +196,16 @@ class Retrieval:
         lists = self._add_notes_of_times(state, lists) if state.request.time_only else lists
         lists = self._rescore_with_context(state, lists)
         ranked = self._rank(state, lists)
-        scorer = self._confidence_scorer(state, ranked)
-        min_confidence = preset.min_confidence if options.min_confidence is None else options.min_confidence
+        scorer = ConfidenceScorer(
+            state.request,
+            state.lexical,
+            ranked,
+            state.calibration,
+            frequencies=self._frequencies(state, state.lexical.tree),
+            background=state.background,
+            compares_scores=preset.fusion.method == "convex",
+        )
+        min_confidence = _first_set(options.min_confidence, preset.min_confidence)
         if min_confidence > 0:
             confident = scorer.above(min_confidence, ranked, trace)
             trace.below_min_confidence = len(ranked) - len(confident)
@@ -125,24 +213,20 @@ class Retrieval:
         ranked = self._rerank(state, ranked, options, lists)
         hits = tuple(scorer.hit(rank, candidate) for rank, candidate in enumerate(ranked[: options.top_k], start=1))
         superseded = [candidate for candidate in ranked if candidate.superseded_by]
-        hits = inherit_confidence(
-            hits, superseded, lambda note: scorer.confidence_at(note, state.score_before_demotion(note))
-        )
+        inherit_confidence(hits, superseded, lambda note: scorer.confidence_at(note, state.score_before_demotion(note)))
         trace.evidence = {hit.id: scorer.evidence(hit.candidate) for hit in hits}
         trace.results = [hit.candidate for hit in hits]
-        trace.total_elapsed = _since(started)
+        trace.total_elapsed = milliseconds_since(started)
         return SearchResult(query, hits, trace)
 
     def _start(self, query: str, options: SearchOptions) -> SearchState:
         """Return the state of a new search."""
-        preset = self._preset if options.preset is None else preset_from(options.preset)
-        depth = preset.candidate_k if options.candidate_k is None else options.candidate_k
-        scope = SearchScope(
-            options.namespace or DEFAULT_NAMESPACE, Filters.of(options.filters), max(options.top_k, depth)
-        )
+        preset = self.preset if options.preset is None else preset_from(options.preset)
+        depth = _first_set(options.candidate_k, preset.candidate_k)
+        namespace = options.namespace or DEFAULT_NAMESPACE
+        scope = SearchScope(namespace, Filters.of(options.filters), max(options.top_k, depth))
         now = arguments.optional_instant("now", options.now)
         request = parse_request(query, preset, self._aliases, options.question_date, now)
-        threshold = preset.answer_threshold if options.answer_threshold is None else options.answer_threshold
         model = self._vector_leg.model_name
         trace = Trace(
             mode=options.mode,
@@ -150,7 +234,7 @@ class Retrieval:
             compiled_query=request.compiled,
             candidate_k=depth,
             rrf_k=preset.fusion.k,
-            answer_threshold=threshold,
+            answer_threshold=_first_set(options.answer_threshold, preset.answer_threshold),
             preset=preset.name,
             embedder=model,
             excluded=request.excluded,
@@ -160,7 +244,8 @@ class Retrieval:
             time_only=request.time_only,
             warnings=list(request.warnings),
         )
-        return SearchState(preset, request, scope, trace, calibration_of(model))
+        leg = LexicalLeg(self._index, preset, self._aliases, scope, self._chunks)
+        return SearchState(preset, request, scope, trace, calibration_of(model), leg, LexicalResult([], request.tree))
 
     def _run_legs(self, state: SearchState, options: SearchOptions) -> Lists:
         """Run the legs of the mode and return their lists; the query is embedded during the lexical search."""
@@ -181,14 +266,16 @@ class Retrieval:
         # The source documents run the lexical leg in mode semantic, too; elsewhere it would only cost time.
         runs_lexical = trace.mode != "semantic" or state.preset.query.semantics == "literal"
         failure = self._search_lexical(state, retry=retry) if runs_lexical else None
-        vector = self._search_vectors(wait_for_query, state) if wait_for_query else None
-        if trace.mode == "semantic" and vector is not None and vector.candidates is None:
+        if wait_for_query:
+            state.vector = self._vector_leg.search(wait_for_query, state.request, state.scope)
+            trace.vector_elapsed, trace.embedder_used = state.vector.elapsed, state.vector.embedder_used
+            trace.warnings += [state.vector.warning] if state.vector.warning else []
+        if trace.mode == "semantic" and state.vector.candidates is None:
             trace.mode, trace.fell_back_to_bm25 = "bm25", True
             failure = failure if runs_lexical else self._search_lexical(state, retry=retry)
-        if isinstance(failure, StoreError) and not (vector and vector.candidates is not None):
+        if isinstance(failure, StoreError) and state.vector.candidates is None:
             raise failure  # neither leg could search: an empty result would be wrong
         trace.bm25_count = len(state.lexical.candidates)
-        state.vector = vector or state.vector
         lists = {"lexical": state.lexical.candidates, "vector": state.vector.candidates or []}
         trace.vector_count = len(lists["vector"])
         if lists["vector"]:
@@ -200,26 +287,15 @@ class Retrieval:
         started = perf_counter()
         trace = state.trace
         try:
-            state.lexical = self._lexical_leg(state).search(state.request, trace.attempts, retry=retry)
+            state.lexical = state.lexical_leg.search(state.request, trace.attempts, retry=retry)
             trace.stem_only = state.lexical.stem_only
         except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
             trace.error_stage, trace.error_detail = "bm25", error_summary(error)
             trace.warnings.append(f"lexical search failed: {error_summary(error)}")
             return error
         finally:
-            trace.bm25_elapsed = _since(started)
+            trace.bm25_elapsed = milliseconds_since(started)
         return None
-
-    def _lexical_leg(self, state: SearchState) -> LexicalLeg:
-        return LexicalLeg(self._index, state.preset, self._aliases, state.scope, self._chunks)
-
-    def _search_vectors(self, wait_for_query: Callable[[], QueryVector], state: SearchState) -> VectorResult:
-        """Run the vector leg, once the query is embedded."""
-        result = self._vector_leg.search(wait_for_query, state.request, state.scope)
-        state.trace.vector_elapsed, state.trace.embedder_used = result.elapsed, result.embedder_used
-        if result.warning:
-            state.trace.warnings.append(result.warning)
-        return result
 
     def _drop_frequent_terms(self, state: SearchState) -> None:
         """Leave terms that too many notes contain out of the text that is embedded."""
@@ -232,16 +308,14 @@ class Retrieval:
 
     def _frequencies(self, state: SearchState, tree: Query) -> TermFrequencies | None:
         """Return the document frequencies of a query's terms, unless the index cannot count them."""
-        if tree.tokens not in state.frequencies:
-            index = self._index.term_counts
-            try:
-                found = None if index is None else document_frequencies(tree, index, state.scope.namespace)
-                state.frequencies[tree.tokens] = found
-            except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
-                state.frequencies[tree.tokens] = None
-                message = f"the document frequencies of the query's terms are missing: {error_summary(error)}"
-                state.trace.warnings.append(message)
-        return state.frequencies[tree.tokens]
+        index, namespace = self._index.term_counts, state.scope.namespace
+        if index is not None and tree.tokens not in state.frequencies:
+            state.frequencies[tree.tokens] = state.call_index(
+                "the document frequencies of the query's terms are missing",
+                lambda: document_frequencies(tree, index, namespace),
+                None,
+            )
+        return state.frequencies.get(tree.tokens)
 
     def _substitute(self, state: SearchState) -> None:
         """Add other forms of numbers, identifiers and names that no note contains as written."""
@@ -253,12 +327,12 @@ class Retrieval:
         def note_counts(queries: Sequence[Query]) -> Sequence[int]:
             return index.note_counts(queries, namespace=state.scope.namespace)[1]
 
-        try:
-            terms, state.substitutions = substitute(request.terms, frequencies, note_counts)
-        except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
-            message = f"other forms of the query's words were not searched: {error_summary(error)}"
-            state.trace.warnings.append(message)
-            return
+        unchanged: tuple[Query, tuple[Substitution, ...]] = request.terms, ()
+        terms, state.substitutions = state.call_index(
+            "other forms of the query's words were not searched",
+            lambda: substitute(request.terms, frequencies, note_counts),
+            unchanged,
+        )
         if state.substitutions:
             tree = replace(terms, tokens=(*terms.tokens, *request.tree.tokens[len(request.terms.tokens) :]))
             compiled = state.trace.compiled_query = compile_fts5(tree)
@@ -283,24 +357,20 @@ class Retrieval:
         """Add the candidates of each leg to the other leg's list, with that leg's own score."""
         if not state.preset.fusion.score_union or state.trace.mode != "hybrid":
             return lists
-        lexical = lists["lexical"]
-        try:
-            lexical = self._lexical_leg(state).add_candidates(state.lexical, lists["vector"])
-        except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
-            message = f"lexical scores of candidates from the vector leg are missing: {error_summary(error)}"
-            state.trace.warnings.append(message)
+        lexical = state.call_index(
+            "lexical scores of candidates from the vector leg are missing",
+            lambda: state.lexical_leg.add_candidates(state.lexical, lists["vector"]),
+            lists["lexical"],
+        )
         return {"lexical": lexical, "vector": self._with_similarities(state, lists["vector"], lists["lexical"])}
 
-    def _with_similarities(
-        self, state: SearchState, results: list[Candidate], candidates: list[Candidate]
-    ) -> list[Candidate]:
+    def _with_similarities(self, state: SearchState, results: Ranking, candidates: Ranking) -> Ranking:
         """Return the results of the vector leg with further candidates, if the index can compare them."""
-        try:
-            return self._vector_leg.add_candidates(state.vector._replace(candidates=results), candidates, state.scope)
-        except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
-            message = f"similarities of candidates from outside the vector leg are missing: {error_summary(error)}"
-            state.trace.warnings.append(message)
-            return results
+        return state.call_index(
+            "similarities of candidates from outside the vector leg are missing",
+            lambda: self._vector_leg.add_candidates(state.vector._replace(candidates=results), candidates, state.scope),
+            results,
+        )
 
     def _add_notes_of_times(self, state: SearchState, lists: Lists) -> Lists:
         """Add the notes that were created within the times that a query names to the list of a leg.
@@ -308,35 +378,25 @@ class Retrieval:
         Without a vector leg they come in the order in which they were stored, with a lexical score of 0.
         """
         leg = "vector" if state.vector.query is not None else "lexical"
-        present = {candidate.id for candidate in lists[leg]}
-        results = list(lists[leg])
+        results, none = {candidate.id: candidate for candidate in lists[leg]}, Ranking()
         for time in state.request.times:
-            for candidate in self._notes_in(state, state.scope.within(time)):
-                if candidate.id not in present:
-                    present.add(candidate.id)
-                    results.append(candidate)
-                    if leg == "vector":
-                        candidate.vector_rank = len(results)
-        return {**lists, leg: results}
+            notes = partial(self._notes_in, state, state.scope.within(time))
+            for candidate in state.call_index("the notes of the query's time are missing", notes, none):
+                if results.setdefault(candidate.id, candidate) is candidate and leg == "vector":
+                    candidate.vector_rank = len(results)
+        return {**lists, leg: list(results.values())}
 
-    def _notes_in(self, state: SearchState, scope: SearchScope) -> list[Candidate]:
+    def _notes_in(self, state: SearchState, scope: SearchScope) -> Ranking:
         """Return the notes of a scope that are nearest to the query, or without a vector the first of them."""
         query = state.vector.query
-        try:
-            if query is not None:
-                return self._vector_leg.search(lambda: query, state.request, scope).candidates or []
-            if self._index.pages is None or self._index.candidates is None:
-                return []
-            notes = self._index.pages.page(scope.depth, namespace=scope.namespace, filters=scope.filters).notes
-            return self._index.candidates.candidates(
-                [note.id for note in notes],
-                namespace=scope.namespace,
-                filters=scope.filters,
-                without=state.request.excluding,
-            )
-        except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
-            state.trace.warnings.append(f"the notes of the query's time are missing: {error_summary(error)}")
+        if query is not None:
+            return self._vector_leg.search(lambda: query, state.request, scope).candidates or []
+        if self._index.pages is None or self._index.candidates is None:
             return []
+        namespace, filters, depth = scope
+        ids = [note.id for note in self._index.pages.page(depth, namespace=namespace, filters=filters).notes]
+        without = state.request.excluding
+        return self._index.candidates.candidates(ids, namespace=namespace, filters=filters, without=without)
 
     def _rescore_with_context(self, state: SearchState, lists: Lists) -> Lists:
         """Return the lists with turns and long notes rescored, and with the turns that come in by their neighbours.
@@ -357,10 +417,10 @@ class Retrieval:
             lists = {"lexical": rescored.lexical, "vector": vector}
             if graph.failure:
                 trace.warnings.append(f"turns were not rescored with their neighbours: {graph.failure}")
-        trace.context_elapsed = _since(started)
+        trace.context_elapsed = milliseconds_since(started)
         return lists
 
-    def _rank(self, state: SearchState, lists: Lists) -> list[Candidate]:
+    def _rank(self, state: SearchState, lists: Lists) -> Ranking:
         """Return one list: fuse the legs, follow the graph, and apply each stage of the preset."""
         started = perf_counter()
         trace, request, rules = state.trace, state.request, state.preset.graph
@@ -372,21 +432,21 @@ class Retrieval:
         graph = IndexGraph(self._index, request, state.scope, rules.reach)
         if rules.use != "off":
             candidates = self._follow_graph(state, candidates, lists, graph)
-        context = StageContext(request.query, request.now, graph, state.forms_of_only_term, request.time_only)
+        is_only_term = len(positive_terms(request.terms)) == len(state.substitutions) == 1
+        forms = state.substitutions[0].forms if is_only_term else ()
+        context = StageContext(request.query, request.now, graph.current_notes, forms, request.time_only)
         for stage in state.preset.stages:
             before = perf_counter()
             for part in stage.parts():
                 result = part.adjust(candidates, context)
                 candidates = candidates if result is None else state.apply(part.name, candidates, result)
-            trace.stages.append(StageRun(stage.name, len(candidates), _since(before)))
+            trace.stages.append(StageRun(stage.name, len(candidates), milliseconds_since(before)))
         if graph.failure:
             trace.warnings.append(f"the graph was not followed: {graph.failure}")
-        trace.fusion_elapsed = _since(started) - trace.graph_elapsed
+        trace.fusion_elapsed = milliseconds_since(started) - trace.graph_elapsed
         return candidates
 
-    def _follow_graph(
-        self, state: SearchState, fused: list[Candidate], lists: Lists, graph: IndexGraph
-    ) -> list[Candidate]:
+    def _follow_graph(self, state: SearchState, fused: Ranking, lists: Lists, graph: IndexGraph) -> Ranking:
         """Return the fused list with the graph as a third list, as a factor, or as propagated score."""
         started = perf_counter()
         trace, rules, request = state.trace, state.preset.graph, state.request
@@ -396,7 +456,7 @@ class Retrieval:
         # Operators and quotes say what a note must contain; a note that is only connected need not contain it.
         is_bound = request.excluding is not None and request.terms.has_operators
         expansion = expand_graph(fused, graph, rules, max_added=0 if is_bound else state.scope.depth)
-        trace.graph_elapsed = _since(started)
+        trace.graph_elapsed = milliseconds_since(started)
         if graph.failure:
             trace.graph_skipped_reason = graph.failure
             return fused
@@ -413,32 +473,14 @@ class Retrieval:
             candidates, result = propagate_scores(fused, expansion, rules)
             candidates = state.apply("graph", candidates, result)
         trace.fused_count = len(candidates)
-        trace.graph_elapsed = _since(started)
+        trace.graph_elapsed = milliseconds_since(started)
         return candidates
 
-    def _confidence_scorer(self, state: SearchState, ranked: Sequence[Candidate]) -> ConfidenceScorer:
-        """Return the scorer that computes the confidence of a search's candidates."""
-        request = state.request
-        return ConfidenceScorer(
-            state.lexical,
-            ranked,
-            state.calibration,
-            frequencies=self._frequencies(state, state.lexical.tree),
-            background=state.background,
-            intervals=request.times,
-            compares_scores=state.preset.fusion.method == "convex",
-            terms=request.tree,
-            time_only=request.time_only,
-            only_stopwords=request.only_stopwords,
-        )
-
-    def _rerank(
-        self, state: SearchState, ranked: list[Candidate], options: SearchOptions, lists: Lists
-    ) -> list[Candidate]:
+    def _rerank(self, state: SearchState, ranked: Ranking, options: SearchOptions, lists: Lists) -> Ranking:
         """Return the candidates in their final order; those that may be shown get the steps of their record."""
         rules, trace = state.preset.rerank, state.trace
         for candidate in ranked[: max(options.top_k, options.rerank_top_n if self._second_stage else 0)]:
-            candidate.steps = state.steps(candidate)
+            candidate.steps = tuple(change.step() for change in state.changes.get(candidate.id, ()))
         if not ranked:
             trace.rerank_skipped_reason = "empty_candidates"
         elif not options.rerank or not options.rerank_top_n or not rules.on:
@@ -453,9 +495,5 @@ class Retrieval:
         return ranked
 
 
-_LEGS_OF = {"hybrid": ("lexical", "vector"), "bm25": ("lexical",), "semantic": ("vector",)}
-
-
-def _since(started: float) -> float:
-    """Return the milliseconds since a time."""
-    return (perf_counter() - started) * 1000
+def _first_set(option: Answer | None, default: Answer) -> Answer:
+    return default if option is None else option

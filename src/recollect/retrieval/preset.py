@@ -8,28 +8,29 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from recollect import arguments
 from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.fusion.base import FusionRules
 from recollect.query.expressions import Semantics
-from recollect.ranking import STAGES, Stage
+from recollect.ranking import (
+    STAGES,
+    Duplicates,
+    ExactTerm,
+    ImportancePrior,
+    IntentWeights,
+    SessionLift,
+    SpeakerTurns,
+    Stage,
+    Superseded,
+    Temporal,
+    TimeMatch,
+)
 from recollect.settings import Settings, count, flag, number, one_of, setting, weight_table
-
-__all__ = [
-    "ContextRules",
-    "FusionRules",
-    "GraphRules",
-    "LadderRules",
-    "Preset",
-    "QueryRules",
-    "RerankRules",
-    "changed_preset",
-    "preset_from_toml",
-    "stage_from",
-]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,16 +103,13 @@ class ContextRules(Settings):
     reach: int = setting(2, count(1, 10))
     """How many positions before and after a note count as its neighbours."""
     previous: float = setting(0.5, number(0, 1))
-    """The weight of a term in the previous note; a term of the note itself has weight 1. It halves with each further
-    position."""
+    """The weight of a term in the previous note, as ``next`` is in the next; it halves with each further position."""
     next: float = setting(0.3, number(0, 1))
-    """The weight of a term in the next note."""
     passage: float = setting(0.5, number(0, 1))
     """The share of the best chunk in the score of a long note; the rest is the score of the whole note."""
     k1: float = setting(0.8, number(0, 10))
-    """The term frequency saturation of BM25."""
     b: float = setting(0.4, number(0, 1))
-    """The length normalisation of BM25; 0: none."""
+    """The parameters of BM25: ``k1`` is the term frequency saturation, ``b`` the length normalisation."""
     coverage: float = setting(0.0, number(0, 10))
     """The exponent of coverage, the share of the query's term weights that a note contains, by which a lexical score is
     multiplied; 0: not at all."""
@@ -130,8 +128,6 @@ class GraphRules(Settings):
         "off", one_of("off", "source", "multiplier", "addition")
     )
     """``source``: one more list to fuse; ``multiplier``: a factor; ``addition``: propagated score is added."""
-    spread: Literal["one_hop", "random_walk"] = setting("one_hop", one_of("one_hop", "random_walk"))
-    """How score is propagated."""
     weight: float = setting(1.0, number(0, 1000))
     """The weight of propagated score; for ``source``, the leg's weight in the fusion is used instead."""
     seeds: int = setting(10, count(1, 1000))
@@ -145,8 +141,6 @@ class GraphRules(Settings):
     min_own_score_ratio: float = setting(0.0, number(0, 1))
     """A note gets added transfers in full only if its own score is at least this share of the best score of its source
     notes, and proportionally less below it; 0: always in full."""
-    damping: float = setting(0.5, number(0, 1))
-    """The probability that a random walk follows an edge."""
     edges: Mapping[str, float] = weight_table()
     """The weight of each kind of edge: previous, next, session, mention, entity, a link's kind, or ``link`` for all
     kinds that are not named."""
@@ -169,11 +163,7 @@ class RerankRules(Settings):
 
 
 def stage_from(argument: str, value: Any) -> Stage:
-    """Return ``value``, a stage or a table with its name and settings, as a stage.
-
-    >>> stage_from("stages[0]", {"stage": "importance", "base": 0.6}).to_dict()
-    {'stage': 'importance', 'base': 0.6, 'slope': 0.3}
-    """
+    """Return ``value``, a stage or a table with its name and settings, as a stage."""
     if isinstance(value, Stage):
         return value
     if not isinstance(value, Mapping) or not isinstance(value.get("stage"), str):
@@ -202,7 +192,6 @@ class Preset:
 
     name: str
     about: str = ""
-    """What it is, in one line."""
     query: QueryRules = field(default_factory=QueryRules)
     ladder: LadderRules = field(default_factory=LadderRules)
     fusion: FusionRules = field(default_factory=FusionRules)
@@ -224,8 +213,8 @@ class Preset:
         stages = tuple(stage_from(f"stages[{index}]", table) for index, table in enumerate(tables))
         object.__setattr__(self, "stages", stages)
         object.__setattr__(self, "candidate_k", arguments.at_least_one("candidate_k", self.candidate_k))
-        object.__setattr__(self, "min_confidence", number(0, 1)("min_confidence", self.min_confidence))
-        object.__setattr__(self, "answer_threshold", number(0, 1)("answer_threshold", self.answer_threshold))
+        for name in ("min_confidence", "answer_threshold"):
+            object.__setattr__(self, name, number(0, 1)(name, getattr(self, name)))
         for name, kind in _SECTIONS.items():
             if not isinstance(getattr(self, name), kind):
                 raise ArgumentTypeError(name, f"must be {kind.__name__}, got {type(getattr(self, name)).__name__}")
@@ -274,7 +263,7 @@ def preset_of(data: Mapping[str, Any]) -> Preset:
     return changed_preset(Preset(name=data["name"]), data)
 
 
-def preset_from_toml(path: Path, presets: Mapping[str, Preset]) -> Preset:
+def _preset_from_toml(path: Path) -> Preset:
     """Return the preset in a TOML file: ``base`` names the preset that it changes, by default ``default``."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -283,9 +272,140 @@ def preset_from_toml(path: Path, presets: Mapping[str, Preset]) -> Preset:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ArgumentError("preset", f"{path} is not TOML: {error}") from None
     base = data.pop("base", "default")
-    if not isinstance(base, str) or base not in presets:
-        raise ArgumentError("preset", f"{path}: base must be one of {', '.join(presets)}, got {base!r}")
+    if not isinstance(base, str) or base not in _PRESETS:
+        raise ArgumentError("preset", f"{path}: base must be one of {', '.join(_PRESETS)}, got {base!r}")
     try:
-        return changed_preset(presets[base], {"name": path.stem, "about": "", **data})
+        return changed_preset(_PRESETS[base], {"name": path.stem, "about": "", **data})
     except ArgumentError as error:
         raise ArgumentError("preset", f"{path}: {error}") from None
+
+
+PresetSpec: TypeAlias = "Preset | str | PathLike[str]"
+"""A preset, the name of one, or the path of a TOML file."""
+
+_LITERAL = QueryRules(semantics="literal", stopwords_alone=False, max_words=1000)
+_NO_LADDER = LadderRules(on=False, titles=False, vocabulary=False, skip_stopwords=False)
+_NO_RERANK = RerankRules(on=False)
+
+DEFAULT = Preset(
+    name="default",
+    about="lexical, vector and graph search, context rescoring; exclusions in every leg; superseded notes rank lower",
+    query=QueryRules(
+        max_document_frequency=0.45,
+        question_operators=False,
+        short_words=True,
+        other_forms=True,
+        stem_only_weight=0.1,
+        time_only=True,
+    ),
+    ladder=LadderRules(strict_guesses=True, guess_weight=0.5),
+    fusion=FusionRules(
+        method="convex",
+        weights={"lexical": 0.5, "vector": 0.5},
+        min_scores={"lexical": 0.0},
+        weight_by_model_quality=True,
+        score_union=True,
+        chunk_penalty=0.2,
+        deviations=6.0,
+    ),
+    context=ContextRules(on=True, coverage=1.0),
+    graph=GraphRules(
+        use="addition",
+        seeds=5,
+        degree_penalty=0.5,
+        max_lift=0.6,
+        min_own_score_ratio=0.1,
+        edges={"previous": 0.0, "next": 0.0, "session": 0.0, "mention": 0.6, "link": 0.4, "entity": 0.0}
+        | dict.fromkeys(("supersedes", "superseded-by"), 0.0),  # the stage superseded handles these
+    ),
+    stages=(
+        SessionLift(weight=0.33),
+        SpeakerTurns(speaker=0.3, asks=0.1, length=0.1),
+        TimeMatch(boost=0.3, combine="add"),
+        Superseded(factor=0.5),
+        ExactTerm(max_notes=10, lead=0.25),
+        Duplicates(),
+    ),
+    rerank=RerankRules(characters=1000),
+    candidate_k=200,
+    answer_threshold=0.25,
+)
+
+JEFFS_BRAIN = Preset(
+    name="jeffs-brain",
+    about="reciprocal rank fusion, retry ladder of five steps, intent multipliers, reranker with unanimity shortcut",
+    query=_LITERAL,
+    ladder=LadderRules(titles=False, vocabulary=False, skip_stopwords=False),
+    fusion=FusionRules(k=60, rank_base=1, ties="path"),
+    stages=(IntentWeights(),),
+)
+
+TROVELLA = Preset(
+    name="trovella",
+    about="plain reciprocal rank fusion that records the legs of each hit and prefers the keyword snippet",
+    query=_LITERAL,
+    ladder=_NO_LADDER,
+    fusion=FusionRules(k=60, rank_base=1, ties="first_seen"),
+    rerank=_NO_RERANK,
+)
+
+MEMINI = Preset(
+    name="memini",
+    about="steep reciprocal rank fusion, re-ranked by relevance, recency, importance and time; duplicates dropped",
+    query=_LITERAL,
+    ladder=_NO_LADDER,
+    fusion=FusionRules(k=5, rank_base=0, ties="first_seen"),
+    stages=(
+        Temporal(relevance=0.80, recency=0.05, importance=0.15, boost=0.40, combine="add"),
+        Duplicates(),
+    ),
+    rerank=_NO_RERANK,
+)
+
+WEIGHTED_GRAPH = Preset(
+    name="weighted-graph",
+    about="weighted reciprocal rank fusion with a graph leg, and importance as a prior",
+    query=QueryRules(semantics="literal", match="all_then_any", stopwords_alone=False, max_words=1000),
+    ladder=_NO_LADDER,
+    fusion=FusionRules(k=60, rank_base=1, ties="id", weights={"lexical": 1.0, "vector": 1.0, "graph": 0.35}),
+    graph=GraphRules(
+        use="source",
+        seeds=10,
+        edges={"previous": 1.0, "next": 1.0, "mention": 1.0, "link": 1.0, "entity": 1.0},
+    ),
+    stages=(ImportancePrior(base=0.7, slope=0.3),),
+    rerank=_NO_RERANK,
+)
+
+_PRESETS = MappingProxyType(
+    {preset.name: preset for preset in (DEFAULT, JEFFS_BRAIN, TROVELLA, MEMINI, WEIGHTED_GRAPH)}
+)
+
+
+def presets() -> Mapping[str, Preset]:
+    """Return the built-in presets by name.
+
+    >>> ", ".join(presets())
+    'default, jeffs-brain, trovella, memini, weighted-graph'
+    """
+    return _PRESETS
+
+
+def preset_from(spec: PresetSpec) -> Preset:
+    """Return the preset for ``spec``: a preset, the name of a built-in one, or the path of a TOML file.
+
+    >>> preset_from("memini").fusion.rank_base
+    0
+    """
+    if isinstance(spec, Preset):
+        return spec
+    if isinstance(spec, str) and spec in _PRESETS:
+        return _PRESETS[spec]
+    if not isinstance(spec, (str, PathLike)):
+        raise ArgumentTypeError("preset", f"must be a Preset, a name or a path, got {type(spec).__name__}")
+    path = Path(spec).expanduser()
+    if isinstance(spec, str) and path.suffix != ".toml":
+        raise ArgumentError(
+            "preset", f"must be one of {', '.join(_PRESETS)}, or the path of a .toml file, got {spec!r}"
+        )
+    return _preset_from_toml(path)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from recollect.model import Candidate
 from recollect.ranking import merge_reranked, rerank_text, unanimity
-from recollect.retrieval.terms import error_summary
+from recollect.retrieval.legs import Workers
+from recollect.retrieval.messages import error_summary
 from recollect.retrieval.trace import Trace
-from recollect.retrieval.vector import Task, Workers
 
 if TYPE_CHECKING:
     from recollect.rerankers.base import Reranker
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
 
 class SecondStage:
-    """Runs a reranker with a time limit."""
+    """Runs a reranker with a time limit, in seconds."""
 
     def __init__(self, reranker: Reranker, timeout: float) -> None:
-        """Keep the parts; a reranker loads its model when it is first needed."""
         self._reranker = reranker
         self._timeout = timeout
         self._workers = Workers()
@@ -46,8 +45,8 @@ class SecondStage:
         started = perf_counter()
         documents = [rerank_text(candidate, characters=rules.characters) for candidate in candidates[:top_n]]
         try:
-            task = Task(lambda: list(self._reranker.rerank(query, documents)), self._workers)
-            merged = merge_reranked(candidates, task.result(self._timeout), top_n=top_n)
+            wait_for_scores = self._workers.start(lambda: list(self._reranker.rerank(query, documents)))
+            merged = merge_reranked(candidates, wait_for_scores(self._timeout), top_n=top_n)
         except Exception as error:  # noqa: BLE001 (a reranker may be the caller's own and raise anything)
             if not trace.error_stage:
                 trace.error_stage, trace.error_detail = "rerank", error_summary(error)

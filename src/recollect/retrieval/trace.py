@@ -1,4 +1,4 @@
-"""The trace of a search: which legs ran, their results, their times, and what was unavailable.
+"""The result of a search and its trace: which legs ran, their results, their times, and what was unavailable.
 
 A trace accounts for every score of a result: the points of each leg and the adjustments of each stage are enough to
 compute it again (:func:`recomputed_score`).
@@ -11,13 +11,15 @@ from dataclasses import dataclass, field
 from math import fsum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recollect.model import Candidate
+from recollect.model import Candidate, Hit, RankedHits
 from recollect.query import TimeInterval
-from recollect.ranking import ScoreTransfer
-from recollect.retrieval.word_forms import StemOnly, Substitution
+from recollect.retrieval.explanation import WIDTH, explain_search, explanation_data
 
 if TYPE_CHECKING:
     from recollect.retrieval.confidence import ConfidenceEvidence
+    from recollect.retrieval.graph import ScoreTransfer
+    from recollect.retrieval.request import Substitution
+    from recollect.retrieval.rescoring import StemOnly
 
 
 class Attempt(NamedTuple):
@@ -73,6 +75,9 @@ class StageRun(NamedTuple):
 class Trace:
     """The record of one search; times are in milliseconds.
 
+    Its JSON has the fields in this order, in camelCase. The first ones, up to ``attempts``, are those of the source
+    document and always there, the others only if they are not empty.
+
     >>> Trace(mode="bm25", original_query="tea", compiled_query="tea").to_dict()["compiledQuery"]
     'tea'
     """
@@ -108,11 +113,6 @@ class Trace:
     """The model that embedded the query, or would have."""
     embedded_query: str = ""
     """The text that was embedded, if it is not the query as written."""
-    context_elapsed: float = 0.0
-    contexts: Mapping[str, Context] = field(default_factory=dict)
-    """The context with which each note was rescored, by its id."""
-    stem_only: Mapping[str, StemOnly] = field(default_factory=dict)
-    """The discounts of notes that contain words of the query only in another form, by note id."""
     fusion: Mapping[str, Any] = field(default_factory=dict)
     """The settings of the fusion."""
     excluded: tuple[str, ...] = ()
@@ -127,14 +127,11 @@ class Trace:
     """The times that the query names."""
     time_only: bool = False
     """Whether the query names nothing but a time."""
+    context_elapsed: float = 0.0
     graph_elapsed: float = 0.0
     graph_count: int = 0
     """How many notes received score from others."""
     graph_skipped_reason: str = ""
-    evidence: Mapping[str, ConfidenceEvidence] = field(default_factory=dict)
-    """The evidence from which the confidence of each result was computed, by note id."""
-    transfers: Mapping[str, Sequence[ScoreTransfer]] = field(default_factory=dict)
-    """The score that connected notes passed on to each note, by its id."""
     stages: list[StageRun] = field(default_factory=list)
     below_min_confidence: int = 0
     """How many candidates ``min_confidence`` dropped."""
@@ -144,55 +141,31 @@ class Trace:
     """What was unavailable, and what to do about it."""
     results: Sequence[Candidate] = ()
     """The candidates of the hits, with the record of each score."""
+    contexts: Mapping[str, Context] = field(default_factory=dict)
+    """The context with which each note was rescored, by its id."""
+    stem_only: Mapping[str, StemOnly] = field(default_factory=dict)
+    """The discounts of notes that contain words of the query only in another form, by note id."""
+    evidence: Mapping[str, ConfidenceEvidence] = field(default_factory=dict)
+    """The evidence from which the confidence of each result was computed, by note id."""
+    transfers: Mapping[str, Sequence[ScoreTransfer]] = field(default_factory=dict)
+    """The score that connected notes passed on to each note, by its id."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the trace as JSON-ready data with its documented names."""
-        data: dict[str, Any] = {
-            "mode": self.mode,
-            "originalQuery": self.original_query,
-            "compiledQuery": self.compiled_query,
-            "candidateK": self.candidate_k,
-            "rrfK": self.rrf_k,
-            "bm25Elapsed": self.bm25_elapsed,
-            "vectorElapsed": self.vector_elapsed,
-            "fusionElapsed": self.fusion_elapsed,
-            "rerankElapsed": self.rerank_elapsed,
-            "totalElapsed": self.total_elapsed,
-            "bm25Count": self.bm25_count,
-            "vectorCount": self.vector_count,
-            "fusedCount": self.fused_count,
-            "fellBackToBM25": self.fell_back_to_bm25,
-            "embedderUsed": self.embedder_used,
-            "reranked": self.reranked,
-            "attempts": [attempt.to_dict() for attempt in self.attempts],
-        }
-        optional = {
-            "rerankSkippedReason": self.rerank_skipped_reason,
-            "rerankProvider": self.rerank_provider,
-            "unanimity": {} if self.unanimity is None else {"agreements": self.unanimity},
-            "errorStage": self.error_stage,
-            "errorDetail": self.error_detail,
-            "preset": self.preset,
-            "embedder": self.embedder,
-            "embeddedQuery": self.embedded_query,
-            "fusion": dict(self.fusion),
-            "excluded": list(self.excluded),
-            "onlyStopwords": self.only_stopwords,
-            "substitutions": [substitution.to_dict() for substitution in self.substitutions],
-            "dateHints": list(self.date_hints),
-            "times": [time.to_dict() for time in self.times],
-            "timeOnly": self.time_only,
-            "contextElapsed": self.context_elapsed,
-            "graphElapsed": self.graph_elapsed,
-            "graphCount": self.graph_count,
-            "graphSkippedReason": self.graph_skipped_reason,
-            "stages": [run.to_dict() for run in self.stages],
-            "belowMinConfidence": self.below_min_confidence,
-            "answerThreshold": self.answer_threshold,
-            "warnings": list(self.warnings),
-            "results": [self._result(rank, result) for rank, result in enumerate(self.results, start=1)],
-        }
-        return data | {name: value for name, value in optional.items() if value}
+        data: dict[str, Any] = {}
+        for index, (name, json_name) in enumerate(_JSON_NAMES.items()):
+            value = getattr(self, name)
+            if name == "results":
+                value = [self._result(rank, result) for rank, result in enumerate(value, start=1)]
+            elif name == "unanimity":
+                value = {} if value is None else {"agreements": value}
+            elif isinstance(value, Mapping):
+                value = dict(value)
+            elif isinstance(value, (list, tuple)):
+                value = [item if isinstance(item, str) else item.to_dict() for item in value]
+            if value or index < _ALWAYS:
+                data[json_name] = value
+        return data
 
     def _result(self, rank: int, candidate: Candidate) -> dict[str, Any]:
         """Return the record of one result."""
@@ -223,6 +196,17 @@ class Trace:
         return data | {name: value for name, value in optional.items() if value is not None}
 
 
+def _camel_case(name: str) -> str:
+    first, *others = name.replace("to_bm25", "to_BM25").split("_")
+    return first + "".join(part if part.isupper() else part.title() for part in others)
+
+
+_NAMES = list(Trace.__slots__)
+_ALWAYS = _NAMES.index("attempts") + 1
+_JSON_NAMES = {name: _camel_case(name) for name in _NAMES[: _NAMES.index("results") + 1]}
+"""The names in JSON of all fields but the last ones, which are parts of the results there."""
+
+
 def recomputed_score(result: Mapping[str, Any]) -> float:
     """Return the score of one of the ``results`` in a trace's JSON, computed from its record alone.
 
@@ -236,3 +220,56 @@ def recomputed_score(result: Mapping[str, Any]) -> float:
     for step in result["steps"]:
         score = score * step["factor"] + step["addend"]
     return score
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SearchResult(RankedHits):
+    """The hits of a search, best first, and its trace.
+
+    >>> result = SearchResult("tea", (), Trace(mode="bm25", original_query="tea"))
+    >>> len(result), list(result), result.trace.mode
+    (0, [], 'bm25')
+    >>> result
+    <SearchResult 'tea': 0 hits, has_answer=False, []>
+    """
+
+    query: str
+    hits: tuple[Hit, ...]
+    trace: Trace
+
+    @property
+    def answer_threshold(self) -> float:
+        """The lowest confidence at which the best hit counts as an answer, from 0 to 1."""
+        return self.trace.answer_threshold
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """The terms that the query excludes by NOT, as written: no hit contains one."""
+        return self.trace.excluded
+
+    @property
+    def warnings(self) -> list[str]:
+        """What was unavailable to the search, and what to do about it."""
+        return self.trace.warnings
+
+    def explain(self, *, limit: int | None = 10, width: int = WIDTH) -> str:
+        """Return a drawing of the search for a terminal: what each part did, and how each hit got its score.
+
+        ``limit`` is how many hits are drawn, ``None`` or 0 for all; ``width`` is the number of columns.
+        """
+        return explain_search(self.trace, limit=limit, width=width)
+
+    def explanation_data(self, *, limit: int | None = 10) -> dict[str, Any]:
+        """Return what :meth:`explain` draws as JSON-ready data."""
+        return explanation_data(self.trace, limit=limit)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return hits and trace as JSON-ready data."""
+        return {
+            "query": self.query,
+            "has_answer": self.has_answer,
+            "answer_threshold": self.answer_threshold,
+            "excluded": list(self.excluded),
+            "hits": [{**hit.to_dict(), "weak": weak} for hit, weak in zip(self.hits, self.weak_flags, strict=True)],
+            "trace": self.trace.to_dict(),
+        }

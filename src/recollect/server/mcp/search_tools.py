@@ -11,7 +11,7 @@ from recollect.arguments import exceeds_max_depth
 from recollect.model import Hit
 from recollect.query import parse
 from recollect.retrieval import SearchResult
-from recollect.retrieval.context import snippet
+from recollect.retrieval.confidence import snippet
 from recollect.retrieval.messages import no_answer_message
 from recollect.server.auth import Right
 from recollect.server.mcp.tools import FilterRequest, ToolCall, tool

@@ -1,36 +1,211 @@
-"""Context rescoring of the best lexical results, and the snippets of hits.
+"""Rescoring of lexical results: the discount of stem-only matches, and the scores of notes with their context.
+
+The lexical index contains stems without accents, so that *Ines* matches every *in*, and *this* matches *Thị*. The texts
+of the results are therefore compared with the query's words (:func:`discount_stem_only`). A note contains a word
+
+- exactly, if it has the word as written, in any case;
+- inflected, if it has the word with other accents or another common ending, or a word with the same first five letters,
+  and neither is a stopword;
+- by its stem only, if nothing else explains the match.
+
+A name with a symbol, such as C++ or .NET, is contained exactly as written, or else by its stem only. The stage
+``exact_term`` handles single terms with punctuation inside, such as ``BZH-20931``.
 
 A turn of a conversation often leaves out what the previous one said, and a long note may contain the terms of a query
-pages apart. Both are scored anew by BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009). In a
-turn, a term of a neighbour counts as a part of a term of its own, as a field of low weight would. Of a long note, the
-best chunk counts beside the whole.
+pages apart. Both are scored anew (:func:`rescore_with_context`) by BM25 (Robertson and Zaragoza, "The Probabilistic
+Relevance Framework", 2009). In a turn, a term of a neighbour counts as a part of a term of its own, as a field of low
+weight would. Of a long note, the best chunk counts beside the whole.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from math import log
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from recollect.model import Candidate, Edge
 from recollect.model.note import CHUNK_CHARS, MAX_UNSPLIT_CHARS
-from recollect.query import Query
-from recollect.retrieval.terms import (
-    MAX_SCANNED,
-    TermFrequencies,
-    TermMatch,
-    count_terms,
-    match_terms,
-    positive_terms,
-)
+from recollect.query import Query, Token, normalise
+from recollect.query.parser import symbolic_name
+from recollect.query.terms import STOPWORDS
+from recollect.retrieval.request import TermFrequencies, count_terms, match_terms, positive_terms
 from recollect.retrieval.trace import Context
+from recollect.stores import tokens
 from recollect.stores.base import FIELD_WEIGHTS
-from recollect.text import collapse_whitespace
 
 if TYPE_CHECKING:
     from recollect.retrieval.graph import IndexGraph
     from recollect.retrieval.preset import ContextRules
+
+ONE_WORD_DEPTH = 2000
+"""How many results are checked for the exact form of a one-word query: many notes may share its stem."""
+MAX_CHARACTERS = 20_000
+"""How many characters of a content are read; a longer content is not discounted: the rest may contain the word."""
+_SHORTEST_STEM = 3
+_SHARED_PREFIX = 5
+_ENDINGS = frozenset(
+    ["", *"s es e y ies d ed ied ing ings er ers ly al ion ions ation ations ment ments".split()],
+)
+_WORD = re.compile(r"[^\W_]+")
+
+
+class StemOnly(NamedTuple):
+    """A discount of the lexical score: the note contains words of the query only in another form."""
+
+    before: float
+    """The lexical score before the discount."""
+    words: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON-ready data."""
+        return {"before": self.before, "words": list(self.words)}
+
+
+class _WordForm(NamedTuple):
+    """A word of the query: as written, in lower case, and as in the index."""
+
+    written: str
+    plain: str
+    stem: str
+    pattern: re.Pattern[str]
+    stem_prefix: re.Pattern[str]
+
+    @property
+    def has_ambiguous_stem(self) -> bool:
+        """Whether the stem is a stopword, as *in* is for *Ines*, lacks a symbol, or is very short."""
+        is_ambiguous = self.stem in STOPWORDS or len(self.stem) < _SHORTEST_STEM or not self.plain.isalnum()
+        return self.stem != self.plain and is_ambiguous
+
+
+def discount_stem_only(
+    candidates: Sequence[Candidate], tree: Query, weight: float, *, max_score: float | None = None
+) -> tuple[list[Candidate], Mapping[str, StemOnly]]:
+    """Return lexical candidates with stem-only matches discounted, best first, and the discounts by note id.
+
+    A word that a note contains by its stem only has ``weight``, any other word 1, and the note's score is multiplied by
+    the mean over the query. If the query has one word, a note that does not contain it exactly gets at most ``weight``
+    times the lowest score of those that do, or at most ``max_score`` if that is passed. If it has several, only words
+    whose stem is a stopword or shorter than three letters are checked: checking all of them would take longer than the
+    search. Phrases, prefixes and words with punctuation inside are left alone.
+    """
+    every = _word_forms(tree.tokens)
+    words = every if len(every) == 1 else [group for group in every if any(form.has_ambiguous_stem for form in group)]
+    if weight >= 1 or not words:
+        return list(candidates), {}
+    read = [(candidate, *_read(candidate, words)) for candidate in candidates]
+    if len(every) == 1 and max_score is None:
+        lowest = min((candidate.score for candidate, exact, *_ in read if exact), default=None)
+        max_score = None if lowest is None else weight * lowest
+    discounted: dict[str, StemOnly] = {}
+    scored = []
+    for candidate, _, inflected, by_stem in read:
+        score = candidate.score
+        if by_stem:
+            score *= 1 - (1 - weight) * len(by_stem) / len(every)
+        if max_score is not None and (inflected or by_stem):
+            score = min(score, max_score)
+        if score != candidate.score:
+            discounted[candidate.id] = StemOnly(candidate.score, (*by_stem, *inflected))
+            candidate = candidate.copy()  # noqa: PLW2901 (the caller's candidate stays unchanged)
+            candidate.score = candidate.lexical_score = score
+        scored.append(candidate)
+    if not discounted:
+        return list(candidates), {}
+    ranked = sorted(scored, key=by_score)
+    for rank, candidate in enumerate(ranked, start=1):
+        if candidate.lexical_rank != rank:
+            ranked[rank - 1] = candidate.copy()
+            ranked[rank - 1].lexical_rank = rank
+    return ranked, discounted
+
+
+def is_one_word(tree: Query) -> bool:
+    """Return whether a query is a single word, with its aliases, that the index may match in other forms."""
+    return len(_word_forms(tree.tokens)) == 1
+
+
+def _read(candidate: Candidate, words: Sequence[Sequence[_WordForm]]) -> tuple[list[str], list[str], list[str]]:
+    """Return the words that a note contains exactly, inflected, and by their stem only."""
+    text = "\n".join((candidate.title, candidate.summary, candidate.path, candidate.content[:MAX_CHARACTERS]))
+    text = text if text.isascii() else normalise(text)
+    folded = text.casefold()
+    exact: list[str] = []
+    others: list[Sequence[_WordForm]] = []
+    for group in words:
+        if any(form.written in folded and form.pattern.search(folded) for form in group):
+            exact.append(group[0].written)
+        elif len(candidate.content) <= MAX_CHARACTERS and any(_may_contain(folded, form) for form in group):
+            others.append(group)
+    spelt: dict[str, set[str]] = {}
+    if others:
+        for stem, word in tokens.spellings_of(text, {form.stem for group in others for form in group}):
+            spelt.setdefault(stem, set()).add(word)
+    inflected, by_stem = [], []
+    for group in others:
+        related = [(word, form) for form in group for word in spelt.get(form.stem, ())]
+        if any(_is_inflected(word, form) for word, form in related):
+            inflected.append(group[0].written)
+        elif related:  # else the match is in a field that is not read here, such as a tag
+            by_stem.append(group[0].written)
+    return exact, inflected, by_stem
+
+
+def _may_contain(folded: str, form: _WordForm) -> bool:
+    """Return whether a text may contain a word of the same stem: a quick check before it is split into words.
+
+    The stemmer changes what follows the stem, and at most the stem's last letter, as from *fly* to *fli*.
+    """
+    return not folded.isascii() or (form.stem[:-1] in folded and form.stem_prefix.search(folded) is not None)
+
+
+def _is_inflected(spelt: str, form: _WordForm) -> bool:
+    plain = tokens.plain(spelt)
+    if plain == form.plain:
+        return True
+    shared = next((at for at, (a, b) in enumerate(zip(plain, form.plain, strict=False)) if a != b), None)
+    shared = min(len(plain), len(form.plain)) if shared is None else shared
+    endings = {_ending(plain, shared), _ending(form.plain, shared)}
+    related = shared >= _SHARED_PREFIX or endings <= _ENDINGS
+    return related and STOPWORDS.isdisjoint((plain, form.plain))
+
+
+def _ending(word: str, shared: int) -> str:
+    """Return what follows the first ``shared`` letters of a word, without a consonant that is doubled before it."""
+    ending = word[shared:]
+    return ending[1:] if shared and ending[:1] == word[shared - 1] else ending
+
+
+@lru_cache(maxsize=64)
+def _word_forms(query: tuple[Token, ...]) -> tuple[tuple[_WordForm, ...], ...]:
+    """Return the single words of a query, each in a group with its aliases."""
+    groups: list[list[_WordForm]] = []
+    excluded = False
+    for token in query:
+        first = token.alternative <= 1
+        excluded = token.operator == "NOT" if first else excluded
+        written = _WORD.findall(token.text if token.alternative else token.source or token.text)
+        if first:
+            groups.append([])
+        if token.kind == "term" and not excluded and len(written) == 1 and groups:
+            word = written[0].casefold()
+            symbolic = "" if token.alternative else symbolic_name(token.source)
+            spelt = symbolic or word
+            no_symbol = "(?![+#])" if symbolic or len(word) == 1 else ""  # C is neither C++ nor C#
+            pattern = re.compile(rf"(?<![^\W_]){re.escape(spelt)}(?![^\W_]){no_symbol}")
+            stem = tokens.stem(word)
+            stem_prefix = re.compile(rf"(?<![^\W_]){re.escape(stem[:-1])}")
+            groups[-1].append(_WordForm(spelt, symbolic or tokens.plain(word), stem, pattern, stem_prefix))
+    unique = {tuple(form.written for form in group): tuple(group) for group in groups if group}
+    return tuple(unique.values())
+
+
+def by_score(candidate: Candidate) -> tuple[float, str, str]:
+    """Return the sort key of lexical results: the best first, ties by path, then id."""
+    return -candidate.score, candidate.path, candidate.id
+
 
 _POSITION_KINDS = ("previous", "next")
 _DECAY = 0.5
@@ -40,12 +215,10 @@ _NAMING = ("path", "title", "summary")
 
 
 class RescoredLists(NamedTuple):
-    """The result of context rescoring."""
+    """The result of context rescoring: the lexical list, and which notes no leg had retrieved."""
 
     lexical: list[Candidate]
-    """The lexical results, and the turns that come in by their neighbours, the best first."""
     added: list[Candidate]
-    """The notes that no leg had retrieved."""
     contexts: dict[str, Context]
     """The context of each rescored note, by its id."""
     max_score: float
@@ -87,14 +260,21 @@ def rescore_with_context(
     }
     # Some matches are not seen here, such as in a tag or by an ending that only the index knows: they keep their score.
     unseen = {note: candidate.score for note, candidate in lexical.items() if note not in scores}
-    rescored = [_with_score(lexical.get(note) or turns[note], score) for note, score in (unseen | scores).items()]
+    rescored = []
+    for note, score in (unseen | scores).items():
+        candidate = (lexical.get(note) or turns[note]).copy()
+        candidate.lexical_score = candidate.score = score
+        rescored.append(candidate)
     max_score = max((candidate.score for candidate in rescored), default=0.0)
     if rules.coverage:
         weights = [frequencies.weight(term) for term in positive_terms(tree)]
         for candidate in rescored:
             share = scorer.coverage(candidate, turns, neighbours.get(candidate.id, {}), weights)
             candidate.lexical_score = candidate.score = candidate.score * share**rules.coverage
-    return RescoredLists(_ranked(rescored), added, contexts, max_score)
+    rescored.sort(key=by_score)
+    for rank, candidate in enumerate(rescored, start=1):
+        candidate.lexical_rank = rank
+    return RescoredLists(rescored, added, contexts, max_score)
 
 
 class _ContextScorer:
@@ -133,11 +313,13 @@ class _ContextScorer:
         total = sum(-(-len(candidate.content) // CHUNK_CHARS) for candidate in long.values())
         frequencies = [containing[term] for term in range(len(positive_terms(self._tree)))]
         weights = [log(1 + (total - frequency + 0.5) / (frequency + 0.5)) for frequency in frequencies]
+        previous, following = self._rules.previous, self._rules.next
         best: dict[str, float] = {}
         for note, chunks in chunks_of.items():
             naming = self._naming(long[note])
             mixed = {
-                index: _mixed(_mixed(chunk, *naming), chunks, self._adjacent(index)) for index, chunk in chunks.items()
+                index: _mixed(_mixed(chunk, *naming), chunks, {index - 1: previous, index + 1: following})
+                for index, chunk in chunks.items()
             }
             score = max(self._scores(mixed, weights).values())
             if score > 0:  # else its matches are not seen here, such as in a tag
@@ -185,10 +367,6 @@ class _ContextScorer:
             whole[match.term] += 1
         self._term_counts[candidate.id, "content"] = whole  # so that the content is not read again for coverage
         return {index: _TermCounts(chunk, 1.0) for index, chunk in counts.items()}
-
-    def _adjacent(self, index: int) -> dict[int, float]:
-        """Return the weights of the chunks before and after one."""
-        return {index - 1: self._rules.previous, index + 1: self._rules.next}
 
     def _scores(self, texts: Mapping[_Key, _TermCounts], weights: Sequence[float]) -> dict[_Key, float]:
         """Return the BM25 score of each text; ``weights`` has the inverse document frequencies."""
@@ -239,70 +417,3 @@ def _mixed(own: _TermCounts, others: Mapping[_Key, _TermCounts], weights: Mappin
             for term, count in other.counts.items():
                 counts[term] = counts.get(term, 0.0) + weight * count
     return _TermCounts(counts, length)
-
-
-def _with_score(candidate: Candidate, score: float) -> Candidate:
-    scored = candidate.copy()
-    scored.lexical_score = scored.score = score
-    return scored
-
-
-def _ranked(candidates: list[Candidate]) -> list[Candidate]:
-    candidates.sort(key=lambda candidate: (-candidate.score, candidate.path, candidate.id))
-    for rank, candidate in enumerate(candidates, start=1):
-        candidate.lexical_rank = rank
-    return candidates
-
-
-SNIPPET_WIDTH = 180
-
-
-class Snippet(NamedTuple):
-    """A part of a text on one line, and the spans in it that match."""
-
-    text: str
-    highlights: tuple[tuple[int, int], ...]
-    terms: frozenset[int]
-    """The indexes of the query's terms that the whole text contains."""
-
-
-def snippet(content: str, query: Query, width: int = SNIPPET_WIDTH) -> Snippet:
-    """Return the part of ``content`` with the most terms of the query, cut at words, about ``width`` characters long.
-
-    >>> from recollect.query import parse
-    >>> part = snippet("Bought two kettles. Prefers green teas over coffee.", parse("green tea"), width=30)
-    >>> part.text, [part.text[start:end] for start, end in part.highlights]
-    ('…green teas over coffee.', ['green', 'teas'])
-    """
-    text = collapse_whitespace(content[:MAX_SCANNED])
-    matches = match_terms(text, query)
-    start, end = _at_words(text, _best_start(matches, width), width)
-    shown = "…" * (start > 0) + text[start:end].strip() + "…" * (end < len(text))
-    shift = (start > 0) - start - (len(text[start:end]) - len(text[start:end].lstrip()))
-    spans = tuple((first + shift, last + shift) for first, last, _ in matches if start <= first and last <= end)
-    return Snippet(shown, spans, frozenset(match.term for match in matches))
-
-
-def _best_start(matches: list[TermMatch], width: int) -> int:
-    """Return the start of the window with the most different terms, the first of equals, with some text before it."""
-    best, most, left = 0, 0, 0
-    for right, match in enumerate(matches):
-        while match.end - matches[left].start > width and left < right:
-            left += 1
-        different = len({other.term for other in matches[left : right + 1]}) if right - left < 40 else 40
-        if different > most:
-            most, best = different, left
-    return max(0, matches[best].start - width // 5) if matches else 0
-
-
-def _at_words(text: str, start: int, width: int) -> tuple[int, int]:
-    """Move both ends of a window to the nearest space inside it, if there is one."""
-    start = max(0, min(start, len(text) - width))
-    end = min(len(text), start + width)
-    if start > 0:
-        space = text.find(" ", start, start + 30)
-        start = space + 1 if space >= 0 else start
-    if end < len(text):
-        space = text.rfind(" ", max(start, end - 30), end)
-        end = space if space > start else end
-    return start, end

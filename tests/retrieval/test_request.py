@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.query import Query, expand_aliases, parse
-from recollect.retrieval.terms import (
+from recollect.retrieval.legs import MIN_NOTES, drop_frequent_terms
+from recollect.retrieval.request import (
     MAX_COUNTED_TERMS,
     MAX_SCANNED,
-    MIN_NOTES,
     TermFrequencies,
     count_terms,
     document_frequencies,
-    drop_frequent_terms,
     match_terms,
     positive_terms,
 )
@@ -180,7 +179,6 @@ def test_the_weight_is_that_of_bm25() -> None:
     assert frequencies.bm25_weight("tea") == pytest.approx(log(96.5 / 4.5))
     assert frequencies.bm25_weight("none") == pytest.approx(log(100.5 / 0.5))
     assert frequencies.bm25_weight("the") == frequencies.bm25_weight("all") == 1e-6
-    assert (frequencies.share("tea"), frequencies.share("all"), frequencies.share("none")) == (0.04, 1.0, 0.0)
 
 
 def test_the_information_of_a_word_that_every_note_holds_is_above_0() -> None:
@@ -196,7 +194,6 @@ def test_whatever_an_index_counts_a_word_weighs_something(notes: int, held: int)
     frequencies = TermFrequencies(notes, {"tea": held})
     assert frequencies.bm25_weight("tea") >= 1e-6
     assert frequencies.weight("tea") > 0
-    assert frequencies.share("tea") >= 0
 
 
 def about(query: str, *, notes: int = 100, share: float = 0.45, **holding: int) -> str:

@@ -1,16 +1,21 @@
-"""The scale of the vector leg: the chunk penalty, the background, and what counts in full."""
+"""The vector leg: calls with a timeout, and the scale of similarities."""
 
 from __future__ import annotations
 
+import os
+import warnings
+from contextvars import ContextVar
 from math import log
 from statistics import pstdev
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 
 from recollect import Candidate
 from recollect.model.note import CHUNK_CHARS, MAX_CHUNKS, MAX_UNSPLIT_CHARS
-from recollect.retrieval.vector import ScaledSimilarities, scale_similarities
+from recollect.retrieval import legs
+from recollect.retrieval.legs import ScaledSimilarities, Workers, scale_similarities
 
 
 def note(name: str, score: float, length: int = 10, **fields: Any) -> Candidate:
@@ -24,7 +29,7 @@ def scaled(
 
 
 def scores(*notes: Candidate, **settings: float) -> dict[str, float]:
-    return {each.id: each.score for each in scaled(*notes, **settings).candidates}
+    return {candidate.id: candidate.score for candidate in scaled(*notes, **settings).candidates}
 
 
 class TestChunkPenalty:
@@ -84,3 +89,56 @@ class TestScale:
 
     def test_notes_below_the_background_alone(self) -> None:
         assert scaled(note("joined", 0.2)).zero == 0.5
+
+
+CALLER: ContextVar[str] = ContextVar("caller", default="nobody")
+
+
+class TestWorkers:
+    def test_call_returns_its_result_or_raises_its_error(self) -> None:
+        assert Workers().start(lambda: 6 * 7)(5) == 42
+        with pytest.raises(ZeroDivisionError):
+            Workers().start(lambda: 1 / 0)(5)
+
+    def test_call_has_the_context_of_its_caller(self) -> None:
+        token = CALLER.set("me")
+        assert Workers().start(CALLER.get)(5) == "me"
+        CALLER.reset(token)
+
+    def test_late_calls_run_on_and_are_limited(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(legs, "MAX_ABANDONED", 1)
+        proceed = Event()
+        workers = Workers()
+        late_result = workers.start(lambda: proceed.wait(30))
+        with pytest.raises(TimeoutError, match=r"no answer within 0\.01 seconds"):
+            late_result(0.01)
+        with pytest.raises(TimeoutError, match="1 earlier calls have not returned yet"):
+            workers.start(lambda: 1)(5)
+        assert Workers().start(lambda: 3)(5) == 3  # other workers have their own limit
+        proceed.set()
+        assert late_result(30)  # now it has returned, and does not count any more
+        assert workers.start(lambda: 2)(5) == 2
+
+    def test_call_without_a_thread_raises_timeout_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(_: Thread) -> None:
+            raise RuntimeError("can't start new thread")
+
+        monkeypatch.setattr(Thread, "start", refuse)
+        with pytest.raises(TimeoutError, match="it could not be started: can't start new thread"):
+            Workers().start(lambda: 1)(5)
+
+    def test_forked_child_does_not_count_the_calls_of_its_parent(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(legs, "MAX_ABANDONED", 1)
+        proceed = Event()
+        workers = Workers()
+        with pytest.raises(TimeoutError):
+            workers.start(lambda: proceed.wait(30))(0.01)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # other tests' threads are running
+            child = os.fork()
+        if child == 0:
+            os._exit(0 if workers.start(lambda: 7)(10) == 7 else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        with pytest.raises(TimeoutError):
+            workers.start(lambda: 1)(5)
+        proceed.set()

@@ -17,10 +17,10 @@ from recollect.model import Edge
 from recollect.model.note import CHUNK_CHARS, MAX_UNSPLIT_CHARS
 from recollect.query import expand_aliases, parse
 from recollect.retrieval import ContextRules
-from recollect.retrieval.context import SNIPPET_WIDTH, RescoredLists, rescore_with_context, snippet
+from recollect.retrieval.confidence import SNIPPET_WIDTH, snippet
 from recollect.retrieval.graph import IndexGraph
-from recollect.retrieval.request import SearchRequest, SearchScope
-from recollect.retrieval.terms import TermFrequencies
+from recollect.retrieval.request import SearchRequest, SearchScope, TermFrequencies
+from recollect.retrieval.rescoring import RescoredLists, rescore_with_context
 from recollect.retrieval.trace import Context
 from recollect.stores.search_index import IndexAbilities
 from tests.retrieval.stubs import Index
@@ -181,7 +181,7 @@ class TestTurns:
 
         connections = connected({}, ())
         index: Any = Talkative(notes={"b": turn("b", "Tea.")})
-        connections._index = IndexAbilities(index)
+        connections._graph = index
         lists = {"lexical": [scored(turn("a", "Tea."), 1.0)], "vector": []}
         reading = rescore_with_context(lists, parse("tea"), RARITY, connections, FLAT)
         assert scores(reading) == pytest.approx({"a": TEA})
@@ -326,7 +326,7 @@ class TestCoverage:
 
         connections = connected({}, ())
         index: Any = Hiding(links=[Edge("a", "b", "next", "out")])
-        connections._index = IndexAbilities(index)
+        connections._graph = index
         lists = {"lexical": [scored(turn("a", "Tea."), 1.0)], "vector": []}
         found = rescore_with_context(lists, parse("tea kettle"), RARITY, connections, self.RULES)
         assert scores(found) == pytest.approx({"a": TEA * INFORMATION["tea"] / ALL})

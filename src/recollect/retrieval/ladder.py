@@ -1,0 +1,200 @@
+"""The fallback ladder: which queries the lexical leg tries if its first finds nothing.
+
+The steps are tried in order, and the first with results ends the ladder. It retries an empty result, never an error.
+The source documents call it the retry ladder, and the names of the steps are theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from recollect.model import DEFAULT_NAMESPACE, Candidate, as_candidates
+from recollect.query import Query, TrigramIndex, query_tokens, sanitise
+from recollect.query.terms import STOPWORDS
+from recollect.retrieval.request import (
+    Aliases,
+    SearchRequest,
+    SearchScope,
+    exclude_terms,
+    parse_query,
+    positive_terms,
+    positive_text,
+    truncate_query,
+)
+from recollect.retrieval.trace import Attempt
+from recollect.stores import tokens
+from recollect.stores.spelling import edit_distance
+from recollect.text import WHITESPACE
+
+if TYPE_CHECKING:
+    from recollect.retrieval.preset import Preset
+    from recollect.stores.search_index import IndexAbilities
+
+Chunks = Iterable[Candidate | Mapping[str, Any]]
+
+BY_SPELLING, BY_NAME = GUESSES = "did_you_mean", "trigram_fuzzy"
+"""The steps that guess what was meant: terms that are spelt alike, and names that are."""
+_ONE_EDIT, _TWO_EDITS = 5, 8
+"""The fewest letters of a word that may be one edit away from what was meant, and two."""
+
+
+class NamedChunks:
+    """Notes that the caller passes for the last step of the ladder, for an index that cannot compare names."""
+
+    def __init__(self, chunks: Chunks) -> None:
+        self._chunks = {chunk.id: chunk for chunk in reversed(as_candidates("trigram_chunks", list(chunks)))}
+
+    @cached_property
+    def _index(self) -> TrigramIndex:
+        return TrigramIndex(list(self._chunks.values())[::-1])
+
+    def search(self, words: Sequence[str], limit: int) -> list[Candidate]:
+        """Return the notes whose names are spelt like one of the words, the most similar first."""
+        return [
+            replace(self._chunks[match.id], score=match.similarity, lexical_rank=None)
+            for match in self._index.search(words, limit)
+        ]
+
+
+class FallbackLadder:
+    """Runs the ladder by the rules of a preset; one object serves one search."""
+
+    def __init__(
+        self,
+        index: IndexAbilities,
+        preset: Preset,
+        aliases: Aliases | None,
+        scope: SearchScope,
+        trigram_chunks: NamedChunks | None,
+    ) -> None:
+        self._index = index
+        self._preset = preset
+        self._aliases = aliases
+        self._scope = scope
+        self._chunks = trigram_chunks
+        self._guessed: frozenset[str] = frozenset()
+
+    def run(
+        self, request: SearchRequest, attempts: list[Attempt], search_terms: Callable[[Query], list[Candidate]]
+    ) -> tuple[list[Candidate], Query]:
+        """Return the results of the first step that has any, and its query; append each attempt to ``attempts``."""
+        rules = self._preset.ladder
+        stopwords = STOPWORDS if rules.skip_stopwords else ()
+        text = request.query if request.excluding is None else positive_text(request.excluding)
+        words_left = [word for word in query_tokens(text) if word not in stopwords]
+        for strategy, words in self._steps(text, words_left, request):
+            tree, _ = truncate_query(parse_query(words, self._preset, self._aliases), self._preset.query.max_words)
+            # What the user excluded stays excluded.
+            tree = tree if request.excluding is None else exclude_terms(tree, request.excluding)
+            results = search_terms(tree)
+            # With filters, a correction without results is not recorded: it could be a term of a hidden note.
+            if results or strategy != BY_SPELLING or not self._scope.filters:
+                attempts.append(Attempt(strategy, words, len(results)))
+            if results:
+                tree = _with_missing_terms(tree, request.terms, self._guessed) if rules.strict_guesses else tree
+                return results, tree
+        if rules.strict_guesses:
+            words_left = [word for word in words_left if not any(map(str.isdigit, word))]
+        if not words_left:
+            return [], request.tree
+        results = self._search_names(words_left, request)
+        attempts.append(Attempt(BY_NAME, " ".join(words_left), len(results)))
+        return results, request.tree
+
+    def _steps(self, text: str, words: Sequence[str], request: SearchRequest) -> Iterator[tuple[str, str]]:
+        """Yield the name and the text of each step that searches for terms."""
+        rules = self._preset.ladder
+        yield from fallback_steps(text, STOPWORDS if rules.skip_stopwords else ())
+        corrected = self._correct_spelling(words, request) if rules.vocabulary and words else ""
+        if corrected:
+            yield BY_SPELLING, corrected
+
+    def _search_names(self, words: Sequence[str], request: SearchRequest) -> list[Candidate]:
+        """Return the notes whose names are spelt like one of the words."""
+        words = words[: self._preset.query.max_words or None]
+        scope = self._scope
+        if self._chunks is not None:
+            return self._permitted(self._chunks.search(words, scope.depth), request)
+        if self._index.names is None:
+            return []
+        results = self._index.names.search_names(
+            words,
+            scope.depth,
+            namespace=scope.namespace,
+            filters=scope.filters,
+            titles=self._preset.ladder.titles,
+            without=request.excluding,
+        )
+        return as_candidates("search_names", results)[: scope.depth]
+
+    def _permitted(self, chunks: list[Candidate], request: SearchRequest) -> list[Candidate]:
+        """Return those of the caller's notes that are in the scope and not excluded; none if the index cannot tell."""
+        scope, excluding = self._scope, request.excluding
+        excludes = excluding is not None and any(token.operator == "NOT" for token in excluding.tokens)
+        if not chunks or not (excludes or scope.filters or scope.namespace != DEFAULT_NAMESPACE):
+            return chunks
+        if self._index.candidates is None:
+            return []
+        answer = self._index.candidates.candidates(
+            [chunk.id for chunk in chunks], namespace=scope.namespace, filters=scope.filters, without=excluding
+        )
+        permitted = {candidate.id for candidate in as_candidates("candidates", answer)}
+        return [chunk for chunk in chunks if chunk.id in permitted]
+
+    def _correct_spelling(self, words: Sequence[str], request: SearchRequest) -> str:
+        """Return the terms of the index that are most similar to the words that it lacks; never to stopwords."""
+        own = query_tokens(" ".join(token.source or token.text for token in request.terms.tokens))
+        words = [word for word in words if word in own]
+        index = self._index.spelling
+        similar: Mapping[str, Sequence[str]] = (
+            {} if index is None else index.similar_words(words, namespace=self._scope.namespace)
+        )
+        if self._preset.ladder.strict_guesses:
+            close = {word: [guess for guess in guesses if _is_close(word, guess)] for word, guesses in similar.items()}
+            similar = {word: guesses for word, guesses in close.items() if guesses}
+        self._guessed = frozenset(similar)
+        return " ".join(dict.fromkeys(guess for word in words for guess in similar.get(word, ())))
+
+
+def fallback_steps(text: str, stopwords: Collection[str] = ()) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each step that searches for other terms.
+
+    A step without words, or with ``stopwords`` alone, is left out.
+    """
+    strongest = _strongest_term(text, stopwords)
+    if strongest is not None and strongest != text.strip(WHITESPACE).lower():
+        yield "strongest_term", strongest
+    # Between these two the source document refreshes the index, which is always fresh here.
+    plain = sanitise(text)
+    if plain and not all(word in stopwords for word in plain.lower().split(" ")):
+        yield "refreshed_sanitised", plain
+    strongest = _strongest_term(plain, stopwords)
+    if strongest is not None:
+        yield "refreshed_strongest", strongest
+
+
+def _strongest_term(text: str, stopwords: Collection[str]) -> str | None:
+    """Return the longest word of a text that is no stopword, the first of several; see ``strongest_term``."""
+    return max((word for word in query_tokens(text) if word not in stopwords), key=len, default=None)
+
+
+def _is_close(word: str, guess: str) -> bool:
+    """Return whether a word is long enough to be misspelt so, and begins like the guess, or with letters swapped."""
+    plain, other = tokens.plain(word), tokens.plain(guess)
+    begins_alike = plain[:1] == other[:1] or plain[:2] == other[1::-1]
+    return begins_alike and len(plain) >= (_ONE_EDIT if edit_distance(plain, other) <= 1 else _TWO_EDITS)
+
+
+def _with_missing_terms(tree: Query, terms: Query, guessed: frozenset[str]) -> Query:
+    """Return a fallback query with the terms that it does not replace: no note contains them, but they count."""
+    present = {token.text for token in tree.tokens}
+    missing = [
+        token
+        for written, term in positive_terms(terms).items()
+        if guessed.isdisjoint(query_tokens(written)) and present.isdisjoint(token.text for token in term.tokens)
+        for token in term.tokens
+    ]
+    return replace(tree, tokens=(*tree.tokens, *missing))
