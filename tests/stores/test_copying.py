@@ -213,11 +213,11 @@ class TestCatchUp:
     def test_copy_of_a_new_model(self, filled: tuple[Store, Store]) -> None:
         source, target = filled
         copy_store(source, target)
-        other = Model("other", 2)
-        source.embed(other, [(note, np.array([3, 4], dtype=np.float32)) for note in source.pending(other, 100)])
-        assert source.activate(other)
+        new_model = Model("other", 2)
+        source.embed(new_model, [(note, np.array([3, 4], dtype=np.float32)) for note in source.pending(new_model, 100)])
+        assert source.activate(new_model)
         assert counts(copy_store(source, target)) == {"updated": 29}
-        assert target.model == other
+        assert target.model == new_model
         assert contents(target) == contents(source)
 
     def test_copy_of_the_first_model(self, pair: tuple[Store, Store]) -> None:

@@ -12,7 +12,7 @@ from recollect.query import parse
 from recollect.stores.postgres.store import PostgresStore
 from tests.stores.postgres import concurrency
 
-HOME = "default"
+NAMESPACE = "default"
 
 
 def test_concurrent_threads_lose_no_notes(database: str) -> None:
@@ -22,14 +22,14 @@ def test_concurrent_threads_lose_no_notes(database: str) -> None:
             for number in range(8):
                 store.write([{"path": f"{writer}/{number}", "content": f"tea {writer}", "title": f"Tea {number}"}])
                 store.write([{"path": "shared", "content": f"by {writer} {number}"}])
-                store.link("shared", Link("related", f"{writer}/{number}"), namespace=HOME)
+                store.link("shared", Link("related", f"{writer}/{number}"), namespace=NAMESPACE)
 
         list(executor.map(write, range(4)))
         assert len(list(store.notes())) == 4 * 8 + 1
-        (shared,) = store.get(["shared"], namespace=HOME)
+        (shared,) = store.get(["shared"], namespace=NAMESPACE)
         assert shared is not None
         assert len(shared.links) == 4 * 8
-        assert store.note_counts([parse("tea")], namespace=HOME) == (33, [32])
+        assert store.note_counts([parse("tea")], namespace=NAMESPACE) == (33, [32])
         assert not any(finding.problem for finding in store.check())
 
 

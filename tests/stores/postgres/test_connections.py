@@ -392,7 +392,7 @@ class TestAddresses:
 
     def test_no_message_shows_the_password(self, postgres: Server) -> None:
         with pytest.raises(StoreError, match="/missing") as caught:
-            Connections(f"postgresql://recollect:hush@/missing?host={postgres.home}")
+            Connections(f"postgresql://recollect:hush@/missing?host={postgres.folder}")
         assert "hush" not in str(caught.value)
 
     @pytest.mark.parametrize(

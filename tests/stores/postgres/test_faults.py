@@ -18,7 +18,7 @@ from recollect.stores.postgres.store import PostgresStore
 from tests.stores.postgres.server import Server
 
 BATCH = 10
-HOME = "default"
+NAMESPACE = "default"
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def durable() -> Iterator[Server]:
 
 
 def search(store: PostgresStore) -> list[Candidate]:
-    return store.search_text(parse("tea"), 10, namespace=HOME, filters=Filters())
+    return store.search_text(parse("tea"), 10, namespace=NAMESPACE, filters=Filters())
 
 
 def whole(store: PostgresStore) -> bool:

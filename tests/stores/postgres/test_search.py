@@ -22,7 +22,7 @@ from tests.stores.postgres.server import Server
 from tests.stores.postgres.test_scoring import BOOK, is_scored_as_a_whole
 from tests.strategies import ENGINE_EXAMPLES
 
-HOME = "default"
+NAMESPACE = "default"
 Both = tuple[Store, Store]
 
 _NAMES = [
@@ -112,7 +112,7 @@ def test_lexical_results_equal_those_of_sqlite(
     both: Both, query: Query, limit: int, filters: dict[str, Any], semantics: Semantics
 ) -> None:
     ours, theirs = (
-        ranked(store.search_text(query, limit, namespace=HOME, filters=Filters.of(filters), semantics=semantics))
+        ranked(store.search_text(query, limit, namespace=NAMESPACE, filters=Filters.of(filters), semantics=semantics))
         for store in both
     )
     node = expression(query, semantics)
@@ -125,7 +125,7 @@ def test_lexical_results_equal_those_of_sqlite(
 def test_filter_reads_the_whole_ranking(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "FILTERED_NOTES", 2)
     query, filters = parse("tea OR green OR cafe"), Filters(session="s3")
-    ours, theirs = (ranked(store.search_text(query, 8, namespace=HOME, filters=filters)) for store in both)
+    ours, theirs = (ranked(store.search_text(query, 8, namespace=NAMESPACE, filters=filters)) for store in both)
     assert ours == theirs
     assert len(ours) == 8
 
@@ -139,7 +139,7 @@ def test_filter_reads_the_whole_ranking(both: Both, monkeypatch: pytest.MonkeyPa
 def test_exclusions_equal_those_of_sqlite(both: Both, query: Query) -> None:
     every = ["book", *(f"n{key}" for key in range(len(NOTES)))]
     ours, theirs = (
-        [candidate.id for candidate in store.candidates(every, namespace=HOME, filters=Filters(), without=query)]
+        [candidate.id for candidate in store.candidates(every, namespace=NAMESPACE, filters=Filters(), without=query)]
         for store in both
     )
     assert ours == theirs
@@ -149,7 +149,7 @@ def test_exclusions_equal_those_of_sqlite(both: Both, query: Query) -> None:
 @given(st.lists(queries, max_size=4))
 @example([parse("tea"), parse("teas"), parse("?!"), parse("nothing"), parse('"green tea"'), parse("te*")])
 def test_counts_equal_those_of_sqlite(both: Both, counted: list[Query]) -> None:
-    ours, theirs = (store.note_counts(counted, namespace=HOME) for store in both)
+    ours, theirs = (store.note_counts(counted, namespace=NAMESPACE) for store in both)
     assert ours == theirs
 
 
@@ -178,7 +178,7 @@ def test_name_similarities_equal_those_of_sqlite(
     both: Both, words: list[str], titles: bool, filters: dict[str, Any]
 ) -> None:
     ours, theirs = (
-        ranked(store.search_names(words, 20, namespace=HOME, filters=Filters.of(filters), titles=titles))
+        ranked(store.search_names(words, 20, namespace=NAMESPACE, filters=Filters.of(filters), titles=titles))
         for store in both
     )
     assert ours == theirs
@@ -190,14 +190,14 @@ def test_repair_rebuilds_wrong_names(postgres: Server) -> None:
         store.write(
             [draft_of({"id": "a", "path": "tea.md", "content": "x"}), draft_of({"title": "Ines", "content": ""})]
         )
-        with store._connections.write([HOME]) as transaction:
+        with store._connections.write([NAMESPACE]) as transaction:
             transaction.connection.execute("UPDATE names SET name = 'coffee' WHERE name = 'tea'")
         problems = {finding.part: finding.problem for finding in store.check() if finding.problem}
         assert problems == {
             "names of 'default'": "the stored names of note 'tea.md' differ from its path and title",
         }
         assert not any(finding.problem for finding in store.repair())
-        results = store.search_names(["teaa"], 5, namespace=HOME, filters=Filters())
+        results = store.search_names(["teaa"], 5, namespace=NAMESPACE, filters=Filters())
         assert [candidate.id for candidate in results] == ["a"]
     postgres.drop(name)
 
@@ -207,5 +207,5 @@ def test_repair_rebuilds_wrong_names(postgres: Server) -> None:
     st.lists(st.sampled_from("graen teaa brewng brewinng cafes kubernetse tied wxyz knoots numbre".split()), max_size=3)
 )
 def test_similar_words_equal_those_of_sqlite(both: Both, words: list[str]) -> None:
-    ours, theirs = (store.similar_words(words, namespace=HOME) for store in both)
+    ours, theirs = (store.similar_words(words, namespace=NAMESPACE) for store in both)
     assert ours == theirs
