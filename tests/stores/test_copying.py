@@ -27,7 +27,7 @@ from tests.stores.full import MODEL, FailingStore, contents, fill
 
 ROUND = sorted(ENGINES, key=["sqlite", "postgres"].index)
 PAIRS = [(ROUND[0], ROUND[0]), *zip(ROUND, [*ROUND[1:], ROUND[0]], strict=True)]
-"""Each engine is once a source and once a target for another."""
+"""Every engine is once a source and once a target of another."""
 
 
 @pytest.fixture(params=PAIRS, ids="-to-".join)

@@ -1,4 +1,4 @@
-"""Many write at once, from threads and processes, to one namespace and to several: nothing is lost, nobody is stuck."""
+"""Concurrent threads and processes lose no writes and do not deadlock, in one or several namespaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters in SQL: the metadata of notes equals what SQLite finds equal."""
+"""Metadata filters match the same notes as in SQLite."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def test_any_history_gives_the_index_of_fts5(opened: Connections, batches: list[
     assert list(zip(scores.notes.tolist(), scores.scores.tolist(), strict=True)) == expected
     assert words == [(note,) for note in sorted(stored)]
     assert counts == [(len(stored),)]
-    write(opened, stored, dict.fromkeys(stored))  # the next history begins with nothing
+    write(opened, stored, dict.fromkeys(stored))  # leave the store empty
     left = opened.read(
         lambda t: t.connection.execute(
             "SELECT notes, tokens, (SELECT count(*) FROM postings) FROM namespaces"

@@ -27,7 +27,7 @@ from tests.frozen_clock import HOUR, FrozenClock
 NAMESPACE = "default"
 EVERYTHING = Filters()
 
-Ask = Callable[[str], list[tuple[Any, ...]]]
+RunSql = Callable[[str], list[tuple[Any, ...]]]
 
 
 @pytest.fixture
@@ -74,10 +74,10 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_repair_fixes_damage(store: PostgresStore, ask: Ask, name: str) -> None:
+def test_repair_fixes_damage(store: PostgresStore, run_sql: RunSql, name: str) -> None:
     statement, part = DAMAGES[name]
     second = "(SELECT key FROM notes WHERE path = '2.md')"
-    ask(f"SET search_path = recollect; {statement.replace('SECOND', second)}")
+    run_sql(f"SET search_path = recollect; {statement.replace('SECOND', second)}")
     assert part in problems(store)
     repaired = {finding.part: finding.problem for finding in store.repair()}
     assert not any(repaired.values())
@@ -86,31 +86,31 @@ def test_repair_fixes_damage(store: PostgresStore, ask: Ask, name: str) -> None:
     assert len(store.search_text(parse("jar"), 20, namespace=NAMESPACE, filters=EVERYTHING)) == 8
 
 
-def test_check_summarises_many_problems(store: PostgresStore, ask: Ask) -> None:
-    ask("UPDATE recollect.vectors SET digest = '\\x00'")
+def test_check_summarises_many_problems(store: PostgresStore, run_sql: RunSql) -> None:
+    run_sql("UPDATE recollect.vectors SET digest = '\\x00'")
     assert problems(store)["vectors"].endswith(" and 5 more")
 
 
-def test_dropped_vectors_can_be_embedded_again(store: PostgresStore, ask: Ask) -> None:
-    ask("UPDATE recollect.vectors SET vector = '\\x00'")
+def test_dropped_vectors_can_be_embedded_again(store: PostgresStore, run_sql: RunSql) -> None:
+    run_sql("UPDATE recollect.vectors SET vector = '\\x00'")
     store.repair()
     assert len(store.pending(Model("given", 8), 20)) == 8
 
 
-def test_check_reports_a_missing_table(store: PostgresStore, ask: Ask) -> None:
-    ask("DROP TABLE recollect.entities")
+def test_check_reports_a_missing_table(store: PostgresStore, run_sql: RunSql) -> None:
+    run_sql("DROP TABLE recollect.entities")
     (finding,) = store.check()
     assert finding == Finding("tables", "the table entities is missing", repairable=False)
 
 
-def test_check_reads_in_batches(store: PostgresStore, monkeypatch: pytest.MonkeyPatch, ask: Ask) -> None:
+def test_check_reads_in_batches(store: PostgresStore, monkeypatch: pytest.MonkeyPatch, run_sql: RunSql) -> None:
     monkeypatch.setattr("recollect.stores.sql.checking.BATCH_NOTES", 3)
     monkeypatch.setattr(checking, "READ_VECTORS", 3)
     monkeypatch.setattr(checking, "READ_BLOCKS", 2)
     assert problems(store) == {}
     store.repair()
     assert problems(store) == {}
-    ask("DELETE FROM recollect.postings WHERE term = '7'")
+    run_sql("DELETE FROM recollect.postings WHERE term = '7'")
     assert "the postings of note" in problems(store)[WORDS]
 
 

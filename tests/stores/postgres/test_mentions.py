@@ -18,7 +18,7 @@ from tests.stores.histories import NAMESPACE, TRIP, check_against_brute_force, e
 
 CASES = settings().max_examples
 
-Ask = Callable[[str], list[tuple[Any, ...]]]
+RunSql = Callable[[str], list[tuple[Any, ...]]]
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_any_history_has_the_edges_of_brute_force(monkeypatch: pytest.MonkeyPatc
 
 
 def test_title_with_too_many_mentions_has_no_edges(
-    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, ask: Ask
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, run_sql: RunSql
 ) -> None:
     monkeypatch.setattr(writing, "MAX_MENTIONS", 3)
     store.write([{"id": "city", "title": "Kyoto", "content": "x"}])
@@ -65,7 +65,7 @@ def test_title_with_too_many_mentions_has_no_edges(
     assert len(edges(store)) == 3
     store.write([{"id": "late", "content": "to Kyoto"}])
     assert edges(store) == set()
-    assert ask("SELECT * FROM recollect.mentions") == []
+    assert run_sql("SELECT * FROM recollect.mentions") == []
     store.delete(["late"], namespace=NAMESPACE)
     assert edges(store) == set()  # until repair counts again
     assert problems(store) == {}
@@ -79,21 +79,21 @@ def test_title_with_too_many_mentions_has_no_edges(
 
 
 def test_new_title_with_too_many_mentions_has_no_edges(
-    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, ask: Ask
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, run_sql: RunSql
 ) -> None:
     monkeypatch.setattr(writing, "MAX_MENTIONS", 3)
     store.write([{"id": f"{n}", "content": "run there" if n else "running there"} for n in range(4)])
     store.write([{"id": f"{n} more", "path": f"run/{n}", "tags": ("there it runs",), "content": "x"} for n in range(9)])
     store.write([{"title": "Running", "content": "x"}, {"title": "There it runs", "content": "x"}])
     assert edges(store) == set()
-    assert ask("SELECT words FROM recollect.titles WHERE common") == [("running",)]
+    assert run_sql("SELECT words FROM recollect.titles WHERE common") == [("running",)]
 
 
-def test_mentions_in_notes_with_incomplete_terms(store: PostgresStore, ask: Ask) -> None:
+def test_mentions_in_notes_with_incomplete_terms(store: PostgresStore, run_sql: RunSql) -> None:
     pages = " ".join(f"page {n} of it" for n in range(6_000))
     store.write([{"id": "book", "content": f"{pages} then green tea in Kyoto"}])
     store.write([{"id": "tags", "content": pages, "tags": ("green tea", "kyoto")}])
-    assert ask("SELECT whole FROM recollect.words") == [(False,), (False,)]
+    assert run_sql("SELECT whole FROM recollect.words") == [(False,), (False,)]
     store.write(
         [{"id": title, "title": title, "content": "x"} for title in ("Green tea", "Kyoto", "Tea green", "Osaka")]
     )
@@ -133,9 +133,9 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_repair_fixes_damage(trip: PostgresStore, ask: Ask, name: str) -> None:
+def test_repair_fixes_damage(trip: PostgresStore, run_sql: RunSql, name: str) -> None:
     statement, part = DAMAGES[name]
-    ask(f"SET search_path = recollect; {statement}")
+    run_sql(f"SET search_path = recollect; {statement}")
     assert part in problems(trip)
     assert not any(finding.problem for finding in trip.repair())
     if name != "a title that changed":

@@ -1,4 +1,4 @@
-"""A note as a tsvector, and what happens where it is longer than one can be."""
+"""A note as a tsvector, also if it exceeds the limits of a tsvector."""
 
 from __future__ import annotations
 

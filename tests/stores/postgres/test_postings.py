@@ -1,4 +1,4 @@
-"""Posting lists, changed block by block, hold what a plain dictionary would."""
+"""Posting lists, changed block by block, equal a dictionary of postings."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rows(transaction: PostgresTransaction) -> list[tuple[str, int, int, bytes]]:
 
 
 def stored_postings(transaction: PostgresTransaction) -> dict[str, list[Posting]]:
-    """Return all postings, after a look at the blocks: none is empty, too long or out of order."""
+    """Return all postings; assert that no block is empty, too long or out of order."""
     lists: dict[str, list[Posting]] = {}
     for term, block, count, data in rows(transaction):
         read = Postings.of_blocks([(block, data)])

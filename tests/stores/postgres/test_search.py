@@ -35,7 +35,7 @@ _NAMES = [
     "हिन्दी भाषा",
     "straße 17",
     "aaaaaaaa",
-    "ёжъёжъёж",  # two of its trigrams have the same stand-in
+    "ёжъёжъёж",  # two of its trigrams have the same ASCII form
     "x",
     "node.js",
     "kubernetes cluster notes",
@@ -59,7 +59,7 @@ def drafts() -> Iterator[dict[str, Any]]:
             "created_at": f"2026-01-{key % 28 + 1:02d}",
         }
     yield {"id": "book", "content": BOOK}
-    for number in range(40):  # of one score, in another order than their paths
+    for number in range(40):  # equal scores, not in the order of their paths
         yield {
             "id": f"tie{number}",
             "path": f"ties/{(number * 7) % 40}.md" if number % 2 else "",
@@ -137,9 +137,9 @@ def test_filter_reads_the_whole_ranking(both: Both, monkeypatch: pytest.MonkeyPa
 @example(parse('tea NOT "tea cup"'))
 @example(parse("tea NOT word16990"))
 def test_exclusions_equal_those_of_sqlite(both: Both, query: Query) -> None:
-    every = ["book", *(f"n{key}" for key in range(len(NOTES)))]
+    ids = ["book", *(f"n{key}" for key in range(len(NOTES)))]
     ours, theirs = (
-        [candidate.id for candidate in store.candidates(every, namespace=NAMESPACE, filters=Filters(), without=query)]
+        [candidate.id for candidate in store.candidates(ids, namespace=NAMESPACE, filters=Filters(), without=query)]
         for store in both
     )
     assert ours == theirs
@@ -173,7 +173,7 @@ _word = st.one_of(
 @example([""], True, {})
 @example(["a" * 900], True, {})
 @example(["Ω" * 900, "webber"], True, {})
-@example(["".join(map(chr, range(0x4E00, 0x6000)))], True, {})  # more trigrams than any name can share
+@example(["".join(map(chr, range(0x4E00, 0x6000)))], True, {})  # more trigrams than any name has
 def test_name_similarities_equal_those_of_sqlite(
     both: Both, words: list[str], titles: bool, filters: dict[str, Any]
 ) -> None:

@@ -17,7 +17,7 @@ class Reader:
         return namespace_id
 
     def restart(self) -> None:
-        """See the same again."""
+        """Keep the same revision."""
 
 
 def test_cache_drops_least_recently_used_namespace(monkeypatch: pytest.MonkeyPatch) -> None:
