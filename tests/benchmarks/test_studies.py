@@ -1,4 +1,4 @@
-"""The measuring programs run from end to end on small samples."""
+"""The studies run end to end on small samples."""
 
 from __future__ import annotations
 
