@@ -101,11 +101,11 @@ def test_many_pending_accesses_are_flushed(store: SQLiteStore, log: AccessLog, m
 def test_access_during_flush_is_written(store: SQLiteStore, log: AccessLog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "FLUSH_SECONDS", 0.01)
     touch = store.touch
-    noted = threading.Event()
+    recorded = threading.Event()
 
     def slow(accessed: dict[str, datetime], *, namespace: str) -> int:
-        if not noted.is_set():
-            noted.set()
+        if not recorded.is_set():
+            recorded.set()
             log.record(["b"], NAMESPACE)
         return touch(accessed, namespace=namespace)
 
@@ -206,7 +206,7 @@ def test_accesses_are_written_without_thread(
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_forked_child_has_its_own_access_log(store: SQLiteStore, log: AccessLog) -> None:
     log.record(["a"], NAMESPACE)
-    with log._changed, log._flushing:  # locks may be held during a fork
+    with log._changed, log._flushing:  # other threads may have the locks during a fork
         child = os.fork()
         if child == 0:
             good = not log._pending

@@ -95,7 +95,7 @@ def test_contributing_describes_every_script() -> None:
             assert f"scripts/{script.name}" in contributing
 
 
-def test_numbers_of_the_pipeline_drawing_are_those_of_the_page() -> None:
+def test_pipeline_drawing_has_the_numbers_of_the_page() -> None:
     drawing = (ROOT / "docs/pipeline-example.svg").read_text(encoding="utf-8")
     examples = "\n".join(re.findall(r"```python\n(.*?)```", _page("pipeline.md"), flags=re.DOTALL))
     drawn = re.findall(r">([0-9]+\.[0-9]+)<", drawing)

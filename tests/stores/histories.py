@@ -71,7 +71,7 @@ def check_against_brute_force(store: Store, history: list[list[Any]]) -> None:
     """Compare the edges after a history with a brute-force search; leave the store empty."""
     notes = play(store, history)
     assert edges(store) == naming.mentions(notes)
-    assert edges(store, direction="in") == {(named, namer) for namer, named in naming.mentions(notes)}
+    assert edges(store, direction="in") == {(target, source) for source, target in naming.mentions(notes)}
     assert edges(store, "entity") == naming.sharing(notes)
     assert problems(store) == {}
     assert not any(finding.problem for finding in store.repair())

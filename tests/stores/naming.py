@@ -46,12 +46,13 @@ def mentions(notes: Mapping[str, Mapping[str, Any]], max_title_notes: int = MAX_
     names_by_id = {key: names_of(note.get("title", "")) for key, note in notes.items()}
     count = Counter(name for names in names_by_id.values() for name in names)
     return {
-        (namer, named)
-        for named, names in names_by_id.items()
+        (source, target)
+        for target, names in names_by_id.items()
         for name in names
         if count[name] <= max_title_notes
-        for namer, note in notes.items()
-        if name not in names_by_id[namer] and any(contains(note.get(part, ""), name) for part in ("summary", "content"))
+        for source, note in notes.items()
+        if name not in names_by_id[source]
+        and any(contains(note.get(part, ""), name) for part in ("summary", "content"))
     }
 
 

@@ -440,7 +440,7 @@ class TestVectorSearch:
 class TestChunks:
     """A note with several chunks has the similarity of its best chunk."""
 
-    def test_score_is_that_of_the_best_chunk(self, store: Store) -> None:
+    def test_score_of_the_best_chunk(self, store: Store) -> None:
         put(
             store,
             {"path": "whole", "content": "1", "vector": [1, 1, 0]},
@@ -921,7 +921,7 @@ class TestEmbedding:
         assert store.model == TINY
         assert store.stats().vectors == {"tiny": 3}
 
-    def test_texts_to_embed_skips_unchanged_texts_and_supplied_vectors(self, store: Store) -> None:
+    def test_texts_to_embed_skips_notes_with_vectors(self, store: Store) -> None:
         put(store, {"id": "1", "path": "a", "title": "T", "content": "x", "vector": [1, 0, 0]}, model=TINY)
         put(store, {"id": "2", "path": "b", "content": "y", "namespace": "alice"})
 

@@ -50,8 +50,8 @@ def test_concurrent_processes_lose_no_notes(database: str) -> None:
             assert len(mine) == batches * concurrency.BATCH - deleted
         assert {namespace for namespace, path in notes if path == "shared"} == set(concurrency.NAMESPACES)
         for namespace in concurrency.NAMESPACES:
-            here = [note for note in notes.values() if note.namespace == namespace]
+            expected = [note for note in notes.values() if note.namespace == namespace]
             results = store.search_text(parse("tea"), 1_000, namespace=namespace, filters=Filters())
-            assert {candidate.id for candidate in results} == {note.id for note in here}
+            assert {candidate.id for candidate in results} == {note.id for note in expected}
         assert sum(store.stats().vectors.values()) == len(notes)
         assert not any(finding.problem for finding in store.check())

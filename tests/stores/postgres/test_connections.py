@@ -116,7 +116,7 @@ class TestWriting:
         with connections.write(["tea", "work"], create=True) as transaction:
             keys = dict(transaction.namespaces)
         with connections.write(["work", "tea", "more"], create=True) as transaction:
-            assert transaction.namespaces == keys | {"more": max(keys.values()) + 1}  # the sequence was not advanced
+            assert transaction.namespaces == keys | {"more": max(keys.values()) + 1}  # existing names use no key
             listed = setting("recollect.namespaces")(transaction)
         assert sorted(map(int, listed.split(","))) == sorted(transaction.namespaces.values())
 
@@ -158,13 +158,13 @@ class TestWriting:
         assert rows == [(40,)]
 
     def test_writers_of_several_namespaces_do_not_deadlock(self, connections: Connections) -> None:
-        def both(number: int) -> None:
-            wanted = ["tea", "work", f"new {number % 5}"]
-            with connections.write(wanted[:: (-1) ** number], create=True) as transaction:
-                assert set(transaction.namespaces) == set(wanted)
+        def write(number: int) -> None:
+            namespaces = ["tea", "work", f"new {number % 5}"]
+            with connections.write(namespaces[:: (-1) ** number], create=True) as transaction:
+                assert set(transaction.namespaces) == set(namespaces)
 
         with ThreadPoolExecutor(6) as executor:
-            list(executor.map(both, range(60)))
+            list(executor.map(write, range(60)))
         assert len(connections.read(names, namespace=None)) == 7
 
     def test_read_only_store_rejects_writes(self, opened: Opener) -> None:
@@ -236,7 +236,7 @@ class TestFaults:
             connections.read(work, namespace=None)
         assert connections.read(names, namespace=None) == []
 
-    def test_idle_connections_that_were_cut_are_replaced(self, opened: Opener, run_sql: RunSql) -> None:
+    def test_lost_idle_connections_are_replaced(self, opened: Opener, run_sql: RunSql) -> None:
         connections = opened(pool_size=4)
 
         def wait(transaction: PostgresTransaction) -> None:
@@ -403,7 +403,7 @@ class TestAddresses:
             ("closed", "postgres", "check the names of the database and of the user"),
         ],
     )
-    def test_refused_login_says_what_to_check(self, postgres: Server, user: str, database: str, advice: str) -> None:
+    def test_refused_login_names_the_remedy(self, postgres: Server, user: str, database: str, advice: str) -> None:
         if user == "closed":
             postgres.execute("CREATE ROLE closed NOLOGIN")
         with pytest.raises(StoreError, match=f"refused the login; {advice}"):

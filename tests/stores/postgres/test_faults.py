@@ -1,4 +1,4 @@
-"""Killed servers, lost connections and exhausted pools: commits are kept, and no batch is written in part."""
+"""Killed servers, lost connections and exhausted pools: no commit is lost, and no batch is written in part."""
 
 from __future__ import annotations
 

@@ -44,14 +44,14 @@ def test_any_history_has_the_edges_of_brute_force(monkeypatch: pytest.MonkeyPatc
     def law(history: list[list[Any]]) -> None:
         with scratch("postgres") as store:
             check_against_brute_force(store, history)
-            left = store._connections.read(
+            remaining = store._connections.read(
                 lambda at: [
                     at.connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 (names of our own)
                     for table in ("titles", "titled", "mentions", "entities", "words", "postings", "names")
                 ],
                 namespace=None,
             )
-            assert left == [(0,)] * 7
+            assert remaining == [(0,)] * 7
 
     law()
 

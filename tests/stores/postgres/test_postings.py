@@ -86,11 +86,11 @@ def test_new_notes_are_appended(empty: Connections) -> None:
 
 
 def test_distant_keys_have_separate_blocks(empty: Connections) -> None:
-    far = [1, 2**32, 2**32 + 1, 2**40]
-    change(empty, {"tea": postings(*far)})
-    assert empty.read(stored_postings, namespace="tea") == {"tea": postings(*far)}
+    keys = [1, 2**32, 2**32 + 1, 2**40]
+    change(empty, {"tea": postings(*keys)})
+    assert empty.read(stored_postings, namespace="tea") == {"tea": postings(*keys)}
     change(empty, {"tea": postings(2**41)}, fresh=2**41)
-    assert empty.read(stored_postings, namespace="tea") == {"tea": postings(*far, 2**41)}
+    assert empty.read(stored_postings, namespace="tea") == {"tea": postings(*keys, 2**41)}
 
 
 def test_empty_list_is_deleted(empty: Connections) -> None:

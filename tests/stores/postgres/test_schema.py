@@ -223,27 +223,29 @@ def test_view_living_hides_expired_notes(connections: Connections, frozen_clock:
     assert connections.read(ids, namespace="tea") == ["for ever", "until one"]
 
 
-def test_titles_count_mentions_and_are_dropped_with_their_last_note(connections: Connections) -> None:
+def test_title_counts_mentions_until_its_last_note_is_deleted(connections: Connections) -> None:
     def titles(transaction: PostgresTransaction) -> list[tuple[Any, ...]]:
         return transaction.connection.execute("SELECT words, namers FROM titles ORDER BY words").fetchall()
 
     with connections.write(["tea"], create=True) as transaction:
         (namespace,) = transaction.namespaces.values()
-        bearers = [insert_note(transaction, f"bearer {number}") for number in (1, 2)]
-        namers = [insert_note(transaction, f"namer {number}") for number in (1, 2, 3)]
+        titled_notes = [insert_note(transaction, f"bearer {number}") for number in (1, 2)]
+        mentioning_notes = [insert_note(transaction, f"namer {number}") for number in (1, 2, 3)]
         row = transaction.connection.execute(
             "INSERT INTO titles (namespace, stems, words) VALUES (%s, 'green tea', 'green tea') RETURNING key",
             [namespace],
         ).fetchone()
         assert row is not None
-        values = [[(bearer, row[0]) for bearer in bearers], [(row[0], namer) for namer in namers]]
+        values = [[(note, row[0]) for note in titled_notes], [(row[0], note) for note in mentioning_notes]]
         cursor = transaction.connection.cursor()
         cursor.executemany("INSERT INTO titled (note, title) VALUES (%s, %s)", values[0])
         cursor.executemany("INSERT INTO mentions (title, note, exact) VALUES (%s, %s, true)", values[1])
         assert titles(transaction) == [("green tea", 3)]
     with connections.write(["tea"]) as transaction:
-        transaction.connection.execute("DELETE FROM notes WHERE key = ANY (%s)", [[bearers[0], namers[0]]])
+        transaction.connection.execute(
+            "DELETE FROM notes WHERE key = ANY (%s)", [[titled_notes[0], mentioning_notes[0]]]
+        )
         assert titles(transaction) == [("green tea", 2)]
-        transaction.connection.execute("DELETE FROM notes WHERE key = %s", [bearers[1]])
+        transaction.connection.execute("DELETE FROM notes WHERE key = %s", [titled_notes[1]])
         assert titles(transaction) == []
         assert transaction.connection.execute("SELECT count(*) FROM mentions").fetchall() == [(0,)]

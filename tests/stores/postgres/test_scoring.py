@@ -81,8 +81,8 @@ def is_scored_as_a_whole(node: Expression, *, in_alternative: bool = False) -> b
             return all(is_scored_as_a_whole(part, in_alternative=True) for part in parts)
         case AllOf(parts):
             return not in_alternative and all(is_scored_as_a_whole(part) for part in parts)
-        case Except(wanted, excluded):
-            scored = is_scored_as_a_whole(wanted) and is_scored_as_a_whole(excluded, in_alternative=True)
+        case Except(included, excluded):
+            scored = is_scored_as_a_whole(included) and is_scored_as_a_whole(excluded, in_alternative=True)
             return scored and not in_alternative
 
 
@@ -143,9 +143,9 @@ def reference(node: Expression) -> dict[int, float]:
                     key: sum(part[key] for part in part_scores)
                     for key in set(part_scores[0]).intersection(*part_scores)
                 }
-            case Except(wanted, excluded):
-                gone = value(excluded)
-                return {key: score for key, score in value(wanted).items() if key not in gone}
+            case Except(included, excluded):
+                excluded_scores = value(excluded)
+                return {key: score for key, score in value(included).items() if key not in excluded_scores}
 
     return value(node)
 

@@ -159,7 +159,7 @@ def test_interrupt_stops_a_long_search(tmp_path: Path) -> None:
     store.close()
 
 
-def test_transaction_that_sqlite_rolled_back(tmp_path: Path) -> None:
+def test_transaction_rolled_back_by_sqlite(tmp_path: Path) -> None:
     """SQLite rolls back by itself if the disk is full or a page cannot be read."""
     store = SQLiteStore(tmp_path / "memory.db")
     with store._connections.reading() as connection:
@@ -194,7 +194,7 @@ def test_read_only_folder_without_wal(tmp_path: Path, monkeypatch: pytest.Monkey
         SQLiteStore(file, read_only=True)
 
 
-def test_file_that_sqlite_opens_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_opened_read_only_by_sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "memory.db"
     SQLiteStore(file).close()
     connect = Connections._connect
@@ -284,7 +284,7 @@ def test_concurrent_migration(tmp_path: Path) -> None:
         ("a\0b", "must be the path of a file, got 'a\\\\x00b'"),
     ],
 )
-def test_open_rejects_targets_that_are_no_file(target: str, problem: str) -> None:
+def test_open_rejects_invalid_targets(target: str, problem: str) -> None:
     with pytest.raises(ArgumentError, match=f"^target: {problem}"):
         open_store(target)
 

@@ -37,14 +37,14 @@ def store(path: Path, frozen_clock: FrozenClock) -> Iterator[SQLiteStore]:
 
 def ids_by_method(store: SQLiteStore) -> list[list[str]]:
     """Return the sorted ids of iteration, lexical search, vector search and name search."""
-    everything = Filters()
+    filters = Filters()
     results = [
         [note.id for note in store.notes()],
-        [candidate.id for candidate in store.search_text(parse("tea"), 9, namespace="default", filters=everything)],
-        [candidate.id for candidate in store.search_vectors(UP, 9, namespace="default", filters=everything)],
+        [candidate.id for candidate in store.search_text(parse("tea"), 9, namespace="default", filters=filters)],
+        [candidate.id for candidate in store.search_vectors(UP, 9, namespace="default", filters=filters)],
         [
             candidate.id
-            for candidate in store.search_names(["tea", "fair", "fig"], 9, namespace="default", filters=everything)
+            for candidate in store.search_names(["tea", "fair", "fig"], 9, namespace="default", filters=filters)
         ],
     ]
     return [sorted(ids) for ids in results]
@@ -101,7 +101,7 @@ def test_check_and_repair_ignore_expired_notes(store: SQLiteStore, frozen_clock:
     assert ids_by_method(store) == [["a", "c"]] * 4
 
 
-def test_backup_and_check_of_read_only_store_with_expired_notes(
+def test_read_only_backup_and_check_with_expired_notes(
     store: SQLiteStore, path: Path, frozen_clock: FrozenClock
 ) -> None:
     reader = SQLiteStore(path, read_only=True)

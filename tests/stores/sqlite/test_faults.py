@@ -72,7 +72,7 @@ def make_reachable(path: Path) -> None:
             folder.chmod(folder.stat().st_mode | 0o055)
 
 
-def test_file_that_is_no_database(tmp_path: Path) -> None:
+def test_file_without_a_database(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("Dear diary, " * 500)
     with pytest.raises(StoreDamagedError, match=r"notes\.txt is not an SQLite database; choose another file"):

@@ -146,9 +146,9 @@ def test_any_aliases_render_a_valid_query(table: Fts5Table, text: str, aliases: 
         table.search(render_fts5(query, semantics))
 
 
-@pytest.mark.parametrize("joint", [" ", " AND ", " NOT ", '" "', " OR NOT "])
-def test_longest_query_is_valid(table: Fts5Table, joint: str) -> None:
-    words = joint.join(f"w{number}" for number in range(12_000))
+@pytest.mark.parametrize("separator", [" ", " AND ", " NOT ", '" "', " OR NOT "])
+def test_longest_query_is_valid(table: Fts5Table, separator: str) -> None:
+    words = separator.join(f"w{number}" for number in range(12_000))
     for semantics in SEMANTICS:
         table.search(render_fts5(parse(words[:100_000]), semantics))
 

@@ -140,11 +140,11 @@ def test_delete_overwrites_the_file(store: SQLiteStore, path: Path) -> None:
     store.write([{"path": "kept.md", "content": "another plan"}])
     assert store.delete(["secret.md"], namespace="default") == 1
     store.close()
-    left = path.read_bytes()
-    assert word.encode() not in left
-    assert word[:9].encode() not in left
-    assert b"hush" not in left
-    assert unit not in left
+    content = path.read_bytes()
+    assert word.encode() not in content
+    assert word[:9].encode() not in content
+    assert b"hush" not in content
+    assert unit not in content
     assert not path.with_name("memory.db-wal").exists()
 
 

@@ -222,9 +222,9 @@ def test_delete_overwrites_the_file(store: SQLiteStore, path: Path) -> None:
     assert ("other", "secret") in edges(store)
     store.delete(["secret", "other"], namespace=NAMESPACE)
     store.close()
-    left = path.read_bytes()
-    assert b"xylophon" not in left.lower()
-    assert b"quixotry" not in left.lower()
+    content = path.read_bytes()
+    assert b"xylophon" not in content.lower()
+    assert b"quixotry" not in content.lower()
 
 
 def test_edges_take_few_statements(store: SQLiteStore) -> None:

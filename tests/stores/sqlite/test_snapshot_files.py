@@ -49,7 +49,7 @@ def test_orphaned_files_are_deleted(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["2026-11-01", "before-cleanup.db", "0123456789abcdef"])
-def test_files_that_are_no_snapshots_are_kept(path: Path, name: str) -> None:
+def test_other_files_are_not_deleted(path: Path, name: str) -> None:
     fill(path)
     user_file = path.with_name(f"memory.db-snapshot-{name}")
     user_file.write_bytes(path.read_bytes())
@@ -75,11 +75,11 @@ def test_check_reports_and_repair_deletes_orphans(path: Path) -> None:
     assert not young.exists()
 
 
-def test_check_ignores_a_file_that_disappears(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_ignores_a_vanished_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(path)
-    gone = path.with_name(f"memory.db-snapshot-{'0' * 16}")
+    missing = path.with_name(f"memory.db-snapshot-{'0' * 16}")
     with closing(SQLiteStore(path)) as store:
-        monkeypatch.setattr(store._indexes.snapshots, "files", lambda: {"0" * 16: gone})
+        monkeypatch.setattr(store._indexes.snapshots, "files", lambda: {"0" * 16: missing})
         assert not [finding for finding in store.check() if finding.problem]
 
 
@@ -125,7 +125,7 @@ def test_repair_rebuilds_a_corrupt_snapshot(path: Path) -> None:
         assert uses_snapshots(store)[0]
 
 
-def test_check_reports_a_file_that_is_no_snapshot(path: Path) -> None:
+def test_check_reports_an_invalid_snapshot(path: Path) -> None:
     fill(path)
     broken, _ = snapshot_files(path)
     broken.write_bytes(b"tea")

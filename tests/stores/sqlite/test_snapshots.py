@@ -306,8 +306,8 @@ def test_snapshot_of_notes_with_several_chunks(path: Path) -> None:
         store.write([{"path": "900", "content": "900", "vector": ROWS[3600:3603]}])
     with closing(SQLiteStore(path)) as store:
         for n in (1, 7, 499, 900):
-            for piece in range(1 + n % 4 if n < 900 else 3):
-                assert nearest_paths(store, 4 * n + piece) == [f"{n}"]
+            for chunk in range(1 + n % 4 if n < 900 else 3):
+                assert nearest_paths(store, 4 * n + chunk) == [f"{n}"]
         assert nearest_paths(store, 12) != ["3"]
         assert uses_snapshots(store)[1]
 
