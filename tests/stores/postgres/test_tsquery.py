@@ -67,7 +67,7 @@ def test_any_query_finds_the_same_notes_as_fts5(
     assert matching == (fts5_search(fts5_query) if fts5_query else set())
 
 
-@pytest.mark.usefixtures("server_side")
+@pytest.mark.usefixtures("tsquery_search")
 def test_reference_notes_match(fts5_search: Search) -> None:
     assert 0 < len(fts5_search('"green tea" OR "brew" *')) < len(NOTES)
 
