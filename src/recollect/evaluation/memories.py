@@ -38,7 +38,7 @@ def temporary_memory(
     store: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Iterator[tuple[Memory, str]]:
-    """Give a memory with the notes of a collection, and the namespace that they are in.
+    """Open a memory with the notes of a collection; yield it and the namespace of the notes.
 
     The memory is a temporary file; in a ``store`` the notes have a namespace of their own, which is emptied at the end.
 
@@ -89,7 +89,7 @@ def latest_date(notes: Sequence[Note]) -> datetime:
 
 
 def questions_by_collection(dataset: Dataset, memory: Memory | None) -> list[tuple[Collection, list[Question]]]:
-    """Return the collections that have questions, each with these; check that notes are in exactly one place."""
+    """Return each collection with its questions; check that either the dataset or ``memory`` has the notes."""
     if not dataset.answerable:
         raise ArgumentError("dataset", f"{dataset.name} has no questions that a note answers")
     by_name: dict[str, list[Question]] = {}

@@ -1,4 +1,4 @@
-"""Put the questions of a dataset to systems, or to presets that are tuned, and measure the rankings."""
+"""Search for the questions of a dataset with systems, or with presets to tune, and measure the rankings."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ def evaluate(
     if memory is not None and store is not None:
         raise ArgumentError("store", "is for the notes of a dataset; these questions are for a memory that has its own")
     model = embedder_from(embedder) if memory is None else memory.embedder
-    lacking = next((system for system in chosen if system.mode in ("hybrid", "semantic")), None)
-    if model is None and lacking:
-        raise ArgumentError("embedder", f"must not be none for {lacking.name}, which needs vector search")
+    needs_vectors = next((system for system in chosen if system.mode in ("hybrid", "semantic")), None)
+    if model is None and needs_vectors:
+        raise ArgumentError("embedder", f"must not be none for {needs_vectors.name}, which needs vector search")
     total = sum(len(collection.notes) + len(questions) * len(chosen) for collection, questions in groups)
     rankings: dict[str, dict[str, Ranking]] = {system.name: {} for system in chosen}
     done = 0
@@ -183,7 +183,7 @@ def open_scorer(
     cache: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Iterator[SearchScorer]:
-    """Give a scorer of presets for the answerable questions of a dataset.
+    """Open a scorer of presets on the answerable questions of a dataset.
 
     The collections are put into one temporary memory, a namespace each, once for all presets. Vectors are stored in
     ``cache`` as by :func:`~recollect.evaluation.evaluate`, and each query is embedded once. Questions without notes of
@@ -222,5 +222,5 @@ def open_scorer(
 
 
 def _offset(progress: Progress | None, before: int, total: int, name: str) -> Progress | None:
-    """Return the progress of one collection as part of that of all."""
+    """Return a callback that reports the progress of one collection as part of the whole."""
     return progress and (lambda done, _total, _name: progress(before + done, total, name))

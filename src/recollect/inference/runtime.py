@@ -148,11 +148,11 @@ def file_fingerprint(path: Path) -> str:
 
 
 def is_folder(path: str | Path) -> bool:
-    """Return whether there is such a folder; an impossible name is none."""
+    """Return whether ``path`` is an existing folder; false for a name that the system does not allow."""
     return os.path.isdir(path)  # noqa: PTH112 (that of pathlib raises an error for a name that is too long)
 
 
-class Entry(NamedTuple, Generic[T]):
+class RegistryEntry(NamedTuple, Generic[T]):
     """How the model of a spec ``name`` or ``name:argument`` is constructed."""
 
     create: Callable[[str], T]
@@ -168,7 +168,7 @@ class SpecReader(NamedTuple, Generic[T]):
 
     kind: str
     """The name of the argument, such as ``embedder``."""
-    registry: Mapping[str, Entry[T]]
+    registry: Mapping[str, RegistryEntry[T]]
     other_names: Sequence[str]
     """Names that the caller handles, such as ``none``; for messages."""
     methods: Sequence[str]

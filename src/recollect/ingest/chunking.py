@@ -4,7 +4,7 @@ Chunks are spans of the text without gaps, so that no text is lost. Very short s
 group of sections is split: between paragraphs where they fit, else between items and lines, else between sentences,
 between words, and at last inside a word. All of it takes time linear in the length of the text.
 
-Both are written by hand. The splitters of libraries (LangChain, LlamaIndex, semantic-text-splitter) lose the headings
+Both splitters are written by hand. Those of libraries (LangChain, LlamaIndex, semantic-text-splitter) lose the headings
 or the spans that note paths and links need, and sentence models (spaCy, NLTK) cost hundreds of megabytes or a download.
 """
 

@@ -23,7 +23,7 @@ from recollect.model import NOTE_FIELDS, Link
 from recollect.text import collapse_whitespace
 
 MAX_CHARS = 65_536
-"""Every note of a file has its front matter, so that its length is limited."""
+"""The maximum length of front matter, which every note of the file repeats."""
 
 _KEYS_OF_FIELD = {
     "title": ("title",),

@@ -134,7 +134,7 @@ def _load(path: Path) -> tuple[bytes, float] | None:
 
 
 def _open_without_links(path: str, flags: int) -> int:
-    """Open neither a symbolic link that was made meanwhile nor, blocking, a pipe."""
+    """Open a file; fail on a symbolic link that has replaced it meanwhile, and do not block on a pipe."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 
