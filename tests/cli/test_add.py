@@ -117,7 +117,7 @@ def test_add_does_not_wait_for_a_terminal(run: Run, monkeypatch: pytest.MonkeyPa
         (["tea", "--expires", "2020-02-02"], "expires_at: must lie in the future, got 2020-02-02T00:00:00+00:00"),
         (["tea", "--expires", "99999999w"], "is too far in the future: 99999999w"),
         (["tea", "--expires", f"{'9' * 5000}d"], "is too far in the future: 9"),
-        (["tea", "--importance", "2"], "importance: must lie between 0 and 1"),
+        (["tea", "--importance", "2"], "importance: must be at most 1"),
         (["tea", "--importance", "nan"], "importance: must be a finite number"),
         (["tea", "--importance", "high"], "'high' is not a valid float"),
         (["tea", "--position", "-1"], "position: must not be negative"),

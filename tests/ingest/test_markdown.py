@@ -175,7 +175,7 @@ def test_invalid_front_matter_values_become_metadata() -> None:
         ),
     ]
     [problem] = parse_markdown("---\nimportance: 7\n---\nText.", Source("tea.md")).problems
-    assert problem.message == "importance: must lie between 0 and 1, got 7; it is kept as metadata"
+    assert problem.message == "importance: must be at most 1, got 7; it is kept as metadata"
 
 
 def test_malformed_front_matter_raises() -> None:

@@ -191,7 +191,7 @@ def test_bad_lines_are_reported() -> None:
         (6, "record: has a speaker and no text; it may be in text, content, message"),
         (7, "record: has a speaker and no text; it may be in text, content, message"),
         (8, "time: must be an ISO-8601 date or time, got 'some day'"),
-        (9, "importance: must lie between 0 and 1, got 7"),
+        (9, "importance: must be at most 1, got 7"),
         (10, "metadata: must be a mapping, got 'x'"),
         (12, "record: has the id 'a', as line 11 has"),
         (14, "text: must be a string, got {'no': 'text'}"),

@@ -39,7 +39,11 @@ _HEAD_BYTES = _NONCE_BYTES + _ROW_BYTES
 
 
 class Right(IntEnum):
-    """What a caller may do; each right includes those before it."""
+    """What a caller may do; each right includes those before it.
+
+    >>> Right.WRITE > Right.READ, str(Right.ADMIN)
+    (True, 'admin')
+    """
 
     READ = 1
     WRITE = 2
