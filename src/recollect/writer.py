@@ -178,17 +178,17 @@ class NoteWriter:
         numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
         with self.secret_filter() as secrets:
             while batch := list(islice(numbered, EMBED_BATCH)):
-                read = [self._read_line(number, line, namespace, secrets) for number, line in batch]
-                current = [line for line in read if not is_expired(line[1])]
+                parsed = [self._read_line(number, line, namespace, secrets) for number, line in batch]
+                current = [line for line in parsed if not is_expired(line[1])]
                 # Vectors of one model are written together, and notes keep their order.
                 for model, group in groupby(current, key=lambda line: line[2]):
                     self._write_lines(list(group), model)
                 stored += len(current)
-                expired += len(read) - len(current)
+                expired += len(parsed) - len(current)
                 progress(stored + expired, stored + expired, "")
         if expired:
             notes = "one note was" if expired == 1 else f"{expired} notes were"
-            warnings.warn(f"{notes} skipped, because they have expired", RecollectWarning, stacklevel=3)
+            warnings.warn(f"{notes} skipped as expired", RecollectWarning, stacklevel=3)
         return stored
 
     def _read_line(

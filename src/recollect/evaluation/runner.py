@@ -88,7 +88,7 @@ def evaluate(
         with ExitStack() as stack:
             if memory is None:
                 caching = CachingEmbedder(model, cache) if model else None
-                reporter = _offset(progress, done, total, collection.id)
+                reporter = _progress_within(progress, done, total, collection.id)
                 context = temporary_memory(collection, caching, store=store, progress=reporter)
                 target = SearchTarget(*stack.enter_context(context), latest_date(collection.notes))
                 done += len(collection.notes)
@@ -213,7 +213,7 @@ def open_scorer(
         targets: dict[str, SearchTarget] = {}
         for number, (collection, questions) in enumerate(groups):
             name = f"collection {number}"
-            reporter = _offset(progress, done, total, collection.id)
+            reporter = _progress_within(progress, done, total, collection.id)
             notes = pooled.add_many(dated_notes(collection), namespace=name, progress=reporter)
             target = SearchTarget(pooled, name, latest_date(notes))
             targets |= dict.fromkeys((question.id for question in questions), target)
@@ -221,6 +221,6 @@ def open_scorer(
         yield SearchScorer([(question, targets[question.id]) for question in dataset.answerable], measure, mode)
 
 
-def _offset(progress: Progress | None, before: int, total: int, name: str) -> Progress | None:
+def _progress_within(progress: Progress | None, before: int, total: int, name: str) -> Progress | None:
     """Return a callback that reports the progress of one collection as part of the whole."""
     return progress and (lambda done, _total, _name: progress(before + done, total, name))

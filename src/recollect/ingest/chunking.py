@@ -142,10 +142,10 @@ def _spans(text: str, blocks: Sequence[Block], target: int, limit: int) -> Itera
     if end - start <= limit:
         yield start, end
         return
-    even = (end - start) / -(-(end - start) // target)
+    even_length = (end - start) / -(-(end - start) // target)
     last = start
     for atom_end in _atoms(text, blocks, limit):
-        if last > start and (last - start >= even or atom_end - start > limit):
+        if last > start and (last - start >= even_length or atom_end - start > limit):
             yield start, last
             start = last
         last = atom_end

@@ -84,7 +84,7 @@ def resolve_file_link(destination: str, name: str, prefix: str = "") -> Link | N
 def _tag(text: str) -> str:
     """Return the tag, or "" if it is only a number."""
     tag = text.strip("/")
-    return tag if len(tag) <= MAX_NAME_CHARS and any(sign not in "-_/" and not sign.isdecimal() for sign in tag) else ""
+    return tag if len(tag) <= MAX_NAME_CHARS and any(char not in "-_/" and not char.isdecimal() for char in tag) else ""
 
 
 def _mask_code(prose: str) -> str:

@@ -20,7 +20,7 @@ MIN_LENGTH = 8
 MIN_CHANGES = 3
 """How often the class of characters must change: lower case, upper case, digit, sign."""
 CHARACTERS_PER_CHANGE = 8
-"""In a long value, one change for so many characters."""
+"""A long value needs at least one change for each this many characters."""
 MIN_LETTERS_ONLY = 12
 """The shortest random value of letters only."""
 MAX_WORD_SHARE = 0.6

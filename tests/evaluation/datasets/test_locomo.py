@@ -44,7 +44,7 @@ def test_locomo_evidence_forms() -> None:
     }
     assert dataset.remarks == (
         "2 questions whose evidence names no turn left out",
-        "2 pieces of evidence for a turn that is not there left out",
+        "2 pieces of evidence for a turn that does not exist left out",
         "1 session without a date that can be read",
     )
     assert dataset.strata == (

@@ -1,7 +1,7 @@
 """Endpoints for operators: stats, health, readiness, metrics, and evaluation reports.
 
-Reports are files of one folder, which may contain anything. A name is looked up in the listing of the folder, never
-joined to its path; symbolic links are not followed; and a file must begin and end as a report does.
+Reports are files of one folder, which may contain other files, too. A name is looked up in the listing of the folder,
+never joined to its path; symbolic links are not followed; and a file must begin and end as a report does.
 """
 
 from __future__ import annotations
