@@ -15,7 +15,7 @@ from recollect.stores.base import Store
 FLUSH_SECONDS = 60.0
 """How long accesses are collected before they are written together."""
 MAX_PENDING = 4096
-"""How many notes are collected before they are written earlier."""
+"""With this many notes, accesses are written without waiting for the time to pass."""
 
 
 class AccessLog:

@@ -136,7 +136,7 @@ def _cache_name(stem: str, path: Path, suffix: str) -> str:
 def file_fingerprint(path: Path) -> str:
     """Return a short hash of a weights file, from its size and 16 samples of 64 KiB.
 
-    Other training changes numbers everywhere in the file; hashing all of it takes longer than loading the built model.
+    Retraining changes numbers everywhere, so samples suffice; hashing the whole file would take longer than loading it.
     """
     size = path.stat().st_size
     digest = hashlib.sha256(str(size).encode())
@@ -160,7 +160,7 @@ class RegistryEntry(NamedTuple, Generic[T]):
     argument: str = ""
     """What follows the colon, for messages; empty if the spec is the name alone."""
     unavailable_reason: Callable[[], str | None] | None = None
-    """For models that ``"auto"`` tries, in the order of the registry: what is not installed, or ``None``."""
+    """Returns what is not installed, or ``None``; for models that ``"auto"`` tries, in the order of the registry."""
 
 
 class SpecReader(NamedTuple, Generic[T]):
@@ -172,7 +172,7 @@ class SpecReader(NamedTuple, Generic[T]):
     other_names: Sequence[str]
     """Names that the caller handles, such as ``none``; for messages."""
     methods: Sequence[str]
-    """What an object of this kind has."""
+    """The methods that an object of this kind must have."""
     from_folder: Callable[[str | os.PathLike[str]], T]
     from_function: Callable[[Any], T]
 
