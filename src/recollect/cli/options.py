@@ -209,7 +209,7 @@ search = _all(
     *(_search_option(option) for option in search_options().values() if option.name not in _NOT_GENERATED),
     click.option("--path", metavar="PREFIX", default="", help="Only notes whose path starts with this."),
     click.option(
-        "--tag", "tags", metavar="TAG", multiple=True, help="Only notes with this tag; repeat it for several."
+        "--tag", "tags", metavar="TAG", multiple=True, help="Only notes with this tag. Repeatable: all tags must match."
     ),
     click.option("--session", metavar="NAME", help="Only notes of this conversation or document."),
     click.option(
