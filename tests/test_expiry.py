@@ -197,7 +197,7 @@ class TestExportAndLoad:
             memory.add_many({"content": "Fair.", "expires_at": NOON + HOUR} for _ in range(count))
             lines = list(memory.export())
             frozen_clock.time += HOUR
-            with pytest.warns(RecollectWarning, match=f"^{subject} skipped, because they have expired$"):
+            with pytest.warns(RecollectWarning, match=f"^{subject} skipped as expired$"):
                 assert copy.load(lines, progress=lambda *step: steps.append(step)) == 1
             assert [note.id for note in copy.notes()] == ["a"]
             assert steps == [(count + 1, count + 1, "")]

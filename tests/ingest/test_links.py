@@ -8,7 +8,7 @@ from hypothesis import given
 
 import recollect
 from recollect import Link, Memory
-from recollect.ingest.links import LinkResolver, find_mentions, resolve_file_link, resolve_links
+from recollect.ingest.links import LinkResolver, find_tags_and_links, resolve_file_link, resolve_links
 from recollect.model import NoteName
 from tests.ingest.strategies import markdown_text
 from tests.strategies import any_text
@@ -228,7 +228,7 @@ def test_supersession_cycle_is_reported(memory: Memory, vault: Path) -> None:
 
 
 def names(text: str, kind: str) -> list[str]:
-    return [mention.name for mention in find_mentions(text) if mention.kind == kind]
+    return [reference.name for reference in find_tags_and_links(text) if reference.kind == kind]
 
 
 @pytest.mark.parametrize(
@@ -280,10 +280,10 @@ def test_find_links(text: str, destinations: list[str]) -> None:
     assert names(text, "link") == destinations
 
 
-def test_mentions_are_in_text_order() -> None:
+def test_tags_and_links_are_in_text_order() -> None:
     text = "... [a](b.md) #c [[d]] #e"
-    assert [mention.name for mention in find_mentions(text, 3)] == ["b.md", "c", "d", "e"]
-    assert [mention.start for mention in find_mentions(text, 3)] == [6, 14, 17, 23]
+    assert [reference.name for reference in find_tags_and_links(text, 3)] == ["b.md", "c", "d", "e"]
+    assert [reference.start for reference in find_tags_and_links(text, 3)] == [6, 14, 17, 23]
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_resolve_file_link(destination: str, target: str | None) -> None:
 
 
 @given(markdown_text | any_text)
-def test_find_mentions_in_any_text(text: str) -> None:
-    for mention in find_mentions(text):
-        assert text.startswith(("#", "[", "]", " "), mention.start)
-        resolve_file_link(mention.name, "ines.md")
+def test_find_tags_and_links_in_any_text(text: str) -> None:
+    for reference in find_tags_and_links(text):
+        assert text.startswith(("#", "[", "]", " "), reference.start)
+        resolve_file_link(reference.name, "ines.md")

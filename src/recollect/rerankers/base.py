@@ -33,7 +33,7 @@ class Reranker(Protocol):
 
 
 class ModelReranker(ABC):
-    """A reranker without its model: a subclass implements ``_scores``.
+    """Base class of rerankers: a subclass implements ``_scores``.
 
     >>> class Longest(ModelReranker):
     ...     def _scores(self, query, documents):

@@ -1,4 +1,4 @@
-"""API keys and what they grant: a file of key hashes, callers with one right in some namespaces; cursors."""
+"""API keys and encrypted cursors: a file of key hashes, and callers with one right in some namespaces."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ class KeyRing:
                 raise self._unreadable(error) from None
             version = (status.st_mtime_ns, status.st_size, status.st_ino)
             if version != self._version:
-                # If the file is replaced in between, it is read once more, never once too few.
+                # If the file is replaced in between, the next call reads it again: no change is missed.
                 self._keys, self._version = self._read(), version
             return self._keys
 
