@@ -14,7 +14,7 @@ from recollect.query import find_time_expressions
 from recollect.ranking import time_match
 from recollect.retrieval import Retrieval, presets
 from tests.ranking.stages import boost_time_matches
-from tests.retrieval.test_accounting import Letters
+from tests.retrieval.test_search_properties import LetterEmbedder
 
 NOW = datetime(2026, 11, 17, tzinfo=UTC)
 
@@ -144,7 +144,7 @@ _RUNS = {
 }
 
 
-@pytest.mark.parametrize("embedder", [None, Letters()])
+@pytest.mark.parametrize("embedder", [None, LetterEmbedder()])
 @pytest.mark.parametrize(
     ("query", "day"),
     [
@@ -160,7 +160,7 @@ def test_time_decides_in_a_log_of_one_subject(tmp_path: Path, embedder: Any, que
         assert memory.search(query, question_date="2026-11-17").hits[0].path == f"{day}.md"
 
 
-@pytest.mark.parametrize("embedder", [None, Letters()])
+@pytest.mark.parametrize("embedder", [None, LetterEmbedder()])
 @pytest.mark.parametrize("query", ["what happened on 11 November?", "2026-11-11", "was war am 11.11.?"])
 def test_a_query_for_a_time_alone_finds_its_notes_beyond_the_pool(tmp_path: Path, embedder: Any, query: str) -> None:
     with recollect.open(tmp_path / "many.db", embedder=embedder) as memory:

@@ -120,11 +120,11 @@ class TestAdjustments:
         free = {note.id: note.score for note in add_transfers(notes.values(), transfers, weight=weight)}
         assert len(ranked) == len(notes)
         for note in ranked:
-            own = notes[note.id].score
-            assert own <= note.score <= free[note.id] + 1e-9
+            own_score = notes[note.id].score
+            assert own_score <= note.score <= free[note.id] + 1e-9
             sources = [notes[part.source].score for part in transfers.get(note.id, ()) if part.source in notes]
             if sources:
-                assert note.score <= max(own, lift * max(sources)) + 1e-9
+                assert note.score <= max(own_score, lift * max(sources)) + 1e-9
 
     def test_reason_names_the_two_largest_transfers(self) -> None:
         transfers = [
