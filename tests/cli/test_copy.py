@@ -151,20 +151,24 @@ def test_copy_reports_another_order(run: Run, filled: Path) -> None:
 def test_copy_reports_another_model(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     with recollect.open("one.db", embedder=None) as memory:
         memory.add("tea", vector=[1, 0])
-    other = recollect.stores.base.Model("other", 3)
+    other_model = recollect.stores.base.Model("other", 3)
 
     def change_model(target: Store) -> None:
-        target.embed(other, [(note, np.array([1, 0, 0], dtype=np.float32)) for note in target.pending(other, 9)])
-        target.activate(other)
+        target.embed(
+            other_model, [(note, np.array([1, 0, 0], dtype=np.float32)) for note in target.pending(other_model, 9)]
+        )
+        target.activate(other_model)
 
     change_target_after_copying(monkeypatch, change_model)
     assert "differs: store other: not searched with given\n" in run("copy", "one.db", "two.db").stdout
 
 
 def test_copy_reports_different_searches(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = SQLiteStore.search_text
+    search_text = SQLiteStore.search_text
     monkeypatch.setattr(
-        SQLiteStore, "search_text", lambda self, *args, **more: usual(self, *args, **more) if self.read_only else []
+        SQLiteStore,
+        "search_text",
+        lambda self, *args, **more: search_text(self, *args, **more) if self.read_only else [],
     )
     result = run("copy", str(filled), "two.db")
     assert result.exit_code == 1
@@ -183,14 +187,14 @@ def test_copy_reports_different_searches(run: Run, filled: Path, monkeypatch: py
 def test_copy_failure_reports_the_state(
     run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
 ) -> None:
-    usual, calls = SQLiteStore.write, 0
+    original_write, calls = SQLiteStore.write, 0
 
     def write(self: SQLiteStore, *args: Any, **more: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls == 3:
             raise error
-        return usual(self, *args, **more)
+        return original_write(self, *args, **more)
 
     monkeypatch.setattr(SQLiteStore, "write", write)
     monkeypatch.setattr(copying, "BATCH_NOTES", 1)

@@ -45,9 +45,9 @@ def test_eval_tables(run: Run) -> None:
 
 def test_eval_answer_threshold(run: Run) -> None:
     options = ("eval", str(HAYSTACKS), "--pool", "--cache", "cache", "-q", "--json", "-")
-    usual = json.loads(run(*options).stdout)[0]["trust"]
+    default = json.loads(run(*options).stdout)[0]["trust"]
     strict = json.loads(run(*options, "--answer-threshold", "1").stdout)[0]["trust"]
-    assert (usual["threshold"], strict["threshold"]) == (System("default").rules.answer_threshold, 1.0)
+    assert (default["threshold"], strict["threshold"]) == (System("default").rules.answer_threshold, 1.0)
     assert (strict["right_first"], strict["unanswerable_queries"]) == (1.0, 2)
     assert strict["unanswerable_recognised"] == 1.0
     assert sum(bin_["count"] for bin_ in strict["reliability"]) == 4

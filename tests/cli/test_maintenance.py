@@ -41,9 +41,9 @@ def test_stats_of_namespaces_and_vectors(run: Run) -> None:
     assert "notes            2 (1 in default, 1 in maren)\n" in shown
     assert "vectors          2 of " in shown
     assert "not searched" not in shown
-    other = run("stats", "--embedder", "openai:m@http://localhost:1/v1")
-    assert "                 2 notes without a vector of it; run recollect reindex\n" in other.stdout
-    assert other.stderr.startswith("warning: vector search is off: the stored vectors are of ")
+    other_embedder = run("stats", "--embedder", "openai:m@http://localhost:1/v1")
+    assert "                 2 notes without a vector of it; run recollect reindex\n" in other_embedder.stdout
+    assert other_embedder.stderr.startswith("warning: vector search is off: the stored vectors are of ")
 
 
 @pytest.mark.usefixtures("filled")
@@ -83,7 +83,7 @@ def test_missing_model_is_a_warning_of_all_commands(
     Path("vault").mkdir()
     Path("vault", "tea.md").write_text("Tea at four.")
     Path("notes.jsonl").write_text('{"content": "Tea at five."}\n')
-    assert "vector search" not in run(*command).output  # no embedder was asked for
+    assert "vector search" not in run(*command).output  # no embedder was requested
     without(monkeypatch, "onnxruntime", "wordllama")
     result = run(*command, "--embedder", "auto")
     assert result.exit_code == 0

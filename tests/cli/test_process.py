@@ -1,4 +1,4 @@
-"""The command line as a process of its own: pipes, terminals and codes as a shell sees them."""
+"""The command line as a separate process: pipes, terminals and exit codes."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ def recollect(*arguments: str, text: str = "", **more: str) -> subprocess.Comple
 
 def on_a_terminal(*arguments: str, typed: str) -> tuple[int, str]:
     """Run with a terminal as all three streams; return the exit code and what it showed."""
-    ours, theirs = pty.openpty()
-    with subprocess.Popen([*RECOLLECT, *arguments], stdin=theirs, stdout=theirs, stderr=theirs) as process:
-        os.close(theirs)
-        os.write(ours, typed.encode())
+    primary, replica = pty.openpty()
+    with subprocess.Popen([*RECOLLECT, *arguments], stdin=replica, stdout=replica, stderr=replica) as process:
+        os.close(replica)
+        os.write(primary, typed.encode())
         shown = b""
         while True:
             try:
-                piece = os.read(ours, 4096)
-            except OSError:  # how Linux says that the other side is gone
+                piece = os.read(primary, 4096)
+            except OSError:  # on Linux: the process has closed the terminal
                 piece = b""
             if not piece:
                 break
             shown += piece
-    os.close(ours)
+    os.close(primary)
     return process.returncode, shown.decode()
 
 

@@ -304,8 +304,8 @@ def test_search_counts_dropped_candidates(run: Run) -> None:
 
 def test_search_hides_weak_candidates(run: Run) -> None:
     run("add", "-q", "--id", "best", "--title", "Glass chapel", "The glass chapel in Soglio opens at nine.")
-    for place in range(3):
-        run("add", "-q", "--id", f"n{place}", f"Wine number {place} was served in a tall glass with cheese.")
+    for number in range(3):
+        run("add", "-q", "--id", f"n{number}", f"Wine number {number} was served in a tall glass with cheese.")
     shown = run("search", "when does the glass chapel in Soglio open")
     assert shown.exit_code == 0
     assert [line for line in shown.stdout.splitlines() if line.startswith((" 1  ", " 2  "))] == [" 1  Glass chapel"]
@@ -337,6 +337,6 @@ def test_search_with_a_real_model(run: Run) -> None:
     assert "1 of 3 · 3 vector · " in semantic.stdout
     hybrid = run("search", "bicycle", "--embedder", "auto", *PLAIN)
     assert re.search(r" 1  n3\n    0\.\d\d .{8}  2026-03-01  lexical 1 · vector 1\n", hybrid.stdout)
-    other = run("search", "bicycle", "--embedder", "openai:m@http://localhost:1/v1")
-    assert other.stderr.count("warning: ") == 1
-    assert "so only lexical search ran; run reindex to embed the notes again" in other.stderr
+    other_embedder = run("search", "bicycle", "--embedder", "openai:m@http://localhost:1/v1")
+    assert other_embedder.stderr.count("warning: ") == 1
+    assert "so only lexical search ran; run reindex to embed the notes again" in other_embedder.stderr

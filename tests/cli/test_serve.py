@@ -18,7 +18,7 @@ from recollect.server import KeyRing, mcp
 from recollect.server.http import server
 from tests.cli.conftest import Run, error_of
 from tests.server.http.running import process
-from tests.server.http.test_report_routes import page
+from tests.server.http.test_operator_routes_reports import page
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ slope = 0.0
 
 
 def write_sample_questions(count: int, *, synthetic: bool = False) -> None:
-    """Write questions that two notes answer alike by their words, and the important one in truth."""
+    """Write questions for which two notes match equally well and only the important one is relevant."""
     questions = [
         Question(id=f"q{number}", text=f"code{number}", collection="default", relevant={f"right{number}": 1})
         for number in range(count)

@@ -16,7 +16,7 @@ from tokenizers.processors import TemplateProcessing
 
 VOCABULARY = {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "green": 3, "tea": 4, "query": 5, "passage": 6}
 VECTORS = [[9, 9, 9], [0, 0, 0], [0, 0, 3], [3, 0, 0], [0, 3, 0], [6, 0, 0], [0, 6, 0]]
-"""The vector of each word; that of padding is large, so that an error in masking is visible."""
+"""Word vectors; that of padding is large, so that an error in masking is visible."""
 
 
 def write_tokenizer(folder: Path, *, with_cls: bool = True) -> None:

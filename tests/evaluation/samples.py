@@ -1,4 +1,4 @@
-"""Small datasets of our own writing, one of each format."""
+"""Small sample datasets, one per format."""
 
 from __future__ import annotations
 

@@ -74,9 +74,9 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
 
 
-def have_common_stem(one: str, other: str) -> bool:
-    """Return whether two words have the same stem, or the same first five letters: rather too strict than too lax."""
-    return stem(one) == stem(other) or (min(len(one), len(other)) >= 5 and one[:5] == other[:5])
+def have_common_stem(first: str, second: str) -> bool:
+    """Return whether two words have the same stem, or the same first five letters (strict on purpose)."""
+    return stem(first) == stem(second) or (min(len(first), len(second)) >= 5 and first[:5] == second[:5])
 
 
 NOTE_WORDS = {note: content_words(searchable_text(note)) for note in NOTES}

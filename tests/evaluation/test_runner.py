@@ -59,11 +59,11 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]
 def test_evaluate_several_systems(tmp_path: Path) -> None:
     dataset = load_dataset(KITCHEN)
     systems: list[System | str] = ["default", System("default", "bm25"), System("memini", name="theirs")]
-    default, words, theirs = evaluate(dataset, systems, embedder="static", cache=tmp_path)
-    assert [outcome.system for outcome in (default, words, theirs)] == ["default", "default bm25", "theirs"]
-    assert (theirs.preset, theirs.mode, words.mode) == ("memini", "auto", "bm25")
+    default, lexical, memini = evaluate(dataset, systems, embedder="static", cache=tmp_path)
+    assert [outcome.system for outcome in (default, lexical, memini)] == ["default", "default bm25", "theirs"]
+    assert (memini.preset, memini.mode, lexical.mode) == ("memini", "auto", "bm25")
     assert default.embedder == "wordllama-l2-supercat-256"
-    for outcome in (default, words, theirs):
+    for outcome in (default, lexical, memini):
         assert list(outcome.rankings) == [question.id for question in dataset.questions]
         assert all(len(values) == 6 for values in outcome.values.values())
         assert {name: indexes.tolist() for name, indexes in outcome.strata.items()} == {
@@ -71,8 +71,8 @@ def test_evaluate_several_systems(tmp_path: Path) -> None:
             "multi-hop": [2],
             "paraphrase": [1, 2],
         }
-    assert words.rankings["q1"].ids[0] == "k5"
-    assert words.mean("any@1", "exact") == 1
+    assert lexical.rankings["q1"].ids[0] == "k5"
+    assert lexical.mean("any@1", "exact") == 1
     result = default.rankings["q1"]
     assert len(result.ids) == len(result.scores)
     assert result.milliseconds > 0

@@ -406,11 +406,12 @@ def test_ingest_texts_equals_ingest_of_files(memory: Memory, tmp_path: Path) -> 
     for name, text in texts.items():
         (vault / name).parent.mkdir(parents=True, exist_ok=True)
         (vault / name).write_text(text)
-    with recollect.open(tmp_path / "other.db", embedder=None) as other:
-        other.ingest(vault, prefix="v/")
+    with recollect.open(tmp_path / "other.db", embedder=None) as second_memory:
+        second_memory.ingest(vault, prefix="v/")
         fields = ("path", "title", "content", "tags")
         from_texts, from_files = (
-            {tuple(getattr(note, name) for name in fields) for note in source.notes()} for source in (memory, other)
+            {tuple(getattr(note, name) for name in fields) for note in source.notes()}
+            for source in (memory, second_memory)
         )
     assert from_texts == from_files
 

@@ -40,9 +40,9 @@ def test_trigrams(text: str, expected: set[str]) -> None:
 
 @given(any_text, any_text)
 def test_jaccard_is_symmetric(a: str, b: str) -> None:
-    one, other = trigrams(a), trigrams(b)
-    assert 0 <= jaccard(one, other) == jaccard(other, one) <= 1
-    assert jaccard(one, one) == (1 if one else 0)
+    first, second = trigrams(a), trigrams(b)
+    assert 0 <= jaccard(first, second) == jaccard(second, first) <= 1
+    assert jaccard(first, first) == (1 if first else 0)
 
 
 def test_jaccard_of_a_misspelling() -> None:

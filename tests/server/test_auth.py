@@ -45,8 +45,8 @@ def test_caller_is_found_by_the_text_of_the_key(path: Path) -> None:
         "tea\ud800_a_b",
     ):
         assert ring.caller(wrong) is None
-    other, _ = ring.add("kettle", None, Right.ADMIN)
-    assert ring.caller(text.replace(key.id, other.id)) is None
+    other_key, _ = ring.add("kettle", None, Right.ADMIN)
+    assert ring.caller(text.replace(key.id, other_key.id)) is None
 
 
 def test_key_file_has_hashes_and_is_private(path: Path) -> None:
@@ -67,13 +67,13 @@ def test_key_file_has_hashes_and_is_private(path: Path) -> None:
 
 
 def test_changes_by_another_process_are_seen_at_once(path: Path) -> None:
-    ring, other = KeyRing(path), KeyRing(path)
-    key, text = other.add("kettle", None, "read")
+    ring, other_ring = KeyRing(path), KeyRing(path)
+    key, text = other_ring.add("kettle", None, "read")
     assert ring.caller(text) is not None
     assert ring.keys() == [key]
-    assert other.revoke(key.id)
+    assert other_ring.revoke(key.id)
     assert ring.caller(text) is None
-    assert not other.revoke(key.id)
+    assert not other_ring.revoke(key.id)
     assert ring.keys() == []
 
 

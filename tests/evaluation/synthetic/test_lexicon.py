@@ -130,6 +130,6 @@ def test_inflected_forms_have_one_root(forms: str) -> None:
     assert len({word_root(form) for form in forms.split()}) == 1
 
 
-@pytest.mark.parametrize(("word", "other"), [("tea", "bike"), ("red", "ring"), ("is", "as")])
-def test_short_words_keep_their_suffix(word: str, other: str) -> None:
-    assert word_root(word) != word_root(other)
+@pytest.mark.parametrize(("word", "other_word"), [("tea", "bike"), ("red", "ring"), ("is", "as")])
+def test_short_words_keep_their_suffix(word: str, other_word: str) -> None:
+    assert word_root(word) != word_root(other_word)

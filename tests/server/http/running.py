@@ -1,4 +1,4 @@
-"""A real server on a free port: in a thread of this process, or as a process of its own."""
+"""A real server on a free port: in a thread of this process, or as a separate process."""
 
 from __future__ import annotations
 
@@ -90,5 +90,5 @@ def until(holds: Callable[[], object], seconds: float = 30) -> None:
     """Wait until a condition holds, or fail."""
     deadline = monotonic() + seconds
     while not holds():
-        assert monotonic() < deadline, "the condition never held"
+        assert monotonic() < deadline, "the condition was never true"
         sleep(0.01)

@@ -21,7 +21,7 @@ from recollect.server import KeyRing
 from recollect.server.http import Settings
 from tests.server.http.conftest import bearer
 from tests.server.http.running import Running, running
-from tests.server.http.test_report_routes import page
+from tests.server.http.test_operator_routes_reports import page
 
 EXAMPLES = 300 if os.environ.get("HYPOTHESIS_PROFILE") == "full" else 15
 

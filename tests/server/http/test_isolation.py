@@ -22,14 +22,14 @@ from tests.server.http.conftest import bearer, problem
 from tests.server.http.running import Running, running
 
 SECRET = "xyzzy"  # noqa: S105 (no password)
-"""It is in every text and name of the other namespace."""
+"""A word in every text and name of the other namespace."""
 
 
 class EndpointRequest(NamedTuple):
     path: str
     body: Any = None
     status: int = 200
-    """The status in the own namespace."""
+    """The status in the caller's namespace."""
 
 
 KNOWN = f"{SECRET}-1"
@@ -190,7 +190,7 @@ def test_cursor_is_bound_to_its_namespace(walled: tuple[Running, Keys, Memory]) 
     cursor = first["next_cursor"]
     problem(server.client.get(f"/v1/notes?namespace=tea&cursor={cursor}", headers=bearer(keys.both)), 422, "invalid")
     again = server.client.get("/v1/notes?namespace=coffee&limit=1", headers=bearer(keys.both)).json()
-    assert again["next_cursor"] != cursor  # not even how many notes lie between two of them
+    assert again["next_cursor"] != cursor  # cursors do not reveal how many notes are between them
 
 
 def test_scores_do_not_depend_on_other_namespaces(walled: tuple[Running, Keys, Memory]) -> None:

@@ -82,11 +82,11 @@ def test_public_paths_need_no_key(memory: Memory, ring: KeyRing) -> None:
 
 
 def test_rate_limit(memory: Memory, ring: KeyRing) -> None:
-    (_, one), (_, other) = ring.add("one", None, "read"), ring.add("other", None, "read")
+    (_, first_key), (_, second_key) = ring.add("one", None, "read"), ring.add("other", None, "read")
     slow = Settings(require_keys=True, rate=0.01)
     with running(memory, slow, ring=ring, warm=False) as server:
         responses: list[httpx.Response] = []
-        for key in (one, other):
+        for key in (first_key, second_key):
             responses = [server.client.get("/v1/presets", headers=bearer(key)) for _ in range(2)]
             assert [response.status_code for response in responses] == [200, 429]
         problem(responses[-1], 429, "too-many-requests")
@@ -172,9 +172,9 @@ def test_full_queue_rejects_requests(memory: Memory, monkeypatch: pytest.MonkeyP
     with running(memory, settings) as server:
         search = memory.search
 
-        def slow(*given: Any, **more: Any) -> Any:
+        def slow(*args: Any, **more: Any) -> Any:
             done.wait(30)
-            return search(*given, **more)
+            return search(*args, **more)
 
         monkeypatch.setattr(memory, "search", slow, raising=False)
         with ThreadPoolExecutor() as pool:

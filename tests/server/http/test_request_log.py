@@ -133,10 +133,12 @@ def test_log_as_text_and_of_libraries(frozen_clock: FrozenClock) -> None:  # noq
         raise ValueError("xyzzy")
     except ValueError:
         logger.exception("Exception in ASGI application")
-    one, two, three = stream.getvalue().splitlines()
-    assert one == "12:00:00 info request method=POST route=/v1/search status=200 ms=100.0 request_id=r1 key=k1"
-    assert two == "12:00:00 warning library logger=uvicorn.error message=Invalid HTTP request received."
-    assert three.startswith("12:00:00 error library logger=uvicorn.error error=ValueError at=['test_request_log.py:")
+    request_line, warning_line, error_line = stream.getvalue().splitlines()
+    assert request_line == "12:00:00 info request method=POST route=/v1/search status=200 ms=100.0 request_id=r1 key=k1"
+    assert warning_line == "12:00:00 warning library logger=uvicorn.error message=Invalid HTTP request received."
+    assert error_line.startswith(
+        "12:00:00 error library logger=uvicorn.error error=ValueError at=['test_request_log.py:"
+    )
 
 
 def request_record(**changes: Any) -> RequestRecord:

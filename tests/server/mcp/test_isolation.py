@@ -20,7 +20,7 @@ from recollect.server.mcp.server import TOOLS, USE_MEMORY, memory_server
 from tests.server.mcp.conftest import MODES, Keys, connected
 
 SECRETS = ("marzipan", "s1", "safe/word.md")
-"""What the other namespace holds: a word, an id and a path."""
+"""A word, an id and a path of the other namespace."""
 
 CALLS: dict[str, list[dict[str, Any]]] = {
     "recall": [{"query": "marzipan"}, {"query": "safe word"}, {"query": "tea", "path_prefix": "safe/"}],
@@ -36,10 +36,10 @@ CALLS: dict[str, list[dict[str, Any]]] = {
     "list": [{}, {"keys": ["s1", "safe/word.md"]}, {"path_prefix": "safe/"}, {"limit": 200}],
     "stats": [{}],
 }
-"""For each tool, the calls by which somebody might try; each is made in one's own namespace, and in the other's."""
+"""Attempts by tool; every call is made in the caller's namespace and in the other one."""
 
 RESOURCES = {"note://{namespace}/{+key}": ["note://safe/s1", "note://safe/safe/word.md", "note://%73afe/s1"]}
-"""For each template, the addresses by which somebody might try."""
+"""Attempts by resource template."""
 
 PROMPTED = {"use_memory": [{}, {"about": "marzipan"}]}
 
@@ -59,7 +59,7 @@ class TestTheTablesAreWhole:
         assert asyncio.run(templates()) == set(RESOURCES)
 
     def test_no_other_capabilities(self, memory: Memory) -> None:
-        """What the protocol has beside tools, resources and prompts would need a table of its own."""
+        """Any other capability of the protocol would need its own table."""
         capabilities = memory_server(memory).get_capabilities()
         assert {name for name, stored in capabilities if stored} == {"tools", "resources", "prompts"}
 
@@ -79,7 +79,7 @@ class TestOverHttp:
             assert not any(secret in text.lower() for secret in SECRETS), text
 
     def test_forbidden_namespace_looks_like_a_missing_one(self, served: str, keys: Keys, mode: str) -> None:
-        """The answer is the same word for word, but for the name that was asked for, and comes from no store."""
+        """The response is identical except for the requested name, and the store is not read."""
 
         async def data(namespace: str) -> list[str]:
             async with connected(served, keys.tea, mode) as client:
@@ -153,7 +153,7 @@ class TestOverHttp:
 
 
 class Untouchable:
-    """A memory that must not be asked for anything."""
+    """A memory that must not be called."""
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"the memory was called: {name}")

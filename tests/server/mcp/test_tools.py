@@ -131,7 +131,7 @@ class TestRecall:
     @pytest.mark.parametrize("tool", ["recall", "explain"])
     def test_recall_returns_weak_candidates_on_demand(self, memory: Memory, tool: str) -> None:
         query = "guests OR " + " OR ".join(f"zebra{index}" for index in range(12))
-        memory.add("Guests in May.", id="t3", namespace="tea")  # two that are as good: neither stands out
+        memory.add("Guests in May.", id="t3", namespace="tea")  # two equally good notes: neither stands out
         data = response(memory, tool, query=query)
         results, _ = memory.search(query, namespace="tea")
         assert results.confidence

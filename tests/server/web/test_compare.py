@@ -52,7 +52,9 @@ def test_comparison_lines_meet_their_notes(visit: Opening, server: Running) -> N
     expect(page.locator(".column")).to_have_count(2)
     for note in ("coffee", "question"):
         line = page.locator(f".changes path[data-note={note}]").bounding_box()
-        boxes = [box for one in page.locator(f".column [data-note={note}]").all() if (box := one.bounding_box())]
+        boxes = [
+            box for element in page.locator(f".column [data-note={note}]").all() if (box := element.bounding_box())
+        ]
         assert line
         middles = sorted(box["y"] + box["height"] / 2 for box in boxes)
         # A browser's box around a line is larger by what a sharp corner of it would need: four pixels here.

@@ -19,7 +19,7 @@ class Keyed(NamedTuple):
     url: str
     everything: str
     reader: str
-    two: str
+    several: str
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +56,9 @@ def test_key_is_requested_and_stored_in_the_tab(visit: Opening, keyed: Keyed) ->
     expect(page.locator(".hit h2").first).to_have_text("The bike")
     assert keyed.everything not in page.evaluate("JSON.stringify(localStorage) + location.href + document.cookie")
     assert not [address for address in addresses if keyed.everything in address]
-    other = page.context.new_page()
-    other.goto(keyed.url)
-    expect(other.get_by_role("dialog", name="Key required")).to_be_visible()
+    other_page = page.context.new_page()
+    other_page.goto(keyed.url)
+    expect(other_page.get_by_role("dialog", name="Key required")).to_be_visible()
 
 
 def test_wrong_key_is_rejected_in_the_dialog(visit: Opening, keyed: Keyed) -> None:
@@ -140,7 +140,7 @@ def test_read_key_sees_no_write_actions(visit: Opening, keyed: Keyed) -> None:
 
 def test_namespace_can_be_selected(visit: Opening, keyed: Keyed) -> None:
     page = visit(keyed.url, refusals=True)
-    give(page, keyed.two)
+    give(page, keyed.several)
     chooser = page.get_by_label("Namespace")
     expect(chooser).to_be_visible()
     assert chooser.locator("option").all_text_contents() == ["office", "trips"]

@@ -16,7 +16,7 @@ _RING = """() => {
 
 
 def assert_seen(page: Page) -> None:
-    """Hold that something has the focus, and that one sees what."""
+    """Assert that an element has the focus, and that the focus is visible."""
     assert not focused(page).startswith(("body", "nothing"))
     assert page.evaluate(_RING), focused(page)
 

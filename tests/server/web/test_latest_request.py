@@ -12,7 +12,7 @@ from tests.server.web.conftest import Opening
 
 
 def delay_responses(page: Page, query: str, requested: str = "search") -> list[Route]:
-    """Keep the answers to one query from the page until they are let go."""
+    """Delay the responses to a query until they are released."""
     delayed: list[Route] = []
 
     def decide(route: Route) -> None:
@@ -29,7 +29,7 @@ def deliver(page: Page, delayed: list[Route]) -> None:
     """Deliver the delayed responses, and wait until the page has drawn them."""
     for route in delayed:
         reply = route.fetch()
-        with suppress(Error):  # the page has given it up
+        with suppress(Error):  # the page has aborted it
             route.fulfill(response=reply)
     page.evaluate("fetch('/health').then(() => new Promise(requestAnimationFrame))")
 

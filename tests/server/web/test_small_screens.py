@@ -54,7 +54,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def assert_fits(page: Page) -> None:
-    """Hold that all of it fits; a phone's own width counts, which a page that is too wide pretends to be wider."""
+    """Assert that the page fits the width of the phone; a page that is too wide would report a wider window."""
     assert page.evaluate(_TOO_WIDE) == []
     assert page.evaluate("document.documentElement.scrollWidth <= 390")
     assert page.evaluate(_SMALL) == []

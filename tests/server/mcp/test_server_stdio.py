@@ -39,7 +39,7 @@ HELLO: dict[str, Any] = {
 
 @pytest.fixture
 def process(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a server in a folder of its own; it is killed after the test."""
+    """Start a server in a temporary folder; it is killed after the test."""
     with subprocess.Popen(
         COMMAND,
         cwd=tmp_path,
