@@ -61,7 +61,7 @@ def run() -> Run:
 
 
 @pytest.fixture
-def filled() -> Path:
+def sample_path() -> Path:
     """Create the default memory with three notes."""
     with recollect.open("recollect.db", embedder=None) as memory:
         memory.add_many(NOTES)

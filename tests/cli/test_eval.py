@@ -110,7 +110,7 @@ def test_eval_writes_trec_files(run: Run) -> None:
     assert Path("runs/kitchen.default-bm25.run").read_text().startswith("q1 Q0 k5 1 ")
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_eval_questions_for_the_memory(run: Run) -> None:
     Path("mine/qrels").mkdir(parents=True)
     Path("mine/queries.jsonl").write_text('{"_id": "q1", "text": "green tea", "metadata": {"synthetic": true}}\n')
@@ -126,7 +126,7 @@ def test_eval_questions_for_the_memory(run: Run) -> None:
         assert memory.get("n1") is not None
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_eval_prints_warnings_once(run: Run) -> None:
     Path("mine/qrels").mkdir(parents=True)
     Path("mine/queries.jsonl").write_text('{"_id": "q1", "text": "tea"}\n{"_id": "q2", "text": "milk"}\n')

@@ -1,4 +1,4 @@
-"""Tuning from the command line, over memories in which it is known which constant is wrong."""
+"""The tune command, over memories in which the wrong constant is known."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ stage = "importance"
 base = 1.0
 slope = 0.0
 """
-"""A preset in which importance counts for nothing."""
+"""A preset without importance."""
 
 
 def write_sample_questions(count: int, *, synthetic: bool = False) -> None:

@@ -24,7 +24,7 @@ from tests.embedders.tiny import write_model
 
 
 class CustomEmbedder:
-    """An embedder of someone else's making."""
+    """A custom embedder."""
 
     name = "own"
     dimension = 2

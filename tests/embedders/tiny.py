@@ -39,7 +39,7 @@ def write_graph(
     """Write a graph that looks words up; with ``pooled`` it takes the first token's vector itself."""
     constants = [numpy_helper.from_array(np.array(VECTORS, dtype=np.float32), "table")]
     nodes = [helper.make_node("Gather", ["table", "input_ids"], ["words"])]
-    if positions is not None:  # fails on a text of more tokens, as a model does whose positions end there
+    if positions is not None:  # fails on longer texts, as a model with that many positions does
         constants += [
             numpy_helper.from_array(np.zeros((positions, 1), dtype=np.float32), "position_table"),
             numpy_helper.from_array(np.array(1), "one"),

@@ -91,8 +91,8 @@ def ranked(system: str, typical: float, count: int, *, seed: int = 0) -> Outcome
     return outcome(system, values, strata=strata, ranks=ranks, dataset="locomo-like, turns")
 
 
-def like_real(count: int = 400) -> tuple[list[Outcome], Dataset]:
-    """Return four systems over a few hundred questions, with texts that try to break out of a page."""
+def realistic_outcomes(count: int = 400) -> tuple[list[Outcome], Dataset]:
+    """Return four systems over a few hundred questions, with texts that attempt HTML injection."""
     outcomes = [
         ranked("bm25", 4.0, count, seed=1),
         ranked("default", 2.2, count, seed=2),

@@ -103,9 +103,9 @@ QUESTIONS = [
     question("f", "x"),
 ]
 RANKINGS = {
-    "a": ranking("xy", 0.9, 0.1),  # right, and sure of it
+    "a": ranking("xy", 0.9, 0.1),  # right and confident
     "b": ranking("xy", 0.2, 0.3),  # right, but below the threshold
-    "c": ranking("yx", 0.7, 0.4),  # wrong, and sure of it
+    "c": ranking("yx", 0.7, 0.4),  # wrong and confident
     "d": ranking("xy", 0.1, 0.2),  # no answer, recognised
     "e": ranking("xy", 0.1, 0.6),  # no answer; the second hit is above the threshold
     "f": ranking(""),  # nothing found

@@ -23,7 +23,7 @@ def test_compare_outcomes() -> None:
     assert len(actual.results) == 3 * 2 * 3
     assert actual.result("old", "any@5") == ComparisonResult(10, 0.0)
     early = actual.result("new", "any@5", "early")
-    # One, one and one against zero: all heads or all tails, 2 of 8; of the two systems the other has p = 1.
+    # 1, 1 and 1 against 0: only all + and all − of 8 sign flips, p = 2/8; the other system has p = 1.
     assert (early.questions, early.mean, early.difference) == (3, 1.0, Difference(1.0, 1.0, 1.0, p=0.25))
     assert early.adjusted_p == 0.5
 

@@ -56,7 +56,7 @@ def in_stratum(stratum: str) -> list[str]:
 
 
 def searchable_text(note: str) -> str:
-    """Return what a search may match of a note: title, text, tags and path, case-folded."""
+    """Return the searchable text of a note: title, content, tags and path, case-folded."""
     row = NOTES[note]
     about = row["metadata"]
     return " ".join([row["title"], row["text"], *about.get("tags", ()), about.get("path", "")]).casefold()
@@ -83,7 +83,7 @@ NOTE_WORDS = {note: content_words(searchable_text(note)) for note in NOTES}
 
 
 def common_words(query: str) -> set[tuple[str, str]]:
-    """Return the pairs of a content word of the query and one of a relevant note that have a stem in common."""
+    """Return the pairs of content words of query and relevant notes that have a common stem."""
     return {
         (query_word, written)
         for query_word in content_words(QUERIES[query]["text"])
@@ -94,7 +94,7 @@ def common_words(query: str) -> set[tuple[str, str]]:
 
 
 def notes_with(token: str) -> set[str]:
-    """Return the notes that hold a token between characters that are no part of a word."""
+    """Return the notes that contain a token as a whole word."""
     pattern = re.compile(rf"(?<!\w){re.escape(token.casefold())}(?!\w)")
     return {note for note in NOTES if pattern.search(searchable_text(note))}
 

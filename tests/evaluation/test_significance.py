@@ -1,4 +1,4 @@
-"""Differences and their intervals, by hand, by law, and against scipy."""
+"""Differences and intervals: by hand, by property, and against scipy."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_single_question() -> None:
 
 
 def test_constant_difference() -> None:
-    # Every draw has the same mean; of 2 ** 7 ways to toss, all heads and all tails are as far from zero.
+    # Every resample has the same mean; of 2 ** 7 sign flips, only all + and all − are as far from zero.
     assert paired_difference([0.7] * 7, [0.2] * 7) == Difference(0.5, 0.5, 0.5, p=2 / 128)
     assert interval([0.7] * 7) == Interval(0.7, 0.7, 0.7)
 

@@ -1,4 +1,4 @@
-"""Tuning with scorers that are functions of the preset: the best setting is known, and so is chance."""
+"""Tuning with scorers that are functions of the preset, so that the best setting is known."""
 
 from __future__ import annotations
 

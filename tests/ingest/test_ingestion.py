@@ -13,7 +13,7 @@ from recollect.errors import ArgumentError, IngestError, StoreFullError
 from recollect.ingest import DocumentStore, IngestReport, Problem, ingest
 from recollect.ingest import ingestion as ingestion_module
 from recollect.model import Document, Draft, NoteName, WriteCounts
-from tests.ingest.permissions import locked
+from tests.ingest.permissions import without_read_permission
 
 
 class FakeStore:
@@ -190,7 +190,7 @@ def test_ingest_unreadable_folder_keeps_notes(shared_path: Path, store: FakeStor
     write(shared_path, "c.md", "C.")
     ingest(shared_path, store)
     (shared_path / "c.md").unlink()
-    with locked(shared_path / "x"):
+    with without_read_permission(shared_path / "x"):
         report = ingest(shared_path, store)
     problem = Problem("x", None, "cannot be read: Permission denied", skipped=True)
     assert report == IngestReport(
@@ -208,7 +208,7 @@ def test_ingest_unreadable_files_keep_notes(shared_path: Path, store: FakeStore)
     write(shared_path, "large.md", "a" * 10_000_001)
     write(shared_path, "locked.md", "Secret.", changed=1)
     write(shared_path, "fine.md", "Milk.", changed=1)
-    with locked(shared_path / "locked.md"):
+    with without_read_permission(shared_path / "locked.md"):
         report = ingest(shared_path, store)
     assert [str(problem) for problem in report.problems] == [
         "binary.md: contains NUL characters: it is not a text file; the earlier version stays",

@@ -15,7 +15,7 @@ def compiled(text: str, aliases: dict[str, list[str]]) -> str:
     ("text", "aliases", "expected"),
     [
         ("kubernetes deployment", {}, "kubernetes OR deployment"),
-        ("dude", {"dude": ["oude"]}, "oude"),  # the term gives way
+        ("dude", {"dude": ["oude"]}, "oude"),  # the term is replaced
         ("BOSCH", {"bosch": ["bosch", "robert-bosch"]}, 'bosch OR "robert bosch"'),  # unless it lists itself
         ('"bosch" kube*', {"bosch": ["x"], "kube": ["k8s"]}, '"bosch" OR kube*'),  # terms only
         ("foo", {"foo": ["Foo", "foo", "FOO "]}, "foo"),  # the same alternative once

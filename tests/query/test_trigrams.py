@@ -51,7 +51,7 @@ def test_jaccard_of_a_misspelling() -> None:
 
 def test_trigram_search_sorts_by_similarity_and_path() -> None:
     notes = [
-        {"id": "long", "path": "n/alpha-beta-gamma-delta.md"},  # each word alone is too small a part
+        {"id": "long", "path": "n/alpha-beta-gamma-delta.md"},  # a single word is too small a part
         {"id": "b", "path": "b/kubernetes.md"},
         {"id": "a", "path": "a/kubernetes.md"},
         {"id": "x", "path": "c/kubernetes-x.md"},

@@ -228,7 +228,7 @@ COHERE = {"vendor_url": "https://api.cohere.com", "vendor_variable": "COHERE_API
     [
         ("https://api.cohere.com", "COHERE_API_KEY"),
         ("https://API.cohere.com/v1/rerank", "COHERE_API_KEY"),
-        ("http://api.cohere.com", "RECOLLECT_RERANKER_KEY"),  # a key does not go out in the clear
+        ("http://api.cohere.com", "RECOLLECT_RERANKER_KEY"),  # keys are not sent without TLS
         ("https://api.cohere.com.example.org", "RECOLLECT_RERANKER_KEY"),
         ("https://api.cohere.com@example.org", "RECOLLECT_RERANKER_KEY"),
         ("http://localhost:8000", "RECOLLECT_RERANKER_KEY"),

@@ -12,7 +12,7 @@ from tests.rerankers.tiny import write_model
 
 
 class CustomReranker:
-    """A reranker of someone else's making, which can be called as well."""
+    """A custom reranker, which is callable, too."""
 
     name = "own"
 

@@ -159,7 +159,7 @@ def write_graph(path: Path, weights: dict[str, Array], *, output: str = "logits"
 
 
 def write_model(folder: Path, labels: int = 1, **graph: Any) -> Reference:
-    """Write a folder with a tokenizer, a graph and its limit, and return what computes the same."""
+    """Write a folder with a tokenizer, a graph and its limit, and return the reference model."""
     folder.mkdir(parents=True, exist_ok=True)
     weights = make_weights(labels)
     write_tokenizer(folder)

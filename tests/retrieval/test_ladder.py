@@ -93,7 +93,7 @@ def test_this_week_does_not_find_a_name_of_the_same_stem(tmp_path: Path) -> None
         result = memory.search("this week")
         assert [hit.id for hit in result] == []
         assert "this" not in [attempt.query for attempt in result.trace.attempts]
-        attempts = memory.search("this week", preset="jeffs-brain").trace.attempts  # as its document has it
+        attempts = memory.search("this week", preset="jeffs-brain").trace.attempts  # as documented by the source
         assert attempts[1] == Attempt("strongest_term", "this", 0)
         memory.add("The way of this and that.", id="words")
         assert "words" in [hit.id for hit in memory.search("this")]  # stopwords alone are searched for

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from recollect import ArgumentError, ForbiddenError, KeyFileError
 from recollect.server import EVERYONE, Caller, Grant, KeyRing, Right, auth
-from tests.ingest.permissions import locked
+from tests.ingest.permissions import without_read_permission
 
 
 @pytest.fixture
@@ -121,13 +121,13 @@ def test_failed_write_leaves_no_temporary_file(path: Path) -> None:
     empty = KeyRing(path.with_name("other.json"))
     empty.path.with_name("other.json.lock").touch()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", _no_room)
+        patch.setattr(os, "fsync", _raise_disk_full)
         with pytest.raises(KeyFileError, match="other.json cannot be written: No space left on device"):
             empty.add("kettle", None, "read")
     assert [item.name for item in path.parent.glob("other.json*")] == ["other.json.lock"]
 
 
-def _no_room(_: int) -> None:
+def _raise_disk_full(_: int) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
@@ -203,7 +203,7 @@ def test_key_file_that_is_a_folder(path: Path) -> None:
 
 
 def test_key_file_in_a_forbidden_folder(path: Path) -> None:
-    with locked(path.parent), pytest.raises(KeyFileError, match="cannot be read: Permission denied"):
+    with without_read_permission(path.parent), pytest.raises(KeyFileError, match="cannot be read: Permission denied"):
         KeyRing(path).keys()
 
 
@@ -252,7 +252,7 @@ def test_invalid_names_are_argument_errors() -> None:
 
 
 def test_namespace_is_compared_after_normalisation() -> None:
-    """Names are compared in the form in which a store would keep them."""
+    """Names are compared in the normal form of the store."""
     assert Caller("kettle", Grant.of(["tea\ud800"], "read")).namespace("tea\ufffd", Right.READ) == "tea\ufffd"
 
 

@@ -75,7 +75,7 @@ def test_lexical_search_answers_exact_questions(generated: Dataset, memory: Memo
     (outcome,) = evaluate(generated, ["trovella"], memory=memory)
     means = {stratum: outcome.mean("all@5", stratum) for stratum in outcome.strata}
     assert means["exact: phrase"] == means["exact: words"] == means["exact: name"] == 1
-    assert means["multi-hop"] < 0.5 < means["exact"]  # words alone do not find the other end
+    assert means["multi-hop"] < 0.5 < means["exact"]  # lexical search does not find the connected note
 
 
 def test_multi_hop_questions_need_connected_notes(generated: Dataset, memory: Memory) -> None:

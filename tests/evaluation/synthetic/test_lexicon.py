@@ -85,7 +85,7 @@ def test_exact_tokens_are_in_one_note() -> None:
         ("version", "word", "n1"),
         ("2.3.1", "version", "n1"),
         ("12.3.1", "version", "n2"),
-        ("drinks", "word", "n3"),  # garage stands in the path of n3, too; 2.3.1 does not stand in 12.3.1
+        ("drinks", "word", "n3"),  # garage is also in the path of n3; 12.3.1 does not contain the token 2.3.1
     }
 
 
