@@ -75,10 +75,10 @@ def test_threads_share_a_reranker() -> None:
 def test_dimension_of_first_response() -> None:
     model = CountingModel()
     embedder = FunctionEmbedder(model)
-    assert embedder.describe() == "Counted, a Python function"
+    assert embedder.describe() == "CountingModel, a Python function"
     embedder.embed_query("tea")
     assert (embedder.dimension, len(model.calls)) == (3, 1)
-    assert embedder.describe() == "Counted, 3 dimensions, a Python function"
+    assert embedder.describe() == "CountingModel, 3 dimensions, a Python function"
 
 
 def test_dimension_before_first_text() -> None:

@@ -25,7 +25,7 @@ def test_function_scores() -> None:
     reranker = FunctionReranker(model)
     assert reranker.rerank("tea", ("a", "ccc", "bb")) == [(1, 3.0), (2, 2.0), (0, 1.0)]
     assert model.calls == [("tea", ["a", "ccc", "bb"])]
-    assert (reranker.name, reranker.describe()) == ("Lengths", "Lengths, a Python function")
+    assert (reranker.name, reranker.describe()) == ("LengthModel", "LengthModel, a Python function")
 
 
 def test_pairs_for_some_documents() -> None:
