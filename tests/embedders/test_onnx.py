@@ -107,7 +107,7 @@ def test_long_text_is_truncated(tmp_path: Path) -> None:
     folder = write_model(tmp_path, positions=4)
     write_json(folder / "sentence_bert_config.json", {"max_seq_length": 4})
     embedder = OnnxEmbedder(folder)
-    # [CLS] green tea tea: what follows is cut off, also where it is too long to be split into words first.
+    # [CLS] green tea tea: the rest is truncated, even if the text is too long to be tokenized at once.
     assert embedder.embed_query("green tea tea") == pytest.approx(
         embedder.embed_query("green tea tea" + " green" * 999)
     )

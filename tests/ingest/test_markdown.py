@@ -193,8 +193,8 @@ def test_markdown_created_at() -> None:
 
 
 def test_tags_and_links_belong_to_their_chunk() -> None:
-    three = f"## Three\n#three [x](/tea.md) [y](https://example.org/) {LONG}"
-    text = f"\n\n#one\n{LONG}\n## Two\n[[two]] {LONG}\n```\n#no [[no]]\n```\n{three}"
+    third_section = f"## Three\n#three [x](/tea.md) [y](https://example.org/) {LONG}"
+    text = f"\n\n#one\n{LONG}\n## Two\n[[two]] {LONG}\n```\n#no [[no]]\n```\n{third_section}"
     assert [(draft["tags"], draft["links"]) for draft in drafts(text)] == [
         (("one",), ()),
         ((), (Link("wikilink", "two"),)),

@@ -224,8 +224,8 @@ def test_file_without_notes_raises() -> None:
 
 def test_json_lines_keeps_other_line_separators() -> None:
     data = '\ufeff{"text": "a\u2028b"}\r\n\r\n{"text": "c\x85d"}\r\n'.encode()
-    [one, two] = JSON_LINES_READER.read(data, Source("a.jsonl")).drafts
-    assert (one["content"], two["content"], two["path"]) == ("a\u2028b", "c\x85d", "a.jsonl#line-3")
+    [first, second] = JSON_LINES_READER.read(data, Source("a.jsonl")).drafts
+    assert (first["content"], second["content"], second["path"]) == ("a\u2028b", "c\x85d", "a.jsonl#line-3")
 
 
 def test_parse_json() -> None:

@@ -86,7 +86,7 @@ def sample(**changes: Any) -> dict[str, Any]:
         ([sample(qa=[{"question": "Tea?"}])], "conversation 1, question 1: 'evidence' is missing"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, samples: list[dict[str, Any]], message: str) -> None:
+def test_locomo_errors(tmp_path: Path, samples: list[dict[str, Any]], message: str) -> None:
     path = tmp_path / "wrong.json"
     path.write_text(json.dumps(samples))
     with pytest.raises(IngestError, match=message):

@@ -145,7 +145,7 @@ def test_longmemeval_optional_fields(tmp_path: Path) -> None:
         ([haystack(answer_session_ids="s1")], "question 1: 'answer_session_ids' cannot be str"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, samples: list[dict[str, Any]], message: str) -> None:
+def test_longmemeval_errors(tmp_path: Path, samples: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(IngestError, match=re.escape(message)):
         loaded(tmp_path, *samples)
 

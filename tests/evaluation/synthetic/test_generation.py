@@ -61,8 +61,8 @@ def test_exact_questions_have_several_kinds(generated: Dataset) -> None:
 
 def test_same_seed_gives_same_questions(generated: Dataset, memory: Memory) -> None:
     assert generate_questions(memory, per_stratum=20, foreign=FOREIGN) == generated
-    other = generate_questions(memory, per_stratum=20, seed=1, foreign=FOREIGN)
-    assert {question.text for question in other.questions} != {question.text for question in generated.questions}
+    other_seed = generate_questions(memory, per_stratum=20, seed=1, foreign=FOREIGN)
+    assert {question.text for question in other_seed.questions} != {question.text for question in generated.questions}
 
 
 def test_larger_set_contains_the_smaller(generated: Dataset, memory: Memory) -> None:
@@ -75,13 +75,15 @@ def test_lexical_search_answers_exact_questions(generated: Dataset, memory: Memo
     (outcome,) = evaluate(generated, ["trovella"], memory=memory)
     means = {stratum: outcome.mean("all@5", stratum) for stratum in outcome.strata}
     assert means["exact: phrase"] == means["exact: words"] == means["exact: name"] == 1
-    assert means["multi-hop"] < 0.5 < means["exact"]  # words alone do not find the other end
+    assert means["multi-hop"] < 0.5 < means["exact"]  # lexical search does not find the connected note
 
 
 def test_multi_hop_questions_need_connected_notes(generated: Dataset, memory: Memory) -> None:
     for question in generated.questions[20:40]:
-        one, other = question.relevant
-        assert other in {near.note.id for near in memory.neighbours(one) if near.kind not in ("previous", "next")}
+        first, second = question.relevant
+        assert second in {
+            neighbour.note.id for neighbour in memory.neighbours(first) if neighbour.kind not in ("previous", "next")
+        }
 
 
 def test_remarks_say_why_questions_are_missing(tmp_path: Path) -> None:
