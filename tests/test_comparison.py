@@ -94,7 +94,7 @@ class TestPresets:
         lexical, vector = fusion.weights["lexical"], fusion.weights["vector"]
         assert fusion.method == "convex"
         assert self.ROWS["default`, ours"][0] == f"convex, {lexical:g} and {vector:g}"
-        assert f"convex, lexical {lexical:g} and vector {vector:g}; BM25 counts from 0" in TEXT
+        assert f"convex, lexical {lexical:g} and vector {vector:g}; BM25 is scaled from 0" in TEXT
         assert (dict(fusion.min_scores), fusion.score_union) == ({"lexical": 0}, True)
 
 
