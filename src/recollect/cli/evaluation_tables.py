@@ -26,7 +26,7 @@ _VERDICT_STYLES = {"better": "green", "worse": "red"}
 
 
 def print_outcomes(console: Console, dataset: Dataset, outcomes: Sequence[Outcome]) -> None:
-    """Print the measures, the differences from the first system, strata and trust, as far as there are any."""
+    """Print the measures, the differences from the first system, and, if there are any, strata and trust measures."""
     facts = [format_count(len(dataset.answerable), "question")]
     if dataset.unanswerable:
         facts.append(f"{len(dataset.unanswerable):,} without an answer")

@@ -23,9 +23,9 @@ _UNLIMITED_TOKENS = 10**6
 """Tokenizers without a limit declare an absurd one, such as 10^30."""
 
 _CHARACTERS_PER_TOKEN = 128
-"""A text is cut after so many characters for each token that the model reads, before it is tokenized.
+"""Before it is tokenized, a text is truncated to this many characters per token that the model reads.
 
-No tokenizer needs as many for one token, and tokenizing a whole book to keep one page is slow.
+No token is that long, and tokenizing a whole book to use one page is slow.
 """
 
 _LOG_NOTHING = 4
@@ -80,7 +80,7 @@ class ModelFolder:
         return padding if isinstance(padding, int) else 0
 
     def graph(self, file: str | None = None) -> Path:
-        """Return the ONNX file: ``file``, or the plain one, or the only other one."""
+        """Return the ONNX file: ``file`` if it is passed, else ``model.onnx``, else the only other ``.onnx`` file."""
         if file is not None:
             if not (self.path / file).is_file():
                 raise self.error_type(f"{self.path} has no file {file}")
@@ -184,7 +184,7 @@ _SESSIONS: dict[tuple[Any, ...], PerProcess[OnnxSession]] = {}
 def shared_session(
     folder: ModelFolder, key: str, graph: Callable[[], Path], *, max_tokens: int, output: str, threads: int | None
 ) -> PerProcess[OnnxSession]:
-    """Return the session that is shared by all with equal arguments; ``graph`` returns its file when it is loaded."""
+    """Return a session that callers with equal arguments share; ``graph``, identified by ``key``, returns its file."""
     if threads is not None:
         arguments.at_least_one("threads", threads)
 

@@ -23,9 +23,9 @@ from recollect.query.time_intervals import (
     TimeInterval,
     TokenizedText,
     Unit,
-    month,
-    period,
-    shifted,
+    month_bounds,
+    period_bounds,
+    shift_date,
 )
 from recollect.query.time_rules import RANGE_MARKS, count_before, date_mentions, find_mentions, offset_interval
 from recollect.query.time_words import GENERIC_WORDS, TIME_WORDS, UNITS
@@ -157,7 +157,7 @@ def _with_years(text: str, mentions: list[Mention]) -> list[Mention]:
             (start, end), (number, day_of_month) = mention.bounds[-1], first.yearless
             until = day_of_month and day_of_month + (first.bounds[0][1] - first.bounds[0][0]).days - 1
             bounds = days_of_month(start.year, number, day_of_month, until)
-            if (start, end) == period("year", start) and bounds:
+            if (start, end) == period_bounds("year", start) and bounds:
                 joined[-1] = Mention(first.start, mention.end, bounds)
                 continue
         joined.append(mention)
@@ -190,7 +190,7 @@ def _start_before(first: Mention, last: Mention) -> datetime:
         return end - (last.weekday - first.weekday) % 7 * DAY
     if first.yearless:
         number, day_of_month = first.yearless
-        starts = [month(end.year - back, number)[0] + (max(day_of_month, 1) - 1) * DAY for back in (0, 1)]
+        starts = [month_bounds(end.year - back, number)[0] + (max(day_of_month, 1) - 1) * DAY for back in (0, 1)]
         return starts[0] if starts[0] <= end else starts[1]
     return start
 
@@ -210,7 +210,7 @@ def _qualified(text: str, mention: Mention) -> list[TimeInterval]:
         return distant
     if match := _search_before(_WEEK_OF, text, mention.start):
         unit: Unit = "week" if match["unit"].lower() == "week" else "weekend"
-        return _intervals(text, match.start(), mention.end, [period(unit, start) for start, _ in mention.bounds])
+        return _intervals(text, match.start(), mention.end, [period_bounds(unit, start) for start, _ in mention.bounds])
     if match := _search_before(_OPEN, text, mention.start):
         open_bounds = [_open_interval(*pair, match.lastgroup) for pair in mention.bounds]
         return _intervals(text, match.start(), mention.end, open_bounds)
@@ -254,7 +254,7 @@ def _adjacent(start: datetime, end: datetime, unit: Unit, number: tuple[int, int
         saturday = start - ((start.weekday() + 1) % 7 + 1) * DAY if before else last + (5 - last.weekday()) % 7 * DAY
         return saturday, saturday + 2 * DAY
     if number is None:
-        return (shifted(start, unit, -1), start) if before else (end, shifted(end, unit, 1))
+        return (shift_date(start, unit, -1), start) if before else (end, shift_date(end, unit, 1))
     return offset_interval(start, unit, number, -1) if before else offset_interval(last, unit, number, 1)
 
 

@@ -20,7 +20,17 @@ from recollect.query.time_calendar import (
     relative_around,
     year_after,
 )
-from recollect.query.time_intervals import DAY, Mention, TokenizedText, Unit, day, month, period, shifted, yearly
+from recollect.query.time_intervals import (
+    DAY,
+    Mention,
+    TokenizedText,
+    Unit,
+    day_bounds,
+    month_bounds,
+    period_bounds,
+    shift_date,
+    yearly_period,
+)
 from recollect.query.time_words import MONTH_NUMBERS, PAST, RELATIVE, UNITS, WEEKDAY_NUMBERS
 
 _VERBS = frozenset(("may", "mar", "march"))
@@ -186,12 +196,12 @@ def offset_interval(moment: datetime, unit: Unit, number: tuple[int, int], direc
     else:
         least, more, most = _TOLERANCES.get(unit, (3, 1, 10))
         tolerance = min(most, least + more * (largest - 1))
-    first, last = sorted(shifted(moment, unit, direction * count) for count in (smallest, largest))
+    first, last = sorted(shift_date(moment, unit, direction * count) for count in (smallest, largest))
     return first - tolerance * DAY, last + (1 + tolerance) * DAY
 
 
 def _up_to_now(now: datetime, unit: Unit, count: int) -> tuple[datetime, datetime]:
-    return shifted(now, unit, -count), day(now)[1]
+    return shift_date(now, unit, -count), day_bounds(now)[1]
 
 
 def _weeks_of_months(words: TokenizedText, now: datetime) -> Iterator[Mention]:
@@ -210,7 +220,7 @@ def _phrases(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield "yesterday", "last week", "la semana pasada", "recently" and similar phrases."""
     if not time_words.FRENCH.isdisjoint(words.lower) and time_words.NOT_FRENCH.isdisjoint(words.lower):
         for index in words.indexes(("hier",)):
-            yield Mention(*words.spans[index], [period("day", now, -1)])
+            yield Mention(*words.spans[index], [period_bounds("day", now, -1)])
     index = 0
     while index < len(words.lower):
         is_start = words.lower[index] in time_words.PHRASE_STARTS
@@ -226,12 +236,12 @@ def _phrases(words: TokenizedText, now: datetime) -> Iterator[Mention]:
 
 def _phrase_bounds(meaning: tuple[str, int], part: str, now: datetime) -> tuple[datetime, datetime]:
     unit, offset = meaning
-    today = day(now)
+    today = day_bounds(now)
     if unit == "days":  # so many days up to today
         return today[0] - offset * DAY, today[1]
     if unit == "the weekend":
-        return period("weekend", now, 0 if now.weekday() >= 5 else -1)
-    start, end = period(unit, now, offset)  # type: ignore[arg-type]
+        return period_bounds("weekend", now, 0 if now.weekday() >= 5 else -1)
+    start, end = period_bounds(unit, now, offset)  # type: ignore[arg-type]
     if part == "earlier":
         return start, today[1]
     return (today[0], end) if part == "later" else (start, end)
@@ -251,13 +261,13 @@ def _weekdays(words: TokenizedText, now: datetime) -> Iterator[Mention]:
         if not relative and words.at(index + 1) in _PLURAL:
             continue  # "on Saturday mornings"
         week = RELATIVE.get(relative, -1)
-        start = period("week", now, week)[0] + weekday * DAY
+        start = period_bounds("week", now, week)[0] + weekday * DAY
         if week < 0 or "coming" in relative:  # the last one before today, or the first one after it
-            today = day(now)[0]
+            today = day_bounds(now)[0]
             start = today - ((today.weekday() - weekday - 1) % 7 + 1) * DAY
             if week > 0:
                 start += (14 if today.weekday() == weekday else 7) * DAY
-        yield words.mention(first, last, [day(start)], certain=certain, weekday=None if relative else weekday)
+        yield words.mention(first, last, [day_bounds(start)], certain=certain, weekday=None if relative else weekday)
 
 
 def _in_weekday_range(words: TokenizedText, index: int) -> bool:
@@ -273,7 +283,7 @@ def _in_weekday_range(words: TokenizedText, index: int) -> bool:
 def _seasons(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield seasons; "winter 2025" has two interpretations, one at each end of the year."""
     for index in words.indexes(time_words.SEASON_STARTS):
-        in_year = partial(month, number=time_words.SEASON_STARTS[words.at(index)], count=3)
+        in_year = partial(month_bounds, number=time_words.SEASON_STARTS[words.at(index)], count=3)
         first, relative, last = relative_around(words, index, index)
         year = year_after(words, index)
         if year:
@@ -281,13 +291,13 @@ def _seasons(words: TokenizedText, now: datetime) -> Iterator[Mention]:
             is_ambiguous = is_winter and not _SECOND_YEAR.match(words.text, words.spans[year][1])
             bounds = [in_year(int(words.at(year)) - back) for back in ((1, 0) if is_ambiguous else (0,))]
         elif relative:
-            bounds = [yearly(now, in_year, RELATIVE[relative])]
+            bounds = [yearly_period(now, in_year, RELATIVE[relative])]
         else:
             lead = words.before(index - 1) if words.before(index) in ("the", "l") else words.before(index)
             is_name = _NOT_A_SEASON.match(words.text, words.spans[index][1])
             if time_words.SEASON_LEADS.isdisjoint((lead, words.before(index))) or is_name:
                 continue  # "fall off a bike", "in Spring Boot"
-            bounds = [yearly(now, in_year, None)]
+            bounds = [yearly_period(now, in_year, None)]
         yield words.mention(first, year or last, bounds)
 
 
@@ -298,7 +308,8 @@ def _months(words: TokenizedText, now: datetime) -> Iterator[Mention]:
         first, relative, _ = relative_around(words, index, index)
         start, end = words.spans[index]
         if relative and not (relative == "this" and name in _VERBS):  # "this may take a while"
-            yield words.mention(first, index, [yearly(now, partial(month, number=number), RELATIVE[relative])])
+            in_year = partial(month_bounds, number=number)
+            yield words.mention(first, index, [yearly_period(now, in_year, RELATIVE[relative])])
             continue
         lead = words.before(index)
         is_name = _POSSESSIVE.match(words.text, end) or (name in _VERBS and lead in ("before", "after", "by", "begin"))
@@ -318,7 +329,7 @@ def _years(words: TokenizedText, _: datetime) -> Iterator[Mention]:
             lead = words.before(index)
             is_led = not time_words.YEAR_LEADS.isdisjoint((lead, words.two_before(index)))
             certain = is_led or (lead in ("of", "for") and words.ends_clause(index))
-            yield Mention(start, end, [month(int(words.at(index)), 1, 12)], certain=certain)
+            yield Mention(start, end, [month_bounds(int(words.at(index)), 1, 12)], certain=certain)
 
 
 _RULES: tuple[Callable[[TokenizedText, datetime], Iterable[Mention]], ...] = (

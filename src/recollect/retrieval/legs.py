@@ -21,10 +21,10 @@ from recollect.model import Candidate, as_candidates
 from recollect.model.note import CHUNK_CHARS, MAX_CHUNKS, MAX_UNSPLIT_CHARS
 from recollect.query import Query, compile_fts5
 from recollect.query.terms import ENGLISH
-from recollect.retrieval.ladder import BY_NAME, GUESSES, FallbackLadder, NamedChunks
+from recollect.retrieval.ladder import BY_NAME, GUESSES, CallerChunks, FallbackLadder
 from recollect.retrieval.messages import error_summary
 from recollect.retrieval.request import Aliases, SearchRequest, SearchScope, TermFrequencies
-from recollect.retrieval.rescoring import ONE_WORD_DEPTH, StemOnly, by_score, discount_stem_only, is_one_word
+from recollect.retrieval.rescoring import ONE_WORD_DEPTH, StemDiscount, by_score, discount_stem_only, is_one_word
 from recollect.retrieval.trace import Attempt
 from recollect.stores.base import ModelChangedError
 
@@ -45,7 +45,7 @@ class LexicalResult(NamedTuple):
     """Whether they were found by the similarity of names, and not by terms."""
     is_guess: bool = False
     """Whether the fallback ladder guessed which terms or names were meant."""
-    stem_only: Mapping[str, StemOnly] = MappingProxyType({})
+    stem_only: Mapping[str, StemDiscount] = MappingProxyType({})
     """The discounts of notes that contain words of the query only in another form, by note id."""
 
 
@@ -58,14 +58,14 @@ class LexicalLeg:
         preset: Preset,
         aliases: Aliases | None,
         scope: SearchScope,
-        trigram_chunks: NamedChunks | None = None,
+        trigram_chunks: CallerChunks | None = None,
     ) -> None:
         self._index = index
         self._preset = preset
         self._aliases = aliases
         self._scope = scope
         self._chunks = trigram_chunks
-        self._stem_only: Mapping[str, StemOnly] = {}
+        self._stem_only: Mapping[str, StemDiscount] = {}
 
     def search(self, request: SearchRequest, attempts: list[Attempt], *, retry: bool) -> LexicalResult:
         """Return the results, best first, and append each attempt to ``attempts``."""

@@ -21,7 +21,7 @@ from recollect.ranking.stage import Change, StageContext, StageResult, apply_res
 from recollect.rerankers import RerankerSpec, reranker_from
 from recollect.retrieval.confidence import Calibration, ConfidenceScorer, calibration_of, inherit_confidence
 from recollect.retrieval.graph import IndexGraph, expand_graph, graph_list, propagate_scores
-from recollect.retrieval.ladder import Chunks, NamedChunks
+from recollect.retrieval.ladder import CallerChunks, Chunks
 from recollect.retrieval.legs import (
     NO_VECTORS,
     LexicalLeg,
@@ -172,7 +172,7 @@ class Retrieval:
         self._aliases = AliasTable(aliases) if aliases else None
         self.preset = preset_from(preset)
         """The preset of searches that name none."""
-        self._chunks = None if trigram_chunks is None else NamedChunks(trigram_chunks)
+        self._chunks = None if trigram_chunks is None else CallerChunks(trigram_chunks)
         self._embedder_timeout = arguments.number("embedder_timeout", embedder_timeout, at_least=0)
 
     @takes_search_options

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from recollect.retrieval.confidence import ConfidenceEvidence
     from recollect.retrieval.graph import ScoreTransfer
     from recollect.retrieval.request import Substitution
-    from recollect.retrieval.rescoring import StemOnly
+    from recollect.retrieval.rescoring import StemDiscount
 
 
 class Attempt(NamedTuple):
@@ -143,7 +143,7 @@ class Trace:
     """The candidates of the hits, with the record of each score."""
     contexts: Mapping[str, Context] = field(default_factory=dict)
     """The context with which each note was rescored, by its id."""
-    stem_only: Mapping[str, StemOnly] = field(default_factory=dict)
+    stem_only: Mapping[str, StemDiscount] = field(default_factory=dict)
     """The discounts of notes that contain words of the query only in another form, by note id."""
     evidence: Mapping[str, ConfidenceEvidence] = field(default_factory=dict)
     """The evidence from which the confidence of each result was computed, by note id."""

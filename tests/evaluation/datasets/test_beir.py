@@ -71,7 +71,7 @@ def test_beir_unanswerable_queries(tmp_path: Path) -> None:
 
 def test_beir_needs_an_answerable_query(tmp_path: Path) -> None:
     queries = [{"_id": "q2", "text": "who is king?", "metadata": {"stratum": "unanswerable"}}]
-    with pytest.raises(ArgumentError, match="has no question that could be judged"):
+    with pytest.raises(ArgumentError, match="has no question with a relevant note"):
         load_dataset(folder_of(tmp_path, [{"_id": "n1", "text": "Green tea."}], queries, judged=""))
 
 
@@ -107,7 +107,7 @@ def test_beir_without_corpus(tmp_path: Path) -> None:
 
 def test_beir_empty_corpus(tmp_path: Path) -> None:
     index = folder_of(tmp_path, [], [{"_id": "q1", "text": "tea?"}])
-    with pytest.raises(IngestError, match="corpus.jsonl: holds no note"):
+    with pytest.raises(IngestError, match="corpus.jsonl: has no notes"):
         load_dataset(index)
     (index / "corpus.jsonl").rename(index / "corpus.jsonl.gz")
     with pytest.raises(IngestError, match="corpus.jsonl.gz: is compressed; decompress it with gunzip"):
@@ -117,7 +117,7 @@ def test_beir_empty_corpus(tmp_path: Path) -> None:
 @pytest.mark.parametrize("again", ["q1", "q2"])
 def test_beir_duplicate_question_id(tmp_path: Path, again: str) -> None:
     questions = [{"_id": entry, "text": "tea?"} for entry in ("q1", "q2", again)]
-    with pytest.raises(IngestError, match=f"line 3: the _id '{again}' was there before"):
+    with pytest.raises(IngestError, match=f"line 3: the _id '{again}' is a duplicate"):
         load_dataset(folder_of(tmp_path, [{"_id": "n1", "text": "tea"}], questions))
 
 
@@ -131,10 +131,10 @@ def test_beir_unreadable_date(tmp_path: Path) -> None:
     ("rows", "message"),
     [
         ([{"text": "tea"}], "corpus.jsonl, line 1: '_id' is missing"),
-        ([{"_id": "n1", "text": "a"}, {"_id": "n1", "text": "b"}], "line 2: the id n1 was there before"),
+        ([{"_id": "n1", "text": "a"}, {"_id": "n1", "text": "b"}], "line 2: the id n1 is a duplicate"),
         (
             [{"_id": str(number), "text": "a", "metadata": {"path": "tea.md"}} for number in range(2)],
-            "line 2: the path tea.md was there before",
+            "line 2: the path tea.md is a duplicate",
         ),
         ([{"_id": "n1", "text": "a", "metadata": {"importance": 7}}], "line 1: importance: must be at most 1, got 7"),
         ([{"_id": "n1", "text": "a", "metadata": {"created_at": "soon"}}], "line 1: created_at: must be an ISO-8601"),

@@ -78,7 +78,7 @@ def sample(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("samples", "message"),
     [
-        ([sample(), sample()], "conversation 2: the sample_id 'a' was there before"),
+        ([sample(), sample()], "conversation 2: the sample_id 'a' is a duplicate"),
         ([sample(conversation=[])], "conversation 1: 'conversation' cannot be list"),
         ([sample(conversation={"session_1": {}})], "conversation 1: 'session_1' cannot be dict"),
         ([sample(conversation={"session_1": [{}]})], "conversation 1, session_1, turn 1: 'speaker' is missing"),
@@ -115,5 +115,5 @@ def test_locomo_repeated_turn_ids(tmp_path: Path) -> None:
     assert dataset.strata == ("4 single-hop",)
     assert dataset.remarks == (
         "1 session without a date that can be read",
-        "1 turn with an id that was there before: evidence means the first",
+        "1 turn with a duplicate id: evidence refers to the first",
     )

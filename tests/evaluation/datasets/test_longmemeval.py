@@ -137,7 +137,7 @@ def test_longmemeval_optional_fields(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("samples", "message"),
     [
-        ([haystack(), haystack()], "question 2: the question_id 'a' was there before"),
+        ([haystack(), haystack()], "question 2: the question_id 'a' is a duplicate"),
         ([haystack(haystack_dates=[])], "question 1: 1 sessions, 1 ids and 0 dates; their numbers must be equal"),
         ([haystack(haystack_dates=["in May"])], "question 1: haystack_dates: must be an ISO-8601"),
         ([haystack(haystack_sessions=["Tea."])], "question 1: 'session' cannot be str"),

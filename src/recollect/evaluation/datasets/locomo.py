@@ -71,7 +71,7 @@ def load_locomo(source: DatasetSource, *, level: str = "turn") -> Dataset:
         conversation = get_field(sample, "conversation", dict, location)
         name = str(sample.get("sample_id", f"conversation-{number}"))
         if name in collections:
-            raise IngestError(f"{location}: the sample_id {name!r} was there before; each conversation needs its own")
+            raise IngestError(f"{location}: the sample_id {name!r} is a duplicate; each conversation needs its own")
         turns = list(_turns(conversation, location))
         repeated += sum(turn.repeated for turn in turns)
         undated += len({turn.session for turn in turns if turn.date is None})
@@ -102,7 +102,7 @@ def load_locomo(source: DatasetSource, *, level: str = "turn") -> Dataset:
             (question_count - len(questions), "question", "whose evidence names no turn left out"),
             (unknown, "piece", "of evidence for a turn that is not there left out"),
             (undated, "session", "without a date that can be read"),
-            (repeated, "turn", "with an id that was there before: evidence means the first"),
+            (repeated, "turn", "with a duplicate id: evidence refers to the first"),
         ),
     )
 

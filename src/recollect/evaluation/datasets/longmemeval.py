@@ -54,7 +54,7 @@ def load_longmemeval(source: DatasetSource, *, level: str = "session", pool: boo
         question_id = get_text(sample, "question_id", location)
         if question_id in seen:
             raise IngestError(
-                f"{location}: the question_id {question_id!r} was there before; each question needs its own"
+                f"{location}: the question_id {question_id!r} is a duplicate; each question needs its own"
             )
         seen.add(question_id)
         collection = path.stem if pool else question_id

@@ -15,7 +15,7 @@ from psycopg.rows import TupleRow
 from recollect.stores.postgres.filters import filter_conditions, metadata_facts
 from recollect.stores.postgres.names import write_names
 from recollect.stores.postgres.postings import TextChange, index_notes
-from recollect.stores.postgres.text import FloatArray, lexeme, lookup_hash, term
+from recollect.stores.postgres.text import FloatArray, index_term, lexeme, lookup_hash
 from recollect.stores.rows import COLUMNS, Change, NoteRow, folded_name
 from recollect.stores.sql.dialect import Dialect, Row, SqlTransaction, VectorRows
 from recollect.stores.tokens import NoteText, contains_phrase, stem_stream
@@ -31,7 +31,7 @@ _DIALECT = Dialect(
     parameter="%({})s",
     in_list="= ANY (%({})s)",
     column=lambda name, _: f"{name}_mark",
-    words={"STRAIGHT_JOIN": "JOIN", "visible_notes": "living", "%": "%%"},
+    replacements={"STRAIGHT_JOIN": "JOIN", "visible_notes": "living", "%": "%%"},
     list_value=list,
     lookup_value=lookup_hash,
     statements={},
@@ -184,7 +184,7 @@ class PostgresTransaction(SqlTransaction):
 
     def adjacent_notes(self, notes: Sequence[int], distance: int) -> tuple[list[Row], list[Row]]:
         with self.connection.pipeline():
-            before, behind = (self.connection.execute(sql, [distance, list(notes)]) for sql in (_BEFORE, _BEHIND))
+            before, behind = (self.connection.execute(sql, [distance, list(notes)]) for sql in (_PREVIOUS, _NEXT))
         return before.fetchall(), behind.fetchall()
 
     def superseding_pairs(
@@ -272,7 +272,7 @@ class PostgresTransaction(SqlTransaction):
 
 def _phrase(namespace_id: int, title: Title) -> tuple[str, str]:
     """Return what finds a title: as a phrase in a summary or content, and as terms anywhere."""
-    terms = [lexeme(namespace_id, term(stem)) for stem in title.stems.split(" ")]
+    terms = [lexeme(namespace_id, index_term(stem)) for stem in title.stems.split(" ")]
     return " <-> ".join(f"{word}:A" for word in terms), " & ".join(terms)
 
 
@@ -341,8 +341,8 @@ SELECT n.key, beside.key FROM notes AS n CROSS JOIN LATERAL (
 ) AS beside
 WHERE n.key = ANY (%s::bigint[]) ORDER BY n.key, beside.position {order}, beside.key {order}
 """
-_BEFORE = _ADJACENT.format(comparison="<", order="DESC")
-_BEHIND = _ADJACENT.format(comparison=">", order="ASC")
+_PREVIOUS = _ADJACENT.format(comparison="<", order="DESC")
+_NEXT = _ADJACENT.format(comparison=">", order="ASC")
 
 _TITLES = """
 WITH runs AS MATERIALIZED (

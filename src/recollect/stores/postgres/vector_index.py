@@ -144,7 +144,7 @@ class VectorIndexes:
         Two processes that build would wait for each other until the server cancels one, so only the one with the lock
         builds. The server's side of the connection has the lock, and keeps building when the process ends.
         """
-        with self._connections.outside() as connection:
+        with self._connections.autocommit_connection() as connection:
             ((locked, version, models, largest),) = connection.execute(_PLAN, _LOCK).fetchall()
             if not locked or tuple(map(int, version.split(".")[:2])) < _MIN_PGVECTOR:
                 return

@@ -63,7 +63,8 @@ class Dialect(NamedTuple):
     in_list: str
     column: Callable[[str, str], str]
     """From a column, and the hint before it, to the one that texts are looked up in."""
-    words: Mapping[str, str]
+    replacements: Mapping[str, str]
+    """What the words without parameters, such as ``STRAIGHT_JOIN``, become."""
     list_value: Callable[[Sequence[Any]], Any]
     lookup_value: Callable[[str], Any]
     statements: dict[str, Statement]
@@ -97,7 +98,7 @@ class Dialect(NamedTuple):
             if token["column"]:
                 return self.column(token["column"], token["hint"])
             if token["word"]:
-                return self.words[token["word"]]
+                return self.replacements[token["word"]]
             return self.parameter.format(token["lookup"] or token["name"])
 
         return Statement(_TOKEN.sub(rendered, sql), frozenset(lookups))

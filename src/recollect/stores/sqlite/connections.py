@@ -49,7 +49,7 @@ class Connections:
         """Open the file, and create or migrate it if necessary and allowed."""
         self.path = path
         """As the caller wrote it, for messages."""
-        with self._translated():
+        with self._translate_errors():
             self.file = Path(os.path.realpath(path))
             """Resolved: the working directory may change later."""
         self.read_only = read_only
@@ -68,7 +68,7 @@ class Connections:
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
         """Yield a connection in a read transaction."""
-        with self._translated():
+        with self._translate_errors():
             connection = self._take()
             try:
                 connection.execute("BEGIN")
@@ -88,7 +88,7 @@ class Connections:
         if not self._writing.acquire(timeout=-1 if timeout is None else timeout):
             raise StoreBusyError(f"{self.path} {_LOCKED}")
         try:
-            with self._translated():
+            with self._translate_errors():
                 self._check_open()
                 if self._writer is None:
                     self._writer = self._connect(apsw.SQLITE_OPEN_READWRITE)
@@ -101,7 +101,7 @@ class Connections:
     @contextmanager
     def maintaining(self, path: Path | None = None) -> Iterator[apsw.Connection]:
         """Yield a connection that sees expired notes, for statements that SQLite counts as writes."""
-        with self._translated(path):
+        with self._translate_errors(path):
             connection = self._take()
             try:
                 connection.pragma("query_only", value=False)
@@ -181,7 +181,7 @@ class Connections:
             raise StoreError(f"{self.path} is closed; open it again to use it")
 
     def _open_first(self) -> apsw.Connection:
-        with self._translated():
+        with self._translate_errors():
             if self.file.is_dir():
                 raise StoreError(f"{self.path} is a directory; give the path of a file")
             if not self.file.parent.is_dir():
@@ -259,7 +259,7 @@ class Connections:
         return connection
 
     @contextmanager
-    def _translated(self, path: Path | None = None) -> Iterator[None]:
+    def _translate_errors(self, path: Path | None = None) -> Iterator[None]:
         """Translate SQLite's errors into ours: one line that names the file and says what to do."""
         path = path or self.path
         try:
