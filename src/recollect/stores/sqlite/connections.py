@@ -48,10 +48,10 @@ class Connections:
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         """Open the file, and create or migrate it if necessary and allowed."""
         self.path = path
-        """As the caller wrote it, for messages."""
+        """The path as the caller wrote it, for messages."""
         with self._translate_errors():
             self.file = Path(os.path.realpath(path))
-            """Resolved: the working directory may change later."""
+            """The resolved path: the working directory may change later."""
         self.read_only = read_only
         self._writing = threading.Lock()
         self._changed = threading.Condition(threading.RLock())  # guards what follows
@@ -135,7 +135,7 @@ class Connections:
         self._close_idle()
 
     def after_fork(self) -> None:
-        """Continue, in the parent and in the child."""
+        """Allow new connections again, in the parent and in the child."""
         self.forking = False
         self._changed.notify_all()
         self._changed.release()
@@ -247,7 +247,7 @@ class Connections:
             "indexed", lambda *texts: indexed(texts[0]), 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
         )
         connection.create_scalar_function("same_json", _same_json, 2, deterministic=True)
-        # Every some milliseconds, SQLite calls into Python, so that an interrupt takes effect during a long search.
+        # SQLite calls into Python every few milliseconds, so that an interrupt takes effect during a long search.
         connection.set_progress_handler(lambda: False, 100_000)
         connection.pragma("cache_size", -16 * 1024)  # KiB
         connection.pragma("foreign_keys", value=True)
