@@ -1,4 +1,4 @@
-"""The date of a question, and temporal expansion: relative times become dates that texts contain. All in UTC.
+"""The date of a question, and temporal expansion: relative times become dates as texts contain them. All in UTC.
 
 Temporal expansion runs before the parser and returns text. It has only the three recognisers of the source document, in
 English: "N days/weeks/months ago", "last <weekday>", and words that ask for the first or the latest event.

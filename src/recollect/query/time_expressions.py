@@ -1,8 +1,8 @@
 """Find the times that a text names, as intervals: "last March", "two weeks ago", "since 2025", "9 October".
 
-``time_rules`` recognises time expressions and resolves them against the calendar; here the words before one ("since",
-"late", "the week before") modify it. English is covered broadly; German, French, Spanish and Dutch with their common
-words. It is written by hand: dateparser and similar libraries return instants instead of intervals, and take
+``time_rules`` recognises time expressions and resolves them against the calendar; this module applies the words before
+them ("since", "late", "the week before"). It covers English broadly, and the common words of German, French, Spanish
+and Dutch. dateparser and similar libraries are not used, because they return instants instead of intervals, and take
 milliseconds for each query.
 """
 
@@ -87,7 +87,7 @@ def find_time_expressions(text: str, now: datetime) -> tuple[TimeInterval, ...]:
     try:
         for mention in _ranges(read, _with_years(read, find_mentions(words, moment))):
             if mention.certain and not _search_before(_EXCLUDED, read, mention.start):
-                new = _qualified(read, mention)
+                new = _apply_qualifiers(read, mention)
                 start = new[0].span[0]
                 # "last weekend before April 10" replaces "last weekend"
                 intervals = [other for other in intervals if other.span[1] <= start] + new
@@ -195,14 +195,14 @@ def _start_before(first: Mention, last: Mention) -> datetime:
     return start
 
 
-def _qualified(text: str, mention: Mention) -> list[TimeInterval]:
+def _apply_qualifiers(text: str, mention: Mention) -> list[TimeInterval]:
     """Apply the words before a mention: a part of it, a distance to it, or an open interval."""
     if mention.ranged:
         return _intervals(text, mention.start, mention.end, mention.bounds)
     part = _search_before(_PART, text, mention.start)
     if part:
         mention = replace(
-            mention, start=part.start(), bounds=[_third(*bounds, part.lastgroup) for bounds in mention.bounds]
+            mention, start=part.start(), bounds=[_third_of(*bounds, part.lastgroup) for bounds in mention.bounds]
         )
     border = _search_before(_BORDER, text, mention.start)
     distant = _at_distance(text, border, mention) if border else []
@@ -225,7 +225,7 @@ def _search_before(pattern: str, text: str, position: int) -> re.Match[str] | No
     return re.compile(pattern, re.IGNORECASE).search(text, max(0, position - _MAX_LEAD_CHARS), position)
 
 
-def _third(start: datetime, end: datetime, part: str | None) -> tuple[datetime, datetime]:
+def _third_of(start: datetime, end: datetime, part: str | None) -> tuple[datetime, datetime]:
     """Return the early, the middle or the late third of an interval."""
     third = (end - start) // 3
     if part == "early":

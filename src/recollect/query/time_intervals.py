@@ -104,7 +104,7 @@ def period_bounds(unit: Unit, moment: datetime, offset: int = 0) -> tuple[dateti
 
 
 def shift_date(moment: datetime, unit: Unit, count: int) -> datetime:
-    """Return midnight of the day ``count`` units later; a day that a month lacks becomes its last one."""
+    """Return midnight of the day ``count`` units later; a day that the month does not have becomes its last day."""
     today = day_bounds(moment)[0]
     if unit in ("day", "week", "weekend"):
         return today + count * (1 if unit == "day" else 7) * DAY
@@ -135,10 +135,11 @@ class Mention:
     yearless: tuple[int, int] | None = None
     """Month and first day (0: the whole month), if it has no year."""
     certain: bool = True
-    """Whether it is a time by itself; if not, only as one end of a range."""
+    """Whether it is certainly a time; if not, it counts only as one end of a range."""
     weekday: int | None = None
-    """The weekday, if it is only that; Monday is 0."""
+    """The number of the weekday, if the mention is only a weekday; Monday is 0."""
     ranged: bool = False
+    """Whether it is a range of two times."""
 
 
 class TokenizedText:
@@ -157,7 +158,7 @@ class TokenizedText:
         return self.lower[index] if 0 <= index < len(self.lower) else ""
 
     def indexes(self, table: Container[str]) -> list[int]:
-        """Return the indexes of the words that a table has."""
+        """Return the indexes of the words that are in a table."""
         return [index for index, word in enumerate(self.lower) if word in table]
 
     def phrase_length(self, index: int, phrases: Container[str], max_words: int) -> int:
@@ -186,11 +187,11 @@ class TokenizedText:
         return 0 <= index < len(self.spans) - 1 and self.gap(index).isspace()
 
     def before(self, index: int) -> str:
-        """Return the word before one, if only white space is between them."""
+        """Return the word before an index, if only white space is between them."""
         return self.lower[index - 1] if index and self.spaced(index - 1) else ""
 
     def two_before(self, index: int) -> str:
-        """Return the two words before one."""
+        """Return the two words before an index, with a space between them."""
         first = self.before(index - 1) if index else ""
         return f"{first} {self.before(index)}" if first else ""
 

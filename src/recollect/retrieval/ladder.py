@@ -84,12 +84,12 @@ class FallbackLadder:
         """Return the results of the first step that has any, and its query; append each attempt to ``attempts``."""
         rules = self._preset.ladder
         stopwords = STOPWORDS if rules.skip_stopwords else ()
-        text = request.query if request.excluding is None else positive_text(request.excluding)
+        text = request.query if request.exclusions is None else positive_text(request.exclusions)
         content_words = [word for word in query_tokens(text) if word not in stopwords]
         for strategy, words in self._steps(text, content_words, request):
             tree, _ = truncate_query(parse_query(words, self._preset, self._aliases), self._preset.query.max_words)
             # What the user excluded stays excluded.
-            tree = tree if request.excluding is None else exclude_terms(tree, request.excluding)
+            tree = tree if request.exclusions is None else exclude_terms(tree, request.exclusions)
             results = search_terms(tree)
             # With filters, a correction without results is not recorded: it could be a term of a hidden note.
             if results or strategy != BY_SPELLING or not self._scope.filters:
@@ -127,20 +127,20 @@ class FallbackLadder:
             namespace=scope.namespace,
             filters=scope.filters,
             titles=self._preset.ladder.titles,
-            without=request.excluding,
+            without=request.exclusions,
         )
         return as_candidates("search_names", results)[: scope.depth]
 
     def _permitted(self, chunks: list[Candidate], request: SearchRequest) -> list[Candidate]:
         """Return the caller's notes that the scope includes and NOT does not exclude; none if the index cannot tell."""
-        scope, excluding = self._scope, request.excluding
-        excludes = excluding is not None and any(token.operator == "NOT" for token in excluding.tokens)
+        scope, exclusions = self._scope, request.exclusions
+        excludes = exclusions is not None and any(token.operator == "NOT" for token in exclusions.tokens)
         if not chunks or not (excludes or scope.filters or scope.namespace != DEFAULT_NAMESPACE):
             return chunks
         if self._index.candidates is None:
             return []
         answer = self._index.candidates.candidates(
-            [chunk.id for chunk in chunks], namespace=scope.namespace, filters=scope.filters, without=excluding
+            [chunk.id for chunk in chunks], namespace=scope.namespace, filters=scope.filters, without=exclusions
         )
         permitted = {candidate.id for candidate in as_candidates("candidates", answer)}
         return [chunk for chunk in chunks if chunk.id in permitted]

@@ -1,10 +1,10 @@
 """Search for notes by a misspelt name: pg_trgm preselects names, then the name index computes the similarity.
 
 pg_trgm pads words differently, and the server's locale defines which characters are letters. So the table has names in
-which an ASCII letter replaces each other letter. Let a word have a trigrams, a name of n words have b, and both share
-s of the U = a + b - s. pg_trgm has at most one trigram more for each word, so its similarity is at least s / (U + 1 + n).
-If n <= b / 2, a Jaccard similarity of J = s / U is at least J a / (1.5 a + 1) for pg_trgm. This bound fails if two
-trigrams of a name become equal; such names, and names of very short words, are always compared here.
+which an ASCII letter replaces each other letter. Let a word have a trigrams, a name of n words have b, and both share s
+of the U = a + b - s. pg_trgm has at most one more trigram for each word, so its similarity is at least
+s / (U + 1 + n). If n <= b / 2, a Jaccard similarity of J = s / U is at least J a / (1.5 a + 1) for pg_trgm. This fails
+if two trigrams of a name become equal; such names, and names of very short words, are always compared here.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The lexical index: posting lists in blocks, how notes are added and removed, and BM25 scores.
 
-A posting has a note's key, the term's weight in it and its number of tokens. A list is split into blocks of ascending
-keys; a block is a row, named by a key that none of its notes is below. A writer has the namespace locked, so it reads a
-block, changes it and writes it back. The document frequency of a term is the length of its list. Scores are cached by
-query: ``text_scores`` needs those that ``search_text`` has just computed.
+A posting has a note's key, the term's weight in the note and the note's number of tokens. A list is split into blocks
+of ascending keys; a block is a row, identified by a lower bound of its keys. A writer has locked the namespace, so it
+can read a block, change it and write it back. The document frequency of a term is the length of its list. Scores are
+cached by query: ``text_scores`` needs the scores that ``search_text`` has just computed.
 """
 
 from __future__ import annotations

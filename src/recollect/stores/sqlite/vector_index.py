@@ -1,7 +1,7 @@
 """Exact nearest-neighbour search over the quantised vectors of one namespace.
 
-The index is a copy of the table ``vectors``: a memory-mapped snapshot, and in memory the rows with higher keys. A search
-detects deleted vectors when it reads the results from the table; they become tombstones.
+The index is a copy of the table ``vectors``: a memory-mapped snapshot, and in memory the rows with higher keys. A
+search detects deleted vectors when it reads the results from the table; they become tombstones.
 
 A search works on a view of the index. Taking a view restarts the transaction under the index's lock, so that the view
 has every vector that the transaction sees.
