@@ -219,7 +219,7 @@ def measure_search(folder: Path) -> dict[str, float]:
 
 
 def measure_add(folder: Path) -> dict[str, float]:
-    """Add notes in one batch, then one at a time, to a fresh memory."""
+    """Write to a fresh memory: a batch, the same batch unchanged, and single notes; then link, change and delete."""
     texts = paragraphs(BATCH + 50)
     path = folder / "written.db"
     for old in folder.glob("written.db*"):
@@ -230,7 +230,21 @@ def measure_add(folder: Path) -> dict[str, float]:
         ]
         many = timed(lambda: memory.add_many(batch[:BATCH]))
         one = median(timed(memory.add, **note) for note in batch[BATCH:])
-    return {f" batch of {BATCH}": many, " one": one}
+        unchanged = timed(lambda: memory.add_many(batch[:BATCH]))
+        paths = [note["path"] for note in batch[:50]]
+        linked = median(timed(memory.link, path, "0.md") for path in paths[1:])
+        neighbours = median(timed(memory.neighbours, path) for path in paths)
+        updated = median(timed(memory.update, path, content=f"Changed: {path}") for path in paths)
+        deleted = median(timed(memory.delete, path) for path in paths)
+    return {
+        f" batch of {BATCH}": many,
+        " one": one,
+        " unchanged batch": unchanged,
+        " link": linked,
+        " neighbours": neighbours,
+        " update": updated,
+        " delete": deleted,
+    }
 
 
 def measure_ingest(folder: Path) -> dict[str, float]:

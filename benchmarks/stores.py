@@ -78,7 +78,7 @@ def _postgres(_: Path) -> Iterator[Target]:
         server.start()
         server.prepare()
         yield Target(
-            server.address(server.create()), lambda: _server_megabytes(server.home / "data" / "postmaster.pid")
+            server.address(server.create()), lambda: _server_megabytes(server.folder / "data" / "postmaster.pid")
         )
     finally:
         server.remove()

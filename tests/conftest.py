@@ -25,7 +25,7 @@ SLOW_PATHS = (
 )
 """Parts of paths; tests in these files, with PostgreSQL or with a slow fixture are not in the quick tier."""
 
-# A shell's background jobs ignore interrupts, and so would every process that a test starts and interrupts.
+# Background jobs of a shell ignore SIGINT, and so would processes that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -60,7 +60,7 @@ def _is_slow(item: pytest.Item) -> bool:
 
 @pytest.fixture
 def frozen_clock(monkeypatch: pytest.MonkeyPatch) -> FrozenClock:
-    """Replace the current time by one that tests set."""
+    """Replace the current time by one that the test sets."""
     stopped = FrozenClock()
     monkeypatch.setattr(arguments, "now", stopped.now)
     return stopped

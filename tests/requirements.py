@@ -1,4 +1,4 @@
-"""Programs and models that tests need. A test is skipped where one is missing, and fails in CI."""
+"""Programs and models that tests need. If one is missing, a test is skipped, or fails in CI."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def require_minilm() -> None:
 
 
 def skip_or_fail(problem: str) -> NoReturn:
-    """Skip the test, or fail it where CI or RECOLLECT_SKIP_NOTHING is set."""
+    """Skip the test, or fail it if CI or RECOLLECT_SKIP_NOTHING is set."""
     if os.environ.get("CI") or os.environ.get("RECOLLECT_SKIP_NOTHING"):
         pytest.fail(problem)
     pytest.skip(problem)

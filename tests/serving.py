@@ -23,11 +23,11 @@ def as_json(content: Any) -> Answer:
 
 
 class Listening:
-    """A server of the standard library in a thread of its own, from ``with`` to its end."""
+    """An HTTP server of the standard library that runs in a thread during ``with``."""
 
     def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
         self.done = Event()
-        """Set when the test is over, so that nobody waits any longer."""
+        """Set when the test is over, to release waiting handlers."""
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._thread = Thread(target=lambda: self._server.serve_forever(poll_interval=0.01))
         self.root = f"http://127.0.0.1:{self._server.server_address[1]}"
@@ -44,7 +44,7 @@ class Listening:
 
 
 class JsonServer(Listening):
-    """Answers the next questions with ``answers``, then with what ``answer`` says; keeps what it was asked."""
+    """Responds with ``answers``, then with the results of ``answer``; records requests in ``questions``."""
 
     def __init__(self, response: Callable[[Question], Answer]) -> None:
         self.questions: list[Question] = []
@@ -68,7 +68,7 @@ class JsonServer(Listening):
                         self.send_header(name, value)
                     self.end_headers()
                     self.wfile.write(response.body)
-                except OSError:  # a client that did not wait
+                except OSError:  # the client disconnected
                     self.close_connection = True
 
             def log_message(self, *_: Any) -> None:
@@ -78,6 +78,6 @@ class JsonServer(Listening):
         self.url = f"{self.root}/v1"
 
     def slow(self, question: Question) -> Answer:
-        """Answer only when the test is over."""
+        """Respond only when the test is over."""
         self.done.wait(30)
         return self.answer(question)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from recollect import Candidate
 
 ENGINE_EXAMPLES = {"quick": 800, "full": 200_000}.get(os.environ.get("HYPOTHESIS_PROFILE", ""), 10_000)
-"""How many queries the properties of real engines are tried with."""
+"""Number of generated queries in property tests of real engines."""
 
 any_text = st.text(st.characters(exclude_categories=()))
-"""Any text at all, lone surrogates and NUL included."""
+"""Any text, including lone surrogates and NUL."""
 
 _WORDS = ["foo", "Bar", "kube", "the", "to", "2026-04-18", "2026/04/04", "node.js", "don't", "a@b.c", "C++", "ERR_42"]
 _OPERATORS = ["AND", "OR", "NOT", "AND NOT", "and", "not", "NEAR", "NEAR(", "NOT NOT"]
@@ -68,7 +68,7 @@ query_text = st.builds(
     st.lists(st.one_of(*[_part] * 12, _long_part), max_size=12),
     st.sampled_from([" ", " ", " ", "", "\t", "\u3000"]),
 )
-"""Queries with far more quotes, operators, stars, control and foreign characters than anyone would type."""
+"""Queries with many quotes, operators, stars, control and non-Latin characters."""
 
 _name = st.text(string.ascii_lowercase[:6], min_size=1, max_size=2)
 _score = st.floats(-100, 100).map(lambda value: round(value, 3))

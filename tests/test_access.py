@@ -1,4 +1,4 @@
-"""When notes were last read is written behind the back of searches, which never hear of what goes wrong."""
+"""Times of last access are written in the background; their errors never reach a search."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from recollect.access import AccessLog
 from recollect.stores.sqlite import store as sqlite
 from recollect.stores.sqlite.store import SQLiteStore
 
-HOME = "default"
+NAMESPACE = "default"
 
 
 @pytest.fixture
@@ -43,11 +43,11 @@ def log(store: SQLiteStore) -> Iterator[AccessLog]:
     log.close()
 
 
-def read(store: SQLiteStore, namespace: str = HOME) -> list[str]:
+def accessed_ids(store: SQLiteStore, namespace: str = NAMESPACE) -> list[str]:
     return sorted(note.id for note in store.notes(namespace=namespace) if note.last_accessed_at)
 
 
-def finished(log: AccessLog) -> None:
+def wait_for_thread(log: AccessLog) -> None:
     thread = log._thread
     if thread is not None:
         thread.join(60)
@@ -57,20 +57,20 @@ def finished(log: AccessLog) -> None:
 def test_close_writes_pending_accesses(store: SQLiteStore) -> None:
     before = datetime.now(UTC)
     log = AccessLog(store)
-    log.record(["a", "b"], HOME)
+    log.record(["a", "b"], NAMESPACE)
     log.record(["a"], "alice")
-    log.record(iter(["b", "nobody"]), HOME)
-    assert read(store) == []
+    log.record(iter(["b", "nobody"]), NAMESPACE)
+    assert accessed_ids(store) == []
     log.close()
-    assert read(store) == ["a", "b"]
-    assert read(store, "alice") == ["a"]
-    (note,) = store.get(["b"], namespace=HOME)
+    assert accessed_ids(store) == ["a", "b"]
+    assert accessed_ids(store, "alice") == ["a"]
+    (note,) = store.get(["b"], namespace=NAMESPACE)
     assert note is not None
     assert note.last_accessed_at is not None
     assert before <= note.last_accessed_at <= datetime.now(UTC)
-    log.record(["c"], HOME)
+    log.record(["c"], NAMESPACE)
     log.close()
-    assert read(store) == ["a", "b"]
+    assert accessed_ids(store) == ["a", "b"]
 
 
 def test_pending_accesses_are_written_after_a_delay(
@@ -78,41 +78,41 @@ def test_pending_accesses_are_written_after_a_delay(
 ) -> None:
     monkeypatch.setattr(access, "FLUSH_SECONDS", 0.01)
     for name in "ab":
-        log.record([name], HOME)
-        finished(log)
-        assert name in read(store)
-        assert log._thread is None  # it ended, and the next begins when something waits again
+        log.record([name], NAMESPACE)
+        wait_for_thread(log)
+        assert name in accessed_ids(store)
+        assert log._thread is None  # it ended; the next access starts a new one
 
 
 def test_many_pending_accesses_are_flushed(store: SQLiteStore, log: AccessLog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "MAX_PENDING", 3)
-    log.record([], HOME)
+    log.record([], NAMESPACE)
     assert log._thread is None
-    log.record(["a", "b"], HOME)
+    log.record(["a", "b"], NAMESPACE)
     thread = log._thread
     assert thread is not None
     assert thread.daemon
-    assert read(store) == []
-    log.record(["c"], HOME)
+    assert accessed_ids(store) == []
+    log.record(["c"], NAMESPACE)
     thread.join(60)
-    assert read(store) == ["a", "b", "c"]
+    assert accessed_ids(store) == ["a", "b", "c"]
 
 
 def test_access_during_flush_is_written(store: SQLiteStore, log: AccessLog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "FLUSH_SECONDS", 0.01)
     touch = store.touch
-    noted = threading.Event()
+    recorded = threading.Event()
 
     def slow(accessed: dict[str, datetime], *, namespace: str) -> int:
-        if not noted.is_set():
-            noted.set()
-            log.record(["b"], HOME)
+        if not recorded.is_set():
+            recorded.set()
+            log.record(["b"], NAMESPACE)
         return touch(accessed, namespace=namespace)
 
     monkeypatch.setattr(store, "touch", slow)
-    log.record(["a"], HOME)
-    finished(log)
-    assert read(store) == ["a", "b"]
+    log.record(["a"], NAMESPACE)
+    wait_for_thread(log)
+    assert accessed_ids(store) == ["a", "b"]
 
 
 def test_accesses_are_written_when_the_store_is_free(
@@ -120,20 +120,20 @@ def test_accesses_are_written_when_the_store_is_free(
 ) -> None:
     monkeypatch.setattr(sqlite, "TOUCH_TIMEOUT", 0.01)
     monkeypatch.setattr(access, "MAX_PENDING", 2)
-    other = apsw.Connection(str(path))
-    other.execute("BEGIN IMMEDIATE")
-    log._thread = threading.current_thread()  # nobody else writes meanwhile
-    log.record(["a", "b"], HOME)
-    (first,) = {moment for (_, name), moment in log._pending.items() if name == "a"}
+    locker = apsw.Connection(str(path))
+    locker.execute("BEGIN IMMEDIATE")
+    log._thread = threading.current_thread()  # no background thread starts
+    log.record(["a", "b"], NAMESPACE)
+    (first,) = {accessed_at for (_, name), accessed_at in log._pending.items() if name == "a"}
     assert log._should_flush()
     assert log.flush() == 0
-    assert not log._should_flush()  # it is not tried again and again
-    log.record(["b", "c"], HOME)
+    assert not log._should_flush()  # no immediate retry
+    log.record(["b", "c"], NAMESPACE)
     assert log.flush() == 0
     assert log._pending["default", "a"] == first < log._pending["default", "b"]
-    other.close()
+    locker.close()
     assert log.flush() == 3
-    assert read(store) == ["a", "b", "c"]
+    assert accessed_ids(store) == ["a", "b", "c"]
     assert log._pending == {}
 
 
@@ -142,8 +142,8 @@ def test_background_thread_retries_busy_store(
 ) -> None:
     monkeypatch.setattr(sqlite, "TOUCH_TIMEOUT", 0.0)
     monkeypatch.setattr(access, "FLUSH_SECONDS", 0.01)
-    other = apsw.Connection(str(path))
-    other.execute("BEGIN IMMEDIATE")
+    locker = apsw.Connection(str(path))
+    locker.execute("BEGIN IMMEDIATE")
     tries = threading.Semaphore(0)
     touch = store.touch
 
@@ -152,25 +152,25 @@ def test_background_thread_retries_busy_store(
         return touch(accessed, namespace=namespace)
 
     monkeypatch.setattr(store, "touch", counted)
-    log.record(["a"], HOME)
+    log.record(["a"], NAMESPACE)
     for _ in range(3):
         assert tries.acquire(timeout=60)
-    other.close()
-    finished(log)
-    assert read(store) == ["a"]
+    locker.close()
+    wait_for_thread(log)
+    assert accessed_ids(store) == ["a"]
 
 
 def test_close_warns_about_busy_store(store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "TOUCH_TIMEOUT", 0.01)
-    other = apsw.Connection(str(path))
-    other.execute("BEGIN IMMEDIATE")
+    locker = apsw.Connection(str(path))
+    locker.execute("BEGIN IMMEDIATE")
     log = AccessLog(store)
-    log.record(["a", "b"], HOME)
+    log.record(["a", "b"], NAMESPACE)
     with pytest.warns(
         RecollectWarning, match=r"^the last access of 2 notes could not be written: .* is locked by other"
     ):
         log.close()
-    other.close()
+    locker.close()
 
 
 def test_close_warns_about_unwritable_store(store: SQLiteStore, path: Path) -> None:
@@ -178,7 +178,7 @@ def test_close_warns_about_unwritable_store(store: SQLiteStore, path: Path) -> N
     reader = SQLiteStore(path, read_only=True)
     for opened, problem in ((store, "is closed"), (reader, "was opened with read_only=True")):
         log = AccessLog(opened)
-        log.record(["a"], HOME)
+        log.record(["a"], NAMESPACE)
         assert log.flush() == 0
         assert log._pending == {}
         with pytest.warns(RecollectWarning, match=f"^the last access of one note could not be written: .*{problem}"):
@@ -195,50 +195,50 @@ def test_accesses_are_written_without_thread(
 
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", refused)
-        log.record(["a"], HOME)
-    log.record(["b"], HOME)
+        log.record(["a"], NAMESPACE)
+    log.record(["b"], NAMESPACE)
     assert log._thread is not None
     log.close()
-    assert read(store) == ["a", "b"]
+    assert accessed_ids(store) == ["a", "b"]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_forked_child_has_its_own_access_log(store: SQLiteStore, log: AccessLog) -> None:
-    log.record(["a"], HOME)
-    with log._changed, log._flushing:  # others may hold its locks at the moment of the fork
+    log.record(["a"], NAMESPACE)
+    with log._changed, log._flushing:  # other threads may have the locks during a fork
         child = os.fork()
         if child == 0:
             good = not log._pending
-            log.record(["b"], HOME)
+            log.record(["b"], NAMESPACE)
             good = good and log._thread is not None and log._thread.is_alive()
             log.close()
-            os._exit(0 if good and read(store) == ["b"] else 1)
+            os._exit(0 if good and accessed_ids(store) == ["b"] else 1)
     assert os.waitpid(child, 0)[1] == 0
-    assert read(store) == ["b"]
+    assert accessed_ids(store) == ["b"]
     log.close()
-    assert read(store) == ["a", "b"]
+    assert accessed_ids(store) == ["a", "b"]
 
 
 def test_forked_child_resets_access_log(store: SQLiteStore) -> None:
     log = AccessLog(store)
-    log.record(["a"], HOME)
+    log.record(["a"], NAMESPACE)
     thread = log._thread
     changed = log._changed
     access._after_fork_in_child()
     assert log._pending == {}
     assert log._thread is None
     log.close()
-    assert read(store) == []
+    assert accessed_ids(store) == []
     with changed:
-        changed.notify_all()  # the thread of the side that was left behind looks around, and ends
+        changed.notify_all()  # wakes the parent's thread, which ends
     assert thread is not None
 
 
 class TestMemory:
     @pytest.fixture(autouse=True)
     def _notes(self, store: SQLiteStore) -> None:
-        """Begin with the notes of the store."""
+        """Write the notes of the fixture ``store``."""
 
     def test_search_and_get_record_access(self, path: Path, store: SQLiteStore) -> None:
         with recollect.open(path, embedder=None) as memory:
@@ -247,15 +247,15 @@ class TestMemory:
             memory.search("elsewhere", namespace="alice")
             assert memory.get("d.md")
             assert memory.get("nobody") is None
-            assert read(store) == []
-        assert read(store) == ["a", "b", "d"]
-        assert read(store, "alice") == ["a"]
+            assert accessed_ids(store) == []
+        assert accessed_ids(store) == ["a", "b", "d"]
+        assert accessed_ids(store, "alice") == ["a"]
 
     def test_touch_changes_only_last_accessed_at(self, path: Path, store: SQLiteStore) -> None:
-        before = {note.id: note for note in store.notes(namespace=HOME)}
+        before = {note.id: note for note in store.notes(namespace=NAMESPACE)}
         with recollect.open(path, embedder=None) as memory:
             memory.search("tea")
-        for note in store.notes(namespace=HOME):
+        for note in store.notes(namespace=NAMESPACE):
             assert note.last_accessed_at is not None
             assert replace(note, last_accessed_at=None) == before[note.id]
 
@@ -266,7 +266,7 @@ class TestMemory:
             memory.neighbours("a")
             assert list(memory.notes())
             assert list(memory.export())
-        assert read(store) == []
+        assert accessed_ids(store) == []
 
     def test_record_access_can_be_disabled(self, path: Path, store: SQLiteStore) -> None:
         with recollect.open(path, embedder=None, record_access=False) as memory:
@@ -275,14 +275,14 @@ class TestMemory:
         with recollect.open(path, embedder=None, read_only=True) as memory:
             memory.search("tea")
             memory.get("a")
-        assert read(store) == []
+        assert accessed_ids(store) == []
 
     def test_earlier_access_does_not_overwrite_later(self, path: Path, store: SQLiteStore) -> None:
         later = datetime.now(UTC) + timedelta(days=1)
         with recollect.open(path, embedder=None) as memory:
             memory.get("a")
             memory.update("a", last_accessed_at=later)
-        (note,) = store.get(["a"], namespace=HOME)
+        (note,) = store.get(["a"], namespace=NAMESPACE)
         assert note is not None
         assert note.last_accessed_at == later
 
@@ -290,20 +290,20 @@ class TestMemory:
         monkeypatch.setattr(sqlite, "TOUCH_TIMEOUT", 0.01)
         memory = recollect.open(path, embedder=None)
         memory.get("a")
-        other = apsw.Connection(str(path))
-        other.execute("BEGIN IMMEDIATE")
+        locker = apsw.Connection(str(path))
+        locker.execute("BEGIN IMMEDIATE")
         with pytest.raises(RecollectWarning, match="could not be written"):  # warnings are errors here
             memory.close()
-        other.close()
+        locker.close()
         with pytest.raises(StoreError, match="is closed"):
             memory.get("a")
 
-    def test_async_supersedes(self, path: Path, store: SQLiteStore) -> None:
-        async def ask(*, record_access: bool) -> None:
+    def test_async_memory_records_access(self, path: Path, store: SQLiteStore) -> None:
+        async def search(*, record_access: bool) -> None:
             async with await recollect.open_async(path, embedder=None, record_access=record_access) as memory:
                 await memory.search("tea", top_k=1)
 
-        asyncio.run(ask(record_access=False))
-        assert read(store) == []
-        asyncio.run(ask(record_access=True))
-        assert len(read(store)) == 1
+        asyncio.run(search(record_access=False))
+        assert accessed_ids(store) == []
+        asyncio.run(search(record_access=True))
+        assert len(accessed_ids(store)) == 1

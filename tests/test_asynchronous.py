@@ -10,7 +10,7 @@ from recollect import AsyncMemory, Memory, open_async
 def test_async_memory_has_every_method() -> None:
     methods = {name for name, _ in inspect.getmembers(Memory, inspect.isfunction) if not name.startswith("_")}
     twins = {name for name, _ in inspect.getmembers(AsyncMemory, inspect.isfunction) if not name.startswith("_")}
-    assert methods - twins == {"export", "load", "notes"}  # they walk over notes
+    assert methods - twins == {"export", "load", "notes"}  # they iterate over notes
 
 
 def test_async_memory_end_to_end(tmp_path: Path) -> None:

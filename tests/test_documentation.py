@@ -95,7 +95,7 @@ def test_contributing_describes_every_script() -> None:
             assert f"scripts/{script.name}" in contributing
 
 
-def test_numbers_of_the_pipeline_drawing_are_those_of_the_page() -> None:
+def test_pipeline_drawing_has_the_numbers_of_the_page() -> None:
     drawing = (ROOT / "docs/pipeline-example.svg").read_text(encoding="utf-8")
     examples = "\n".join(re.findall(r"```python\n(.*?)```", _page("pipeline.md"), flags=re.DOTALL))
     drawn = re.findall(r">([0-9]+\.[0-9]+)<", drawing)
@@ -105,7 +105,7 @@ def test_numbers_of_the_pipeline_drawing_are_those_of_the_page() -> None:
 
 def test_trace_fields_are_documented() -> None:
     step = Step("importance", "why", 0.94, 0.0, 0.5, 0.47, 2, 1)
-    found = Candidate("n1", evidence=("lexical", 1, 7.0, 0.5), ceiling=1.0, superseded_by=("n2",), rerank_score=1.0)
+    candidate = Candidate("n1", evidence=("lexical", 1, 7.0, 0.5), ceiling=1.0, superseded_by=("n2",), rerank_score=1.0)
     data = Trace(
         mode="hybrid",
         original_query="tea",
@@ -135,7 +135,7 @@ def test_trace_fields_are_documented() -> None:
         below_min_confidence=1,
         answer_threshold=0.5,
         warnings=["so"],
-        results=[replace(found, steps=(step,))],
+        results=[replace(candidate, steps=(step,))],
     ).to_dict()
     page = _page("pipeline.md").partition("## The trace, field by field")[2]
     assert [name for name in _names(data) if f"`{name}`" not in page] == []

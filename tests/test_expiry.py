@@ -1,4 +1,4 @@
-"""A memory forgets what expires: nothing returns it from then on, and the next read or write removes it."""
+"""Expired notes are never returned, and the next read or write deletes them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def embed(texts: list[str]) -> list[list[float]]:
     return [[1.0, text.count("e") / 10, text.count("a") / 10] for text in texts]
 
 
-def opened(folder: Path, **options: Any) -> Memory:
+def open_memory(folder: Path, **options: Any) -> Memory:
     return recollect.open(folder / "memory.db", **{"embedder": embed, **options})
 
 
@@ -43,7 +43,7 @@ def fill(memory: Memory) -> None:
     )
 
 
-def rows(folder: Path) -> int:
+def count_rows(folder: Path) -> int:
     raw = apsw.Connection(str(folder / "memory.db"))
     count: int = raw.execute("SELECT count(*) FROM notes").get
     raw.close()
@@ -68,36 +68,36 @@ READS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", READS)
 def test_next_operation_deletes_expired_note(tmp_path: Path, frozen_clock: FrozenClock, name: str) -> None:
-    with opened(tmp_path) as memory:
+    with open_memory(tmp_path) as memory:
         fill(memory)
-        assert rows(tmp_path) == 3
+        assert count_rows(tmp_path) == 3
         frozen_clock.time += HOUR
         READS[name](memory)
-        assert rows(tmp_path) == 2 + (name == "add")
+        assert count_rows(tmp_path) == 2 + (name == "add")
 
 
 @pytest.mark.parametrize("read_only", [False, True])
 @pytest.mark.parametrize("mode", ["auto", "bm25", "semantic"])
 def test_search_hides_expired_note(tmp_path: Path, frozen_clock: FrozenClock, mode: Mode, read_only: bool) -> None:
-    with opened(tmp_path) as memory:
+    with open_memory(tmp_path) as memory:
         fill(memory)
-    with opened(tmp_path, read_only=read_only) as memory:
+    with open_memory(tmp_path, read_only=read_only) as memory:
         assert "b" in {hit.id for hit in memory.search("green tea on Friday", mode=mode)}
         frozen_clock.time += HOUR
         for preset in presets():
             for query in ("green tea on Friday", "fair", "frdiay", "tea NOT mug", '"green tea"', "b.md", "Ines"):
                 results = memory.search(query, mode=mode, preset=preset, question_date="2026-04-18", now=NOON)
-                message = json.dumps(results.to_dict())
+                data = json.dumps(results.to_dict())
                 assert "b" not in {hit.id for hit in results}
-                assert "with Ines" not in message
-        assert rows(tmp_path) == (3 if read_only else 2)
+                assert "with Ines" not in data
+        assert count_rows(tmp_path) == (3 if read_only else 2)
 
 
 def test_expired_note_is_hidden_from_readers(tmp_path: Path, frozen_clock: FrozenClock) -> None:
-    with opened(tmp_path) as memory:
+    with open_memory(tmp_path) as memory:
         fill(memory)
     frozen_clock.time += HOUR
-    with opened(tmp_path, read_only=True) as memory:
+    with open_memory(tmp_path, read_only=True) as memory:
         assert memory.get("b") is None
         assert [note.id for note in memory.notes()] == ["a", "c"]
         assert [item.note.id for item in memory.neighbours("c")] == ["a"]
@@ -111,34 +111,34 @@ def test_expired_note_is_hidden_from_readers(tmp_path: Path, frozen_clock: Froze
 
 def test_expiry_ignores_question_date(tmp_path: Path, frozen_clock: FrozenClock) -> None:
     assert frozen_clock.time == NOON
-    with opened(tmp_path) as memory:
+    with open_memory(tmp_path) as memory:
         fill(memory)
         assert "b" in {hit.id for hit in memory.search("fair", now="2030-01-01", question_date="2030-01-01")}
 
 
 def test_search_does_not_wait_for_busy_store(tmp_path: Path, frozen_clock: FrozenClock) -> None:
-    with opened(tmp_path) as memory:
+    with open_memory(tmp_path) as memory:
         fill(memory)
         frozen_clock.time += HOUR
-        other = apsw.Connection(str(tmp_path / "memory.db"))
-        other.execute("BEGIN IMMEDIATE")
+        locker = apsw.Connection(str(tmp_path / "memory.db"))
+        locker.execute("BEGIN IMMEDIATE")
         assert "b" not in {hit.id for hit in memory.search("green tea")}
         assert memory.get("b") is None
-        other.execute("ROLLBACK")
-        other.close()
-        assert rows(tmp_path) == 3
+        locker.execute("ROLLBACK")
+        locker.close()
+        assert count_rows(tmp_path) == 3
         memory.search("green tea")
-        assert rows(tmp_path) == 2
+        assert count_rows(tmp_path) == 2
 
 
 def test_one_read_deletes_limited_number(tmp_path: Path, frozen_clock: FrozenClock) -> None:
-    with opened(tmp_path, embedder=None) as memory:
+    with open_memory(tmp_path, embedder=None) as memory:
         memory.add_many({"content": "Tea.", "expires_at": NOON + HOUR} for _ in range(MAX_EXPIRED_PER_READ + 5))
         frozen_clock.time += HOUR
         assert list(memory.search("tea")) == []
-        assert rows(tmp_path) == 5
+        assert count_rows(tmp_path) == 5
         memory.add("Mug.")
-        assert rows(tmp_path) == 1
+        assert count_rows(tmp_path) == 1
 
 
 class TestWriting:
@@ -146,7 +146,7 @@ class TestWriting:
         problem = (
             r"^expires_at: must lie in the future, got 2026-04-18T12:00:00\+00:00; leave it out, or delete the note$"
         )
-        with opened(tmp_path, embedder=None) as memory:
+        with open_memory(tmp_path, embedder=None) as memory:
             with pytest.raises(ArgumentError, match=problem):
                 memory.add("Tea.", expires_at=frozen_clock.time)
             with pytest.raises(ArgumentError, match=problem):
@@ -157,7 +157,7 @@ class TestWriting:
             assert list(memory.notes()) == [note]
 
     def test_expiry_can_be_changed_and_removed(self, tmp_path: Path, frozen_clock: FrozenClock) -> None:
-        with opened(tmp_path, embedder=None) as memory:
+        with open_memory(tmp_path, embedder=None) as memory:
             note = memory.add("Tea.", expires_at=NOON + HOUR)
             assert memory.update(note, expires_at=NOON + 2 * HOUR).expires_at == NOON + 2 * HOUR
             frozen_clock.time += HOUR
@@ -167,7 +167,7 @@ class TestWriting:
             assert memory.get(note) is not None
 
     def test_expired_note_frees_its_path(self, tmp_path: Path, frozen_clock: FrozenClock) -> None:
-        with opened(tmp_path) as memory:
+        with open_memory(tmp_path) as memory:
             fill(memory)
             frozen_clock.time += HOUR
             with pytest.raises(NoteNotFoundError):
@@ -178,26 +178,26 @@ class TestWriting:
 class TestExportAndLoad:
     def test_export_keeps_expiry(self, tmp_path: Path, frozen_clock: FrozenClock) -> None:
         assert frozen_clock.time == NOON
-        with opened(tmp_path) as memory, recollect.open(tmp_path / "copy.db", embedder=embed) as copy:
+        with open_memory(tmp_path) as memory, recollect.open(tmp_path / "copy.db", embedder=embed) as copy:
             fill(memory)
             lines = list(memory.export())
             assert copy.load(lines) == 3
             assert list(copy.export()) == lines
-            message = copy.get("b")
-            assert message is not None
-            assert message.expires_at == NOON + HOUR
+            copied = copy.get("b")
+            assert copied is not None
+            assert copied.expires_at == NOON + HOUR
 
     @pytest.mark.parametrize(("count", "subject"), [(1, "one note was"), (3, "3 notes were")])
     def test_load_skips_expired_notes(
         self, tmp_path: Path, frozen_clock: FrozenClock, count: int, subject: str
     ) -> None:
         steps: list[tuple[int, int, str]] = []
-        with opened(tmp_path) as memory, recollect.open(tmp_path / "copy.db", embedder=embed) as copy:
+        with open_memory(tmp_path) as memory, recollect.open(tmp_path / "copy.db", embedder=embed) as copy:
             memory.add("Tea.", id="a")
             memory.add_many({"content": "Fair.", "expires_at": NOON + HOUR} for _ in range(count))
             lines = list(memory.export())
             frozen_clock.time += HOUR
-            with pytest.warns(RecollectWarning, match=f"^{subject} skipped, because they have expired$"):
+            with pytest.warns(RecollectWarning, match=f"^{subject} skipped as expired$"):
                 assert copy.load(lines, progress=lambda *step: steps.append(step)) == 1
             assert [note.id for note in copy.notes()] == ["a"]
             assert steps == [(count + 1, count + 1, "")]
@@ -218,7 +218,7 @@ class TestIngest:
             {"content": "z", "expires_at": "never"},
         ]
         (vault / "list.jsonl").write_text("\n".join(map(json.dumps, lines)))
-        with opened(tmp_path, embedder=None) as memory:
+        with open_memory(tmp_path, embedder=None) as memory:
             report = memory.ingest(vault)
             assert [str(problem) for problem in report.problems] == [
                 "list.jsonl: 1 of its notes expired and was left out",
@@ -226,8 +226,8 @@ class TestIngest:
                 "over.md: 5 of its notes expired and were left out",
             ]
             assert report.notes_added == 6
-            message = {note.path: note.expires_at for note in memory.notes()}
-            assert message == {
+            expiry_by_path = {note.path: note.expires_at for note in memory.notes()}
+            assert expiry_by_path == {
                 "fair.md": NOON + HOUR,
                 "kept.md": None,
                 "odd.md": None,

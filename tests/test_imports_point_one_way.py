@@ -37,7 +37,7 @@ LAYERS = [
     {"text", "progress", "sample"},
     {"errors", "__version__"},
 ]
-"""Top-level packages and modules. Each may import those of lower layers, not those of its own or of higher ones."""
+"""Top-level packages and modules by layer; they may import lower layers only."""
 
 DEPTH = {name: depth for depth, layer in enumerate(LAYERS) for name in layer}
 
@@ -46,7 +46,7 @@ ENTRIES = {
     "recollect.stores.sqlite": {"recollect.stores", "recollect.stores.postgres.store"},
     "recollect.stores.postgres": {"recollect.stores"},
 }
-"""Engines, of which only the module ``store`` may be imported from outside, and only by these modules."""
+"""Engines, and the modules that may import their ``store``; nothing else of an engine is imported from outside."""
 
 
 def _module_name(path: Path) -> str:
@@ -85,17 +85,17 @@ def imports(module: str, *, at_import: bool = False) -> frozenset[str]:
 
 
 def test_modules_import_lower_layers_only() -> None:
-    wrong = []
+    errors = []
     for module in MODULES:
         top = module.split(".")[1] if "." in module else ""
         if not top:
             continue  # recollect/__init__.py exports from every layer
         assert top in DEPTH, f"{top} is new: add it to LAYERS"
-        for other in imports(module):
-            target = other.split(".")[1] if "." in other else "__version__"
+        for imported in imports(module):
+            target = imported.split(".")[1] if "." in imported else "__version__"
             if target != top and DEPTH[target] <= DEPTH[top]:
-                wrong.append(f"{module} imports {other}")
-    assert wrong == []
+                errors.append(f"{module} imports {imported}")
+    assert errors == []
 
 
 def test_modules_have_no_import_cycle() -> None:
@@ -109,16 +109,18 @@ def test_modules_have_no_import_cycle() -> None:
 @pytest.mark.parametrize("package", ENTRIES)
 def test_only_the_registry_imports_an_engine(package: str) -> None:
     outside = [module for module in MODULES if not f"{module}.".startswith(f"{package}.")]
-    wrong = [
-        f"{module} imports {other}"
+    errors = [
+        f"{module} imports {imported}"
         for module in outside
-        for other in imports(module)
-        if f"{other}.".startswith(f"{package}.") and (other != f"{package}.store" or module not in ENTRIES[package])
+        for imported in imports(module)
+        if f"{imported}.".startswith(f"{package}.")
+        and (imported != f"{package}.store" or module not in ENTRIES[package])
     ]
-    assert wrong == []
+    assert errors == []
 
 
 def test_only_engines_import_the_shared_sql_code() -> None:
-    users = {module for module in MODULES for other in imports(module) if other.startswith("recollect.stores.sql.")}
+    shared = "recollect.stores.sql."
+    users = {module for module in MODULES for imported in imports(module) if imported.startswith(shared)}
     packages = {".".join(module.split(".")[:3]) for module in users}
     assert packages <= {"recollect.stores.sql", "recollect.stores.sqlite", "recollect.stores.postgres"}

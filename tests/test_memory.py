@@ -1,4 +1,4 @@
-"""Memory behind its one door: real SQLite, and a small embedder whose vectors can be reckoned by hand."""
+"""Memory, with real SQLite and a small embedder whose vectors can be computed by hand."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TOPICS = (("tea", "oolong", "sencha"), ("bike", "frame", "wheel"), ("dog", "leas
 
 
 class Topics:
-    """Counts words of three topics; texts about the same topic are near each other, whatever their words."""
+    """An embedder that counts words of three topics; texts about the same topic have similar vectors."""
 
     name = "topics"
     dimension = 4
@@ -97,12 +97,12 @@ class TestAdding:
         assert memory.get("tea.md") is None
 
     def test_add_many_notes_mappings_and_texts(self, memory: Memory) -> None:
-        text_shown: list[tuple[int, int, str]] = []
+        steps: list[tuple[int, int, str]] = []
         notes: list[Any] = ["text", {"content": "mapping", "path": "m.md"}, Note(content="note", id="n")]
-        stored = memory.add_many(notes, namespace="alice", progress=lambda *step: text_shown.append(step))
+        stored = memory.add_many(notes, namespace="alice", progress=lambda *step: steps.append(step))
         assert [note.content for note in stored] == ["text", "mapping", "note"]
         assert {note.namespace for note in stored} == {"alice"}
-        assert text_shown == [(3, 3, "n")]
+        assert steps == [(3, 3, "n")]
         assert memory.add_many(iter(["one more"]))[0].namespace == "default"
         assert memory.add_many([]) == []
         with pytest.raises(ArgumentError, match=r"^notes\[1\]: has no field 'contents'"):
@@ -153,11 +153,11 @@ class TestSearching:
         assert [hit.rank for hit in result[:2]] == [1, 2]
         assert {part.leg for part in result[0].candidate.contributions} == {"lexical", "vector"}
         assert "\n 1  tea.md  (" in result.explain(limit=1)
-        text_shown = result.to_dict()
-        assert json.loads(json.dumps(text_shown)) == text_shown
-        assert text_shown["trace"]["embedder"] == "topics"
-        assert text_shown["trace"]["embedderUsed"] is True
-        assert text_shown["hits"][0]["snippet"] == "Prefers sencha over coffee."
+        data = result.to_dict()
+        assert json.loads(json.dumps(data)) == data
+        assert data["trace"]["embedder"] == "topics"
+        assert data["trace"]["embedderUsed"] is True
+        assert data["hits"][0]["snippet"] == "Prefers sencha over coffee."
         (span,) = result[0].highlights
         assert result[0].snippet[slice(*span)] == "coffee"
         assert result.warnings == []
@@ -206,8 +206,8 @@ class TestSearching:
 
     def test_top_k_results_are_a_prefix(self, memory: Memory) -> None:
         memory.add_many(f"note {number} on {'tea' * (number % 4)} and bikes" for number in range(150))
-        everything = [hit.id for hit in memory.search("tea bikes", top_k=150)]
-        assert len(everything) >= 150
+        ids = [hit.id for hit in memory.search("tea bikes", top_k=150)]
+        assert len(ids) >= 150
         assert [hit.id for hit in memory.search("tea bikes", top_k=60)] == [
             hit.id for hit in memory.search("tea bikes", top_k=5)
         ] + [hit.id for hit in memory.search("tea bikes", top_k=60)][5:]
@@ -250,14 +250,14 @@ class TestSearching:
         assert "errorStage" not in result.trace.to_dict()
 
     @pytest.mark.parametrize(
-        "wrong", [{"preset": "magic"}, {"reranker": "magic"}, {"aliases": {"tea": 3}}, {"reranker_timeout": -1}]
+        "arguments", [{"preset": "magic"}, {"reranker": "magic"}, {"aliases": {"tea": 3}}, {"reranker_timeout": -1}]
     )
-    def test_invalid_arguments_create_no_file(self, tmp_path: Path, wrong: dict[str, Any]) -> None:
+    def test_invalid_arguments_create_no_file(self, tmp_path: Path, arguments: dict[str, Any]) -> None:
         with pytest.raises(ArgumentError):
-            recollect.open(tmp_path / "new.db", embedder=None, **wrong)
+            recollect.open(tmp_path / "new.db", embedder=None, **arguments)
         assert not (tmp_path / "new.db").exists()
 
-    def test_embedder_timeout(self, path: Path, memory: Memory) -> None:  # noqa: ARG002 (fills the store)
+    def test_reranker_timeout(self, path: Path, memory: Memory) -> None:  # noqa: ARG002 (fills the store)
         def slow(_: str, documents: list[str]) -> list[float]:
             time.sleep(0.5)
             return [1.0] * len(documents)
@@ -284,8 +284,8 @@ class TestSearching:
         embed = embedder.embed_query
 
         def overtaken(text: str) -> Any:
-            with pytest.warns(RecollectWarning), recollect.open(path, embedder=Topics("other")) as other:
-                other.reindex()
+            with pytest.warns(RecollectWarning), recollect.open(path, embedder=Topics("other")) as second_memory:
+                second_memory.reindex()
             return embed(text)
 
         embedder.embed_query = overtaken  # type: ignore[method-assign]
@@ -298,7 +298,7 @@ class TestSearching:
         assert len(memory.search("sencha", top_k=2**70, candidate_k=2**64)) == 3
         assert len(memory.search("sencha", filters={"metadata": {"x": 10**400}})) == 0
 
-    def test_add_with_own_vector(self, path: Path) -> None:
+    def test_search_with_vector(self, path: Path) -> None:
         with recollect.open(path, embedder=None) as memory:
             result = memory.search("anything", vector=[0, 1, 0, 0], top_k=1, mode="semantic")
             assert paths(result) == ["bike.md"]
@@ -312,9 +312,9 @@ class TestModelChange:
         for number in range(150):
             memory.add(f"note {number} about tea", path=f"{number}.md")
         memory.close()
-        other = Topics("other")
+        new_embedder = Topics("other")
         with pytest.warns(RecollectWarning, match="are of topics, the embedder is other; call reindex"):
-            changed = recollect.open(path, embedder=other)
+            changed = recollect.open(path, embedder=new_embedder)
         result = changed.search("tea", mode="hybrid")
         assert result.trace.mode == "bm25"
         assert len(result) == 10
@@ -335,7 +335,7 @@ class TestModelChange:
         assert changed.stats().unembedded == 150 - 128
         changed.add("new while half done: tea", path="new.md")
         assert changed.reindex() == 22
-        assert len([text for text in other.texts if text.startswith("note 1 ")]) == 1
+        assert len([text for text in new_embedder.texts if text.startswith("note 1 ")]) == 1
         result = changed.search("oolong", mode="semantic")
         assert result.trace.mode == "semantic"
         assert result.warnings == []
@@ -506,8 +506,10 @@ def test_importance_counts_in_documented_presets(path: Path) -> None:
         before = scores()
         memory.update("tea.md", importance=1)
         changed = {name for name, score in scores().items() if score != before[name]}
-    named = NOTE_FIELDS["importance"].description.partition("Used by the presets ")[2].partition(";")[0].split(" and ")
-    assert changed == set(named) == {"memini", "weighted-graph"}
+    documented = (
+        NOTE_FIELDS["importance"].description.partition("Used by the presets ")[2].partition(";")[0].split(" and ")
+    )
+    assert changed == set(documented) == {"memini", "weighted-graph"}
 
 
 class TestIngest:
@@ -547,10 +549,10 @@ class TestIngest:
         vault.mkdir()
         (vault / "tea.md").write_text("# Tea\n\nPrefers sencha. See [[bike]].")
         (vault / "bike.md").write_text("---\ntags: [ride]\n---\n# Bike\n\nA new wheel.")
-        text_shown: list[str] = []
-        report = memory.ingest(vault, progress=lambda _done, _total, name: text_shown.append(name))
+        names: list[str] = []
+        report = memory.ingest(vault, progress=lambda _done, _total, name: names.append(name))
         assert (report.files_read, report.notes_added) == (2, 2)
-        assert text_shown == ["bike.md", "tea.md"]
+        assert names == ["bike.md", "tea.md"]
         assert paths(memory.search("sencha"))[0] == "tea.md"
         assert paths(memory.search("wheel", filters={"tags": ["ride"]})) == ["bike.md"]
         assert [(n.note.path, n.kind) for n in memory.neighbours("tea.md")] == [
@@ -567,7 +569,7 @@ class TestIngest:
 
 
 class TestChunks:
-    """A long note has a vector for each piece of its text."""
+    """A long note has a vector for every chunk of its text."""
 
     LONG = "\n".join(
         [
@@ -581,7 +583,7 @@ class TestChunks:
     def test_similarity_of_note_is_that_of_best_chunk(self, memory: Memory, embedder: Topics) -> None:
         memory.add(self.LONG, path="long.md", title="Diary")
         memory.add("A dog and some tea.", path="short.md")
-        # Lines of 289, 279, 296 and 284 characters, each with its heading; the short note is its only piece.
+        # Lines of 289, 279, 296 and 284 characters, all with the title; the short note is one chunk.
         assert [len(text) for text in embedder.texts] == [295, 285, 302, 290, 19]
         assert [text.split("\n")[0] for text in embedder.texts[:4]] == ["Diary"] * 4
         for query in ("tea", "bike", "dog"):
@@ -598,12 +600,12 @@ class TestChunks:
         assert (long["pieces"], "pieces" in short) == (4, False)
         model, (rows, row) = memory._store.vectors_of(list(memory.notes()))
         created = len(embedder.texts)
-        with recollect.open(tmp_path / "other.db", embedder=embedder) as other:
-            assert other.load(lines) == 2
-            assert list(other.export()) == lines
-            there, (same_rows, same_row) = other._store.vectors_of(list(other.notes()))
+        with recollect.open(tmp_path / "other.db", embedder=embedder) as copy:
+            assert copy.load(lines) == 2
+            assert list(copy.export()) == lines
+            copied_model, (same_rows, same_row) = copy._store.vectors_of(list(copy.notes()))
         assert len(embedder.texts) == created
-        assert there == model
+        assert copied_model == model
         assert rows is not None
         assert row is not None
         assert same_rows is not None
@@ -613,26 +615,26 @@ class TestChunks:
 
     def test_load_without_embedder_uses_model_of_lines(self, memory: Memory, tmp_path: Path) -> None:
         memory.add(self.LONG, path="long.md")
-        with recollect.open(tmp_path / "other.db", embedder=None) as other:
-            other.load(memory.export())
-            text_shown = other.stats().to_dict()["model"]
-            assert text_shown == {"name": "topics", "dimension": 4, "precision": "float32"}
-            (hit,) = other.search("x", vector=[0, 1, 0, 0], mode="semantic")
+        with recollect.open(tmp_path / "other.db", embedder=None) as copy:
+            copy.load(memory.export())
+            model = copy.stats().to_dict()["model"]
+            assert model == {"name": "topics", "dimension": 4, "precision": "float32"}
+            (hit,) = copy.search("x", vector=[0, 1, 0, 0], mode="semantic")
             assert hit.candidate.vector_similarity == pytest.approx(1.0, abs=0.01)
 
     def test_reindex_splits_into_chunks(self, memory: Memory, path: Path) -> None:
         memory.add(self.LONG, path="long.md", title="Diary")
-        other = Topics("other")
+        new_embedder = Topics("other")
         with pytest.warns(RecollectWarning, match="call reindex"):
-            reopened = recollect.open(path, embedder=other)
+            reopened = recollect.open(path, embedder=new_embedder)
         with reopened:
             reopened.reindex()
-            assert [text.split("\n")[0] for text in other.texts] == ["Diary"] * 4
+            assert [text.split("\n")[0] for text in new_embedder.texts] == ["Diary"] * 4
             assert reopened.stats().store.vectors == {"other": 1}
 
     @pytest.mark.parametrize("content", [" " * 2000, "\n" * 2000, "x" * 100_000, "🍵" * 5000])
     def test_any_text_can_be_embedded(self, memory: Memory, content: str) -> None:
-        memory._store.write([{"id": "n", "content": content}])  # a memory refuses what is blank
+        memory._store.write([{"id": "n", "content": content}])  # Memory.add refuses blank notes
         memory.reindex()
         note = memory.get("n")
         assert note is not None
@@ -641,9 +643,9 @@ class TestChunks:
         assert len(np.atleast_2d(vector)) <= 64
 
 
-def packed_in(pieces: str) -> str:
-    """Return a line whose vector of two numbers is said to be in so many pieces."""
-    return f'{{"content": "x", "vector": {{"model": "topics", "float32": "AACAPwAAgD8=", "pieces": {pieces}}}}}'
+def line_with_chunk_count(chunks: str) -> str:
+    """Return a JSON line whose vector of two numbers claims this number of chunks."""
+    return f'{{"content": "x", "vector": {{"model": "topics", "float32": "AACAPwAAgD8=", "pieces": {chunks}}}}}'
 
 
 class TestExportAndLoad:
@@ -651,29 +653,27 @@ class TestExportAndLoad:
         memory.add_many(sample_notes())
         memory.add("elsewhere", namespace="alice", metadata={"x": [1, None]}, last_accessed_at="2026-01-01")
         lines = list(memory.export())
-        with recollect.open(tmp_path / "other.db", embedder=None) as other:
-            text_shown: list[int] = []
-            assert other.load([*lines, "", "\n"], progress=lambda done, _total, _name: text_shown.append(done)) == len(
-                lines
-            )
-            assert text_shown[-1] == len(lines)
-            assert list(other.export()) == lines
-            assert other.stats().store.model == memory.stats().store.model
-            assert [hit.path for hit in other.search("tea", vector=[1, 0, 0, 0], mode="semantic")] == [
+        with recollect.open(tmp_path / "other.db", embedder=None) as copy:
+            steps: list[int] = []
+            assert copy.load([*lines, "", "\n"], progress=lambda done, _total, _name: steps.append(done)) == len(lines)
+            assert steps[-1] == len(lines)
+            assert list(copy.export()) == lines
+            assert copy.stats().store.model == memory.stats().store.model
+            assert [hit.path for hit in copy.search("tea", vector=[1, 0, 0, 0], mode="semantic")] == [
                 hit.path for hit in memory.search("tea", vector=[1, 0, 0, 0], mode="semantic")
             ]
-            assert other.load(lines) == len(lines)
-            assert list(other.export()) == lines
+            assert copy.load(lines) == len(lines)
+            assert list(copy.export()) == lines
         assert list(memory.export(namespace="alice", vectors=False)) == [
             json.dumps({key: value for key, value in json.loads(lines[-1]).items() if key != "vector"})
         ]
 
     def test_load_embeds_vectors_of_other_model(self, memory: Memory, tmp_path: Path) -> None:
         memory.add("Prefers sencha.", path="tea.md")
-        other = Topics("other")
-        with recollect.open(tmp_path / "other.db", embedder=other) as loaded:
+        new_embedder = Topics("other")
+        with recollect.open(tmp_path / "other.db", embedder=new_embedder) as loaded:
             assert loaded.load(memory.export(), namespace="mine") == 1
-            assert other.texts == ["Prefers sencha."]
+            assert new_embedder.texts == ["Prefers sencha."]
             assert loaded.get("tea.md", namespace="mine") is not None
 
     def test_failed_batch_is_written_line_by_line(self, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -712,9 +712,9 @@ class TestExportAndLoad:
         memory.add("three", path="3")
         lines = list(memory.export())
         assert ["vector" in json.loads(line) for line in lines] == [True, False, True]
-        with recollect.open(tmp_path / "other.db", embedder=None) as other:
-            other.load(lines)
-            assert list(other.export()) == lines
+        with recollect.open(tmp_path / "other.db", embedder=None) as copy:
+            copy.load(lines)
+            assert list(copy.export()) == lines
 
     def test_export_while_a_note_changes(self, memory: Memory) -> None:
         memory.add_many({"content": f"tea {n}", "path": f"{n}"} for n in range(100))
@@ -738,8 +738,8 @@ class TestExportAndLoad:
             ('{"content": "x", "vector": {"model": "topics"}}', "line 2: has a vector that cannot be read"),
             ('{"content": "x", "vector": {"model": "topics", "float32": "!"}}', "line 2: has a vector that cannot"),
             *(
-                (packed_in(pieces), "line 2: has a vector that cannot be read")
-                for pieces in ("3", "0", "-1", "1e99", "9" * 40, '"2"', "[1, 2]", "null")
+                (line_with_chunk_count(chunks), "line 2: has a vector that cannot be read")
+                for chunks in ("3", "0", "-1", "1e99", "9" * 40, '"2"', "[1, 2]", "null")
             ),
         ],
     )
@@ -754,10 +754,10 @@ class TestMaintenance:
         memory.add("Prefers sencha.")
         stats = memory.stats()
         assert stats.embedder.startswith("topics")
-        text_shown = stats.to_dict()
-        assert text_shown["model"] == {"name": "topics", "dimension": 4, "precision": "float32"}
-        assert text_shown["notes"] == {"default": 1}
-        assert json.loads(json.dumps(text_shown)) == text_shown
+        data = stats.to_dict()
+        assert data["model"] == {"name": "topics", "dimension": 4, "precision": "float32"}
+        assert data["notes"] == {"default": 1}
+        assert json.loads(json.dumps(data)) == data
         assert not any(finding.problem for finding in memory.doctor())
         assert not any(finding.problem for finding in memory.doctor(repair=True))
         assert memory.embedder is not None
@@ -841,4 +841,4 @@ def test_add_many_whole_is_atomic(tmp_path: Path) -> None:
         assert memory.count() == 201
         with pytest.raises(ArgumentError):
             memory.add_many(conflicting)
-        assert memory.count() > 201  # without it, the first batches stay
+        assert memory.count() > 201  # without whole=True, the first batches stay

@@ -1,4 +1,4 @@
-"""Data that is nested too deep stays out, and what was let in before can still be read and changed."""
+"""Too deeply nested data is refused; notes stored before the limit can still be read and changed."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.strategies import nested
 
 T = TypeVar("T")
 OLD = 900
-"""How deep the note is that was stored before there was a limit."""
+"""The depth of a note that was stored before the limit existed."""
 
 
-def far_down(work: Callable[[], T], left: int = 300) -> T:
-    """Do something where the stack has not much room left: so many calls."""
+def with_small_stack(work: Callable[[], T], left: int = 300) -> T:
+    """Call a function with only ``left`` stack frames left."""
     depth, frame = 0, sys._getframe()
     while frame.f_back:
         depth, frame = depth + 1, frame.f_back
@@ -43,7 +43,7 @@ def old(tmp_path: Path) -> Iterator[Memory]:
 
 
 @pytest.mark.parametrize("value", [1, "[[[", {}, nested(MAX_DEPTH), {"a": nested(MAX_DEPTH - 1)}, [nested(9)] * 9])
-def test_usual_data_does_not_exceed_max_depth(value: Any) -> None:
+def test_flat_data_does_not_exceed_max_depth(value: Any) -> None:
     assert not exceeds_max_depth(value)
 
 
@@ -71,8 +71,8 @@ def test_shared_values_are_visited_once() -> None:
 def test_with_deep_stack_runs_in_new_thread() -> None:
     text = "[" * 500 + "]" * 500
     with pytest.raises(RecursionError):
-        far_down(lambda: json.loads(text))
-    assert far_down(lambda: with_deep_stack(lambda: len(json.loads(text)))) == 1
+        with_small_stack(lambda: json.loads(text))
+    assert with_small_stack(lambda: with_deep_stack(lambda: len(json.loads(text)))) == 1
 
 
 def test_with_deep_stack_propagates_errors() -> None:
@@ -102,22 +102,22 @@ def test_ingest_reports_deeply_nested_files(tmp_path: Path, mode: Any) -> None:
     with recollect.open(tmp_path / "memory.db", embedder=None, secrets=mode) as memory:
         report = memory.ingest(vault)
         assert [note.content for note in memory.notes()] == ["Milk.", "Sugar."]
-    text_shown = "metadata: must not be nested deeper than 64 levels; make it flatter"
+    problem = "metadata: must not be nested deeper than 64 levels; make it flatter"
     assert [(item.name, item.line, item.message) for item in report.problems] == [
-        ("a.md", None, text_shown),
-        ("b.jsonl", 2, text_shown),
+        ("a.md", None, problem),
+        ("b.jsonl", 2, problem),
     ]
 
 
 def test_deep_stored_note_can_be_read_and_changed(old: Memory) -> None:
     def use() -> list[Any]:
         note = old.update("old", title="Old", content="Green tea.")
-        (results,) = old.search("green")
+        (hit,) = old.search("green")
         (line,) = old.export()
         same = old.search("green", filters={"metadata": {"a": [1]}})
-        return [note.title, note.metadata.keys(), results.id, line.count("["), len(same)]
+        return [note.title, note.metadata.keys(), hit.id, line.count("["), len(same)]
 
-    assert far_down(use) == ["Old", {"a", "entities"}, "old", OLD + 3, 0]
+    assert with_small_stack(use) == ["Old", {"a", "entities"}, "old", OLD + 3, 0]
 
 
 def test_deep_stored_note_cannot_be_added_again(old: Memory) -> None:

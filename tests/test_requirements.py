@@ -1,4 +1,4 @@
-"""A missing program or model skips a test, and fails it in CI."""
+"""A missing program or model skips a test, or fails it in CI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A note that supersedes others takes their place in every search, over real stores."""
+"""A superseding note ranks above the superseded ones in every search mode."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class TestAdding:
         memory.update("a", path="moved.md")
         assert memory.search("wifi called Amsel")[0].id == "b"
 
-    @pytest.mark.parametrize("one", [False, True])
-    def test_supersedes_several_notes(self, memory: Memory, one: bool) -> None:
+    @pytest.mark.parametrize("single", [False, True])
+    def test_supersedes_several_notes(self, memory: Memory, single: bool) -> None:
         old = memory.get("a")
         assert old is not None
-        note = memory.add("Drossel.", supersedes=old if one else [old, "z", "a"])
-        assert [link.target for link in note.links] == (["a"] if one else ["a", "z"])
+        note = memory.add("Drossel.", supersedes=old if single else [old, "z", "a"])
+        assert [link.target for link in note.links] == (["a"] if single else ["a", "z"])
 
     def test_supersedes_keeps_existing_links(self, memory: Memory) -> None:
         memory.add("Drossel.", path="b.md", links=["z"])
@@ -102,26 +102,26 @@ class TestSearching:
         memory.add("Now Fink.", id="c", supersedes="b")
         result = memory.search("wifi called Amsel", mode=mode)
         assert order(result)[0] == "c"
-        results = {"c": (), "z": (), "a": ("c",), "b": ("c",)}
+        expected = {"c": (), "z": (), "a": ("c",), "b": ("c",)}
         if mode == "bm25":
-            del results["b"]  # only the current note is added without being found
-        assert {hit.id: hit.superseded_by for hit in result} == results
+            del expected["b"]  # of the notes that do not match, only the current one is added
+        assert {hit.id: hit.superseded_by for hit in result} == expected
 
     def test_superseded_note_has_no_higher_confidence(self, memory: Memory, mode: Mode) -> None:
         before = {hit.id: hit for hit in memory.search("wifi called Amsel", mode=mode)}
         memory.add("It is Drossel now.", id="b", supersedes="a")
         result = memory.search("wifi called Amsel", mode=mode)
         new, old = (next(hit for hit in result if hit.id == name) for name in ("b", "a"))
-        # With the candidates the margin changes, and with it the confidence.
+        # Confidence depends on the margin, which changes with the candidates.
         assert new.confidence == pytest.approx(before["a"].confidence, abs=0.2)
         assert (old.confidence or 0.0) < (new.confidence or 0.0)
         assert new.relevance is not None
         assert new.relevance >= (old.relevance or 0.0) > 0.5
-        text_shown = result.trace.to_dict()["results"][new.rank - 1]
-        assert (text_shown["confidence"], text_shown["inheritedConfidence"]) == (new.confidence, new.confidence)
-        assert text_shown["inheritedRelevance"] == new.relevance
+        data = result.trace.to_dict()["results"][new.rank - 1]
+        assert (data["confidence"], data["inheritedConfidence"]) == (new.confidence, new.confidence)
+        assert data["inheritedRelevance"] == new.relevance
         assert ", inherited" in result.explain()
-        (alone,) = memory.search("wifi called Amsel", mode=mode, top_k=1)  # the old one is not even shown
+        (alone,) = memory.search("wifi called Amsel", mode=mode, top_k=1)  # the old note is not in the result
         assert (alone.id, alone.confidence) == ("b", new.confidence)
 
     def test_better_matching_successor_keeps_its_confidence(self, memory: Memory, mode: Mode) -> None:
@@ -219,7 +219,7 @@ class TestCycles:
         result = memory.search("wifi called Amsel")
         assert {hit.id: hit.superseded_by for hit in result} == {"a": (), "p": (), "z": ()}
         assert not any(step.stage == "superseded" for hit in result for step in hit.candidate.steps)
-        memory.add("The wifi is called Fink.", id="f", supersedes="a")  # a note outside the circle still counts
+        memory.add("The wifi is called Fink.", id="f", supersedes="a")  # a note outside the cycle still supersedes
         results = {hit.id: hit.superseded_by for hit in memory.search("wifi called Amsel")}
         assert results == {"a": ("f",), "p": (), "z": (), "f": ()}
 
@@ -228,7 +228,7 @@ class TestCycles:
             memory.add_many([{"id": x, "content": x, "links": [("supersedes", y)]} for x, y in ("bc", "cb")])
         with pytest.warns(recollect.RecollectWarning, match="supersede each other.*'d', 'z'; remove"):
             memory.add("d", id="d", links=[("supersedes", "z"), ("superseded-by", "z")])
-        memory.update("d", title="D")  # nothing is said of links here
+        memory.update("d", title="D")  # no warning: the links do not change
         with pytest.warns(recollect.RecollectWarning, match="supersede each other.*'b', 'c'; remove"):
             memory.update("b", links=[("supersedes", "c")])
         with pytest.warns(recollect.RecollectWarning, match="supersede each other"):
@@ -247,9 +247,9 @@ class TestCycles:
 
     def test_doctor_reports_cycles_of_all_namespaces(self, memory: Memory) -> None:
         def warning() -> str:
-            (results,) = (finding for finding in memory.doctor() if finding.part == "supersessions")
-            assert not results.problem
-            return results.warning
+            (supersessions,) = (finding for finding in memory.doctor() if finding.part == "supersessions")
+            assert not supersessions.problem
+            return supersessions.warning
 
         assert warning() == ""
         memory.add("B.", id="b", supersedes="z")

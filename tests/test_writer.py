@@ -1,4 +1,4 @@
-"""Two writers change the same notes at the same time: every note ends with the vector of its final text."""
+"""After concurrent writes of the same notes, every note has the vector of its final text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.stores.engines import ENGINES, release
 
 
 class HashEmbedder:
-    """Embeds a text as the first bytes of its hash, so that each text has a vector of its own."""
+    """Embeds a text as the first bytes of its hash, so that different texts have different vectors."""
 
     name = "hash"
     dimension = 4
@@ -99,14 +99,14 @@ def test_write_documents_embeds_again_after_concurrent_deletion(store: Store) ->
     assert_vectors_match_texts(store)
 
 
-def test_two_threads_that_change_the_same_notes_leave_no_note_without_vector(store: Store) -> None:
+def test_concurrent_writers_leave_no_note_without_vector(store: Store) -> None:
     paths = [f"{number}.md" for number in range(4)]
     write(store, {"path": paths[0], "content": "start"})
 
     def change(field: str) -> None:
-        own, _ = writer(store)
+        note_writer, _ = writer(store)
         for turn in range(15):
-            own.write([draft_of({"path": path, "content": "x", field: f"{field} {turn}"}) for path in paths])
+            note_writer.write([draft_of({"path": path, "content": "x", field: f"{field} {turn}"}) for path in paths])
 
     threads = [Thread(target=change, args=(field,)) for field in ("title", "summary", "content")]
     for thread in threads:

@@ -15,7 +15,7 @@ from recollect.stores.base import Store
 FLUSH_SECONDS = 60.0
 """How long accesses are collected before they are written together."""
 MAX_PENDING = 4096
-"""How many notes are collected before they are written earlier."""
+"""With this many notes, accesses are written without waiting for the time to pass."""
 
 
 class AccessLog:
@@ -47,7 +47,7 @@ class AccessLog:
         _OPEN.add(self)
 
     def _reset(self) -> None:
-        """Drop all state; also in the child of a fork, which has no threads and inherits locked locks."""
+        """Drop all state. A forked child needs this, too: it has no threads, and may inherit locked locks."""
         self._changed = threading.Condition(threading.Lock())
         self._flushing = threading.Lock()
         self._pending: dict[tuple[str, str], datetime] = {}

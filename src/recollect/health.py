@@ -1,4 +1,4 @@
-"""What a memory holds, and whether it is intact."""
+"""Statistics of a memory, and checks of its store, supersession links and embedder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from recollect.writer import NoteWriter, supersession_problems
 
 @dataclass(frozen=True, slots=True)
 class MemoryStats:
-    """What a memory holds, and its embedder."""
+    """The statistics of a memory: its store, its embedder, and the notes without a vector."""
 
     store: StoreStats
     embedder: str
@@ -30,7 +30,7 @@ class MemoryStats:
 
 
 def check_memory(store: Store, writer: NoteWriter, choice: EmbedderChoice, *, repair: bool) -> list[Finding]:
-    """Check or repair the store, supersessions and the embedder, which embeds one word; return a finding for each."""
+    """Check the store (or repair it), the supersession links and the embedder; return the findings of each part."""
     findings = store.repair() if repair else store.check()
     problems = supersession_problems(store, store.notes()) if store.stats().links else []
     findings.append(Finding("supersessions", "", repairable=False, warning="; ".join(problems)))

@@ -1,4 +1,4 @@
-"""Notes as lines of JSON with their vectors: what is exported and imported again is the same."""
+"""Notes and their vectors as lines of JSON; export and import preserve every field."""
 
 from __future__ import annotations
 

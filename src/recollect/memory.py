@@ -65,7 +65,7 @@ class Memory:
         embedder_timeout: float = EMBEDDER_SECONDS,
         reranker_timeout: float = RERANKER_SECONDS,
     ) -> None:
-        """Join a store and an embedder; warn if the store's vectors are not the embedder's."""
+        """Connect the parts; warn if the stored vectors are of another model than the embedder's."""
         self._store = store
         self._log = AccessLog(store) if record_access and not store.read_only else None
         self._choice = choice

@@ -70,7 +70,7 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
 
 
 def _embedder_of_vectors(choice: EmbedderChoice, model: Model | None) -> EmbedderChoice:
-    """Return the installed embedder of the stored vectors rather than the best one."""
+    """Return the embedder whose model computed the stored vectors, if it is installed, else ``choice``."""
     if model is None or choice.embedder is None or choice.embedder.name == model.name:
         return choice
     for spec in (name for name, entry in EMBEDDERS.items() if entry.unavailable_reason):

@@ -1,4 +1,4 @@
-"""Tables of checked settings: the sections of a preset, the stages and the fusion methods declare theirs with these.
+"""Tables of checked settings, as the sections of a preset, the stages and the fusion methods declare them.
 
 A setting has a default and a check. The check gets the setting's name and a value, and returns the value or raises an
 ``ArgumentError`` that names the setting.

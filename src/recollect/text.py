@@ -49,16 +49,16 @@ def compose(text: str) -> str:
     return unicodedata.normalize("NFC", _MANY_MARKS.sub(_sorted_marks, text))
 
 
-def _sorted_marks(run: regex.Match[str]) -> str:
+def _sorted_marks(match: regex.Match[str]) -> str:
     """Sort each run of marks by combining class; a mark of class 0 keeps its position and ends a run."""
-    marks = "".join(unicodedata.normalize("NFD", mark) for mark in run[0])  # a mark of class 0 may decompose
-    stretches = [[marks[0]]]
+    marks = "".join(unicodedata.normalize("NFD", mark) for mark in match[0])  # a mark of class 0 may decompose
+    runs = [[marks[0]]]
     for mark in marks[1:]:
-        if unicodedata.combining(mark) and unicodedata.combining(stretches[-1][0]):
-            stretches[-1].append(mark)
+        if unicodedata.combining(mark) and unicodedata.combining(runs[-1][0]):
+            runs[-1].append(mark)
         else:
-            stretches.append([mark])
-    return "".join(mark for stretch in stretches for mark in sorted(stretch, key=unicodedata.combining))
+            runs.append([mark])
+    return "".join(mark for run in runs for mark in sorted(run, key=unicodedata.combining))
 
 
 def fold_accents(text: str) -> str:

@@ -47,7 +47,7 @@ _Line = tuple[int, Draft, str]
 
 
 class PassThrough:
-    """Takes the place of a :class:`~recollect.secrets.SecretFilter` where secrets are not looked for."""
+    """A :class:`~recollect.secrets.SecretFilter` that accepts everything, for memories opened without ``secrets``."""
 
     def __enter__(self) -> Self:
         return self
@@ -73,7 +73,7 @@ class NoteWriter:
     def __init__(
         self, store: Store, choice: EmbedderChoice, *, adopt: bool = False, secrets: SecretsMode | None = None
     ) -> None:
-        """Join a store and an embedder, if there is one; with ``adopt``, documents take over notes at their paths.
+        """Connect a store and an embedder, if there is one; with ``adopt``, documents take over notes at their paths.
 
         ``secrets`` says what happens to texts with secrets; ``None`` stores them.
         """
@@ -82,10 +82,10 @@ class NoteWriter:
         self._adopt = adopt
         self._secrets = secrets
         self.document_filter = self.secret_filter()
-        """The filter of all documents; leave it as a context when ingest ends."""
+        """The filter of all documents of an ingest: a context manager, to be exited when the ingest ends."""
 
     def secret_filter(self) -> SecretFilter | PassThrough:
-        """Return the filter for the drafts of one call, a context to leave when the call ends."""
+        """Return a filter for the drafts of one call, as a context manager."""
         return PassThrough() if self._secrets is None else SecretFilter(self._secrets)
 
     def write(self, drafts: Sequence[Draft], *, create: bool = True, first: int | None = None) -> list[Note]:
@@ -178,17 +178,17 @@ class NoteWriter:
         numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
         with self.secret_filter() as secrets:
             while batch := list(islice(numbered, EMBED_BATCH)):
-                read = [self._read_line(number, line, namespace, secrets) for number, line in batch]
-                current = [line for line in read if not is_expired(line[1])]
+                parsed = [self._read_line(number, line, namespace, secrets) for number, line in batch]
+                current = [line for line in parsed if not is_expired(line[1])]
                 # Vectors of one model are written together, and notes keep their order.
                 for model, group in groupby(current, key=lambda line: line[2]):
                     self._write_lines(list(group), model)
                 stored += len(current)
-                expired += len(read) - len(current)
+                expired += len(parsed) - len(current)
                 progress(stored + expired, stored + expired, "")
         if expired:
             notes = "one note was" if expired == 1 else f"{expired} notes were"
-            warnings.warn(f"{notes} skipped, because they have expired", RecollectWarning, stacklevel=3)
+            warnings.warn(f"{notes} skipped as expired", RecollectWarning, stacklevel=3)
         return stored
 
     def _read_line(
@@ -222,7 +222,7 @@ class NoteWriter:
                 self._write_lines([line], model_name)
 
     def reindex(self, progress: Progress) -> int:
-        """Embed the notes without a vector of the embedder's model, search with it from then on; return how many."""
+        """Embed the notes without a vector of the embedder's model, then make it the active one; return how many."""
         embedder = self._require_embedder()
         model = Model(embedder.name, embedder.dimension)
         total = sum(self._store.stats().notes.values())
@@ -238,14 +238,14 @@ class NoteWriter:
                 return embedded
 
     def model_name(self) -> str | None:
-        """Return the name of the model whose vectors can be searched here; ``None`` while any can."""
+        """Return the name of the embedder's model, else of the stored vectors' model; ``None`` if there is neither."""
         if self._choice.embedder is not None:
             return self._choice.embedder.name
         model = self._store.model
         return model.name if model else None
 
     def unembedded(self) -> int:
-        """Return how many notes have no vector of that model."""
+        """Return how many notes have no vector of the model :meth:`model_name`; 0 without a model."""
         stats, model = self._store.stats(), self.model_name()
         return sum(stats.notes.values()) - stats.vectors.get(model, 0) if model else 0
 
@@ -255,7 +255,7 @@ class NoteWriter:
         return dict(zip(map(text_digest, texts), self._embed(texts), strict=True)) if texts else {}
 
     def _embed_pending(self, pending: Sequence[Pending], model: Model | None) -> None:
-        """Embed stored notes: in :meth:`write` those whose text another writer changed before the transaction."""
+        """Embed stored notes; after :meth:`write`, those that another writer changed between embedding and writing."""
         if pending and model is not None:
             vectors = self._embed([note.text for note in pending])
             self._store.embed(model, list(zip(pending, vectors, strict=True)))
@@ -268,7 +268,7 @@ class NoteWriter:
         chunks = [embedding_chunks(text) for text in texts]
         flat = [chunk for text_chunks in chunks for chunk in text_chunks]
         output = embedder.embed_documents(flat)
-        if not isinstance(embedder, ModelEmbedder):  # which checks its rows itself
+        if not isinstance(embedder, ModelEmbedder):  # a ModelEmbedder has checked its rows
             output = unit_rows(embedder.name, output, count=len(flat), dimension=embedder.dimension)
         rows = iter(output)
         by_text = [list(islice(rows, len(text_chunks))) for text_chunks in chunks]

@@ -87,14 +87,16 @@ def test_capacity_measured_table() -> None:
         for kind in ("search_text", "search_vectors", "Memory.search")
         for share in (50, 95)
     }
-    own = {
+    sqlite_result = {
         **search,
         "search_vectors_same_as_sqlite": 1.0,
         "notes_per_second": 9876.5,
         "disk_mb": 12.3,
         "client_mb": 99.0,
     }
-    table = capacity.measured_table({10_000: {"sqlite": own, "postgres": {**own, "server_mb": 1234.0}}}, 10_000)
+    table = capacity.measured_table(
+        {10_000: {"sqlite": sqlite_result, "postgres": {**sqlite_result, "server_mb": 1234.0}}}, 10_000
+    )
     assert table.splitlines() == [
         "| 10,000 notes | SQLite | PostgreSQL |",
         "|---|---|---|",

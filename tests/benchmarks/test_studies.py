@@ -1,4 +1,4 @@
-"""The measuring programs run from end to end on small samples."""
+"""The studies run end to end on small samples."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def test_exact_terms_of_all_sources(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 def test_exact_terms_hit_rates() -> None:
     ranks = [1, 1, 2, None]
-    found = [exact_terms.TokenRank("tea", "word", "n1", rank) for rank in ranks]
-    assert exact_terms.hit_rates(found) == (0.5, 0.75)
+    results = [exact_terms.TokenRank("tea", "word", "n1", rank) for rank in ranks]
+    assert exact_terms.hit_rates(results) == (0.5, 0.75)
     assert exact_terms.hit_rates([]) == (0.0, 0.0)
 
 
@@ -61,9 +61,9 @@ def test_difference_table() -> None:
     ours, theirs = np.array([1.0] * 40), np.array([0.0, 1.0] * 20)
     assert against(ours, theirs).endswith("**better**")
     assert against(np.array([1.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0])).endswith("inconclusive")
-    told = difference_table("system", {"tea": {"old": theirs, "new": ours}, "jam": {"old": theirs}}, "old")
-    assert told.splitlines()[2] == "| old | 0.500 | 0.500 |"
-    assert told.splitlines()[3].endswith("| – |")
+    markdown = difference_table("system", {"tea": {"old": theirs, "new": ours}, "jam": {"old": theirs}}, "old")
+    assert markdown.splitlines()[2] == "| old | 0.500 | 0.500 |"
+    assert markdown.splitlines()[3].endswith("| – |")
     assert table(["a"], [["1"]]) == "| a |\n|---|\n| 1 |"
 
 

@@ -47,8 +47,8 @@ def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Run each test in an empty folder, without a model, a reranker or colour."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
-    ours = ("RECOLLECT_DB", "RECOLLECT_RERANKER", "RECOLLECT_SECRETS", "RECOLLECT_DEBUG")
-    for name in (*ours, "NO_COLOR", "FORCE_COLOR"):
+    variables = ("RECOLLECT_DB", "RECOLLECT_RERANKER", "RECOLLECT_SECRETS", "RECOLLECT_DEBUG")
+    for name in (*variables, "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -61,7 +61,7 @@ def run() -> Run:
 
 
 @pytest.fixture
-def filled() -> Path:
+def sample_path() -> Path:
     """Create the default memory with three notes."""
     with recollect.open("recollect.db", embedder=None) as memory:
         memory.add_many(NOTES)

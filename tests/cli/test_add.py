@@ -59,7 +59,7 @@ def test_add_expires_relative_to_now(run: Run, duration: str, hours: int) -> Non
     assert "expire" not in run("get", "n1").stdout + run("stats").stdout
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_add_supersedes(run: Run) -> None:
     added = run("add", "Oolong.", "--supersedes", "memory/tea.md", "--supersedes", "n2", "--link", "n3", "--json")
     assert [(link["kind"], link["target"]) for link in json.loads(added.stdout)["links"]] == [
@@ -88,14 +88,14 @@ def test_add_quiet_prints_the_id(run: Run) -> None:
     assert run("add", "-q", "Tea.", "--id", "n1").stdout == "n1\n"
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_add_updates_one_field(run: Run) -> None:
     assert run("add", "--path", "memory/tea.md", "--title", "Green tea").exit_code == 0
     note = json.loads(run("get", "n1", "--json").stdout)
     assert (note["title"], note["content"]) == ("Green tea", "Prefers green tea.")
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_add_does_not_wait_for_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.cli.notes.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
     assert error_of(run("add"), 2).startswith("there is no text")
@@ -117,7 +117,7 @@ def test_add_does_not_wait_for_a_terminal(run: Run, monkeypatch: pytest.MonkeyPa
         (["tea", "--expires", "2020-02-02"], "expires_at: must lie in the future, got 2020-02-02T00:00:00+00:00"),
         (["tea", "--expires", "99999999w"], "is too far in the future: 99999999w"),
         (["tea", "--expires", f"{'9' * 5000}d"], "is too far in the future: 9"),
-        (["tea", "--importance", "2"], "importance: must lie between 0 and 1"),
+        (["tea", "--importance", "2"], "importance: must be at most 1"),
         (["tea", "--importance", "nan"], "importance: must be a finite number"),
         (["tea", "--importance", "high"], "'high' is not a valid float"),
         (["tea", "--position", "-1"], "position: must not be negative"),

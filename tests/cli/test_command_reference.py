@@ -1,4 +1,4 @@
-"""Every command, argument and option is in docs/commands.md, which is as the code writes it."""
+"""Every command, argument and option is in docs/commands.md, which is generated from the code."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_comparison_summaries() -> None:
     ]
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_compare_all_presets_by_default(run: Run) -> None:
     result = run("compare", "tea")
     assert (result.exit_code, result.stderr) == (0, "")
@@ -82,7 +82,7 @@ def test_compare_all_presets_by_default(run: Run) -> None:
     assert len(run("compare", "tea", "-q").stdout.splitlines()) == 4
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_compare_json_with_own_preset(run: Run) -> None:
     Path("mine.toml").write_text(run("presets", "memini", "--toml").stdout)
     data = json.loads(run("compare", "tea", "--json", "--preset", "memini", "--preset", "mine.toml", "-k", "1").stdout)
@@ -91,14 +91,14 @@ def test_compare_json_with_own_preset(run: Run) -> None:
     assert data["mine"]["trace"]["preset"] == "mine"
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_compare_rejects_duplicate_and_unknown_presets(run: Run) -> None:
     message = error_of(run("compare", "tea", "--preset", "memini", "--preset", "memini"), 2)
     assert message == "presets: contains two presets called 'memini'; rename one"
     assert "preset: must be one of default, " in error_of(run("compare", "tea", "--preset", "best"), 2)
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_compare_without_hits(run: Run) -> None:
     nothing = run("compare", "rooibos")
     assert (nothing.exit_code, nothing.stdout) == (1, "")
@@ -106,7 +106,7 @@ def test_compare_without_hits(run: Run) -> None:
     assert run("compare", "rooibos", "--json").exit_code == 1
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_compare_prints_a_warning_once(run: Run) -> None:
     result = run("compare", "tea", "--embedder", "openai:m@http://localhost:1/v1")
     assert result.stderr.count("warning: no note has a vector yet") == 1

@@ -24,53 +24,53 @@ from tests.cli.conftest import Run
 SAME = "verified 3 notes: all are the same, and so are {} of {} lexical searches and 0 of 0 vector searches\n"
 
 
-def test_copy_and_verify(run: Run, filled: Path) -> None:
-    result = run("copy", str(filled), "two.db")
+def test_copy_and_verify(run: Run, sample_path: Path) -> None:
+    result = run("copy", str(sample_path), "two.db")
     assert result.exit_code == 0
     first, second = result.stdout.splitlines(keepends=True)
     assert first.startswith("copied to two.db in 0.")
     assert first.endswith(" notes/s: notes 3 added, 0 unchanged; documents 0\n")
     assert second == SAME.format(3, 3)
-    with recollect.open("two.db", embedder=None) as copy, recollect.open(filled, embedder=None) as source:
+    with recollect.open("two.db", embedder=None) as copy, recollect.open(sample_path, embedder=None) as source:
         assert list(copy.notes()) == list(source.notes())
 
 
-def test_copy_again_has_nothing_to_do(run: Run, filled: Path) -> None:
-    assert run("copy", str(filled), "two.db", "-q").output == ""
-    result = run("copy", str(filled), "two.db")
-    assert result.output == f"nothing to copy: two.db has all 3 notes of {filled}\n" + SAME.format(3, 3)
-    assert run("copy", str(filled), "two.db", "--no-verify").stdout.count("\n") == 1
+def test_copy_again_has_nothing_to_do(run: Run, sample_path: Path) -> None:
+    assert run("copy", str(sample_path), "two.db", "-q").output == ""
+    result = run("copy", str(sample_path), "two.db")
+    assert result.output == f"nothing to copy: two.db has all 3 notes of {sample_path}\n" + SAME.format(3, 3)
+    assert run("copy", str(sample_path), "two.db", "--no-verify").stdout.count("\n") == 1
 
 
-def test_copy_json(run: Run, filled: Path) -> None:
-    data = json.loads(run("copy", str(filled), "two.db", "--json").stdout)
-    assert (data["source"], data["target"]) == (str(filled), "two.db")
+def test_copy_json(run: Run, sample_path: Path) -> None:
+    data = json.loads(run("copy", str(sample_path), "two.db", "--json").stdout)
+    assert (data["source"], data["target"]) == (str(sample_path), "two.db")
     assert data["copied"]["added"] == 3
     assert data["verified"]["same"] is True
     assert data["verified"]["searches"]["lexical"]["searches"] == 3
-    assert json.loads(run("copy", str(filled), "two.db", "--json", "--no-verify").stdout)["verified"] is None
+    assert json.loads(run("copy", str(sample_path), "two.db", "--json", "--no-verify").stdout)["verified"] is None
 
 
-def test_copy_into_a_target_with_other_notes(run: Run, filled: Path) -> None:
+def test_copy_into_a_target_with_other_notes(run: Run, sample_path: Path) -> None:
     run("add", "mine", "--id", "mine", "--db", "two.db")
-    result = run("copy", str(filled), "two.db")
+    result = run("copy", str(sample_path), "two.db")
     assert result.exit_code == 2
     assert result.stderr == (
-        f"error: target: two.db has the note 'mine', which {filled} lacks; choose an empty target, or merge them\n"
+        f"error: target: two.db has the note 'mine', which {sample_path} lacks; choose an empty target, or merge them\n"
     )
-    result = run("copy", str(filled), "two.db", "--merge")
+    result = run("copy", str(sample_path), "two.db", "--merge")
     assert result.stdout.splitlines()[0].endswith("notes 3 added, 0 unchanged; documents 0")
     assert result.stdout.splitlines()[1] == "verified 3 notes: all are the same"
 
 
-def test_copy_namespaces(run: Run, filled: Path) -> None:
+def test_copy_namespaces(run: Run, sample_path: Path) -> None:
     for name in ("work", "home"):
-        run("add", "x", "--namespace", name, "--db", str(filled))
-    result = run("copy", str(filled), "two.db", "--namespace", "work", "--namespace", "home")
+        run("add", "x", "--namespace", name, "--db", str(sample_path))
+    result = run("copy", str(sample_path), "two.db", "--namespace", "work", "--namespace", "home")
     assert "notes 2 added" in result.stdout
     with recollect.open("two.db", embedder=None) as copy:
         assert set(copy.stats().store.notes) == {"work", "home"}
-    assert run("copy", str(filled), "two.db", "--namespace", "nowhere").exit_code == 2
+    assert run("copy", str(sample_path), "two.db", "--namespace", "nowhere").exit_code == 2
 
 
 @pytest.mark.parametrize(
@@ -82,19 +82,19 @@ def test_copy_namespaces(run: Run, filled: Path) -> None:
         (["redis://one", "{}"], "source: no store opens 'redis://one'"),
     ],
 )
-def test_copy_wrong_use(run: Run, filled: Path, arguments: list[str], problem: str) -> None:
-    result = run("copy", *(argument.format(filled) for argument in arguments))
+def test_copy_wrong_use(run: Run, sample_path: Path, arguments: list[str], problem: str) -> None:
+    result = run("copy", *(argument.format(sample_path) for argument in arguments))
     assert result.exit_code == 2
     assert problem in result.stderr
     assert not Path("nowhere.db").exists()
 
 
-def test_copy_shows_no_passwords(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copy_shows_no_passwords(run: Run, sample_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     address = "postgresql://ines:secret@host:5432/db?password=secret"
     monkeypatch.setattr(
         library, "open_store", lambda name, **more: open_store("two.db" if name == address else name, **more)
     )
-    for pair in ((str(filled), address), (address, "three.db"), (address, "three.db")):
+    for pair in ((str(sample_path), address), (address, "three.db"), (address, "three.db")):
         result = run("copy", *pair)
         assert result.exit_code == 0
         assert "secret" not in result.output
@@ -119,13 +119,13 @@ def change_target_after_copying(monkeypatch: pytest.MonkeyPatch, change: Callabl
     monkeypatch.setattr(library, "copy_store", copy_and_change)
 
 
-def test_copy_lists_differences(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copy_lists_differences(run: Run, sample_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drafts = [
         {"id": "n1", "content": "Prefers black tea."},
         *({"id": f"extra{number}", "content": "x"} for number in range(11)),
     ]
     change_target_after_copying(monkeypatch, lambda target: target.write(drafts))
-    result = run("copy", str(filled), "two.db")
+    result = run("copy", str(sample_path), "two.db")
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
     assert lines[1:3] == [
@@ -133,43 +133,47 @@ def test_copy_lists_differences(run: Run, filled: Path, monkeypatch: pytest.Monk
         "differs: note extra0 in default: extra",
     ]
     assert lines[-1] == "differs: 2 more"
-    advice = f"run the same command again if {filled} was written to meanwhile"
-    assert result.stderr == f"error: two.db differs from {filled} in 12 points; {advice}\n"
-    assert run("copy", str(filled), "three.db", "--json").exit_code == 1
+    advice = f"run the same command again if {sample_path} was written to meanwhile"
+    assert result.stderr == f"error: two.db differs from {sample_path} in 12 points; {advice}\n"
+    assert run("copy", str(sample_path), "three.db", "--json").exit_code == 1
 
 
-def test_copy_reports_another_order(run: Run, filled: Path) -> None:
-    assert run("copy", str(filled), "two.db").exit_code == 0
+def test_copy_reports_another_order(run: Run, sample_path: Path) -> None:
+    assert run("copy", str(sample_path), "two.db").exit_code == 0
     assert run("delete", "n1", "--db", "two.db").exit_code == 0
-    result = run("copy", str(filled), "two.db")
+    result = run("copy", str(sample_path), "two.db")
     assert result.exit_code == 1
     assert "differs: note n1 in default: order\n" in result.stdout
     advice = "all notes are there; only their order differs, which an empty target would preserve"
-    assert result.stderr == f"error: two.db differs from {filled} in 1 point; {advice}\n"
+    assert result.stderr == f"error: two.db differs from {sample_path} in 1 point; {advice}\n"
 
 
 def test_copy_reports_another_model(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     with recollect.open("one.db", embedder=None) as memory:
         memory.add("tea", vector=[1, 0])
-    other = recollect.stores.base.Model("other", 3)
+    other_model = recollect.stores.base.Model("other", 3)
 
     def change_model(target: Store) -> None:
-        target.embed(other, [(note, np.array([1, 0, 0], dtype=np.float32)) for note in target.pending(other, 9)])
-        target.activate(other)
+        target.embed(
+            other_model, [(note, np.array([1, 0, 0], dtype=np.float32)) for note in target.pending(other_model, 9)]
+        )
+        target.activate(other_model)
 
     change_target_after_copying(monkeypatch, change_model)
     assert "differs: store other: not searched with given\n" in run("copy", "one.db", "two.db").stdout
 
 
-def test_copy_reports_different_searches(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = SQLiteStore.search_text
+def test_copy_reports_different_searches(run: Run, sample_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    search_text = SQLiteStore.search_text
     monkeypatch.setattr(
-        SQLiteStore, "search_text", lambda self, *args, **more: usual(self, *args, **more) if self.read_only else []
+        SQLiteStore,
+        "search_text",
+        lambda self, *args, **more: search_text(self, *args, **more) if self.read_only else [],
     )
-    result = run("copy", str(filled), "two.db")
+    result = run("copy", str(sample_path), "two.db")
     assert result.exit_code == 1
     same = "only 0 of 3 lexical searches and 0 of 0 vector searches are the same"
-    assert result.stderr == f"error: searches in two.db and {filled} give different results: {same}\n"
+    assert result.stderr == f"error: searches in two.db and {sample_path} give different results: {same}\n"
 
 
 @pytest.mark.parametrize(
@@ -181,33 +185,33 @@ def test_copy_reports_different_searches(run: Run, filled: Path, monkeypatch: py
     ],
 )
 def test_copy_failure_reports_the_state(
-    run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
+    run: Run, sample_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
 ) -> None:
-    usual, calls = SQLiteStore.write, 0
+    original_write, calls = SQLiteStore.write, 0
 
     def write(self: SQLiteStore, *args: Any, **more: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls == 3:
             raise error
-        return usual(self, *args, **more)
+        return original_write(self, *args, **more)
 
     monkeypatch.setattr(SQLiteStore, "write", write)
     monkeypatch.setattr(copying, "BATCH_NOTES", 1)
-    result = run("copy", str(filled), "two.db")
+    result = run("copy", str(sample_path), "two.db")
     assert result.exit_code == code
     message = str(error) or "interrupted"
     assert result.stderr == f"error: {message}; 2 of 3 notes are in two.db, and the same command continues from there\n"
-    result = run("copy", str(filled), "two.db")
+    result = run("copy", str(sample_path), "two.db")
     assert "notes 1 added, 2 unchanged" in result.stdout
 
 
-def test_copy_interrupted_before_the_first_note(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copy_interrupted_before_the_first_note(run: Run, sample_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(library, "copy_store", interrupt)
-    result = run("copy", str(filled), "two.db")
+    result = run("copy", str(sample_path), "two.db")
     assert result.exit_code == 130
     assert result.stderr == "error: interrupted; nothing was copied yet, and the same command continues from there\n"
 

@@ -8,20 +8,20 @@ import pytest
 from tests.cli.conftest import Run
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_delete_by_id_and_path(run: Run) -> None:
     assert run("delete", "n1").stdout == "deleted 1 note\n"
     assert run("delete", "memory/coffee.md", "n3").stdout == "deleted 2 notes\n"
     assert run("get", "n1").exit_code == 1
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_delete_json_and_quiet(run: Run) -> None:
     assert json.loads(run("delete", "n1", "n2", "--json").stdout) == {"deleted": 2}
     assert run("delete", "n3", "-q").output == ""
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_delete_missing_note(run: Run) -> None:
     result = run("delete", "n1", "n9")
     assert (result.exit_code, result.stdout) == (1, "deleted 1 note\n")
@@ -39,7 +39,7 @@ def test_delete_missing_note(run: Run) -> None:
         (["n1"], "", 0),
     ],
 )
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_delete_asks_for_confirmation(
     run: Run, monkeypatch: pytest.MonkeyPatch, arguments: list[str], answer: str, code: int
 ) -> None:

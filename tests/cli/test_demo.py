@@ -60,7 +60,7 @@ def test_demo_json(run: Run) -> None:
     assert all(example["trace"] for example in data)
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_demo_leaves_other_memories_alone(run: Run) -> None:
     assert error_of(run("demo", "--db", "recollect.db"), 2).startswith(
         "recollect.db contains other notes; choose a new"

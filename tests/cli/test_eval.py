@@ -45,9 +45,9 @@ def test_eval_tables(run: Run) -> None:
 
 def test_eval_answer_threshold(run: Run) -> None:
     options = ("eval", str(HAYSTACKS), "--pool", "--cache", "cache", "-q", "--json", "-")
-    usual = json.loads(run(*options).stdout)[0]["trust"]
+    default = json.loads(run(*options).stdout)[0]["trust"]
     strict = json.loads(run(*options, "--answer-threshold", "1").stdout)[0]["trust"]
-    assert (usual["threshold"], strict["threshold"]) == (System("default").rules.answer_threshold, 1.0)
+    assert (default["threshold"], strict["threshold"]) == (System("default").rules.answer_threshold, 1.0)
     assert (strict["right_first"], strict["unanswerable_queries"]) == (1.0, 2)
     assert strict["unanswerable_recognised"] == 1.0
     assert sum(bin_["count"] for bin_ in strict["reliability"]) == 4
@@ -110,7 +110,7 @@ def test_eval_writes_trec_files(run: Run) -> None:
     assert Path("runs/kitchen.default-bm25.run").read_text().startswith("q1 Q0 k5 1 ")
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_eval_questions_for_the_memory(run: Run) -> None:
     Path("mine/qrels").mkdir(parents=True)
     Path("mine/queries.jsonl").write_text('{"_id": "q1", "text": "green tea", "metadata": {"synthetic": true}}\n')
@@ -126,7 +126,7 @@ def test_eval_questions_for_the_memory(run: Run) -> None:
         assert memory.get("n1") is not None
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_eval_prints_warnings_once(run: Run) -> None:
     Path("mine/qrels").mkdir(parents=True)
     Path("mine/queries.jsonl").write_text('{"_id": "q1", "text": "tea"}\n{"_id": "q2", "text": "milk"}\n')

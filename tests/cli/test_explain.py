@@ -11,7 +11,7 @@ from recollect import Memory, SearchResult
 from tests.cli.conftest import Run, error_of
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_explain_prints_the_explanation_of_the_library(run: Run) -> None:
     result = run("explain", "green", "tea")
     assert (result.exit_code, result.stderr) == (0, "")
@@ -21,20 +21,20 @@ def test_explain_prints_the_explanation_of_the_library(run: Run) -> None:
     assert result.stdout.split("\n\n")[2:] == (drawn + "\n").split("\n\n")[2:]
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_explain_shows_every_hit(run: Run) -> None:
     with recollect.open("recollect.db", embedder=None) as memory:
         memory.add_many(f"tea {number}" for number in range(12))
     assert "\n12  " in run("explain", "tea", "-k", "12").stdout
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_explain_json(run: Run) -> None:
     data = json.loads(run("explain", "tea", "--json").stdout)
     assert [hit["id"] for hit in data["hits"]] == [hit["id"] for hit in data["trace"]["results"]] == ["n1", "n2"]
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_explain_without_hits(run: Run) -> None:
     result = run("explain", "rooibos")
     assert result.exit_code == 1
@@ -44,7 +44,7 @@ def test_explain_without_hits(run: Run) -> None:
     assert (as_json.exit_code, as_json.stderr, json.loads(as_json.stdout)["hits"]) == (1, "", [])
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_explain_prints_warnings_once(run: Run) -> None:
     arguments = ["explain", "tea", "--embedder", "openai:m@http://localhost:1/v1"]
     result = run(*arguments)
@@ -53,7 +53,7 @@ def test_explain_prints_warnings_once(run: Run) -> None:
     assert run(*arguments, "--json").stderr.startswith("warning: no note has a vector yet")
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_explain_fits_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     for columns in (80, 200):
@@ -62,7 +62,7 @@ def test_explain_fits_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) ->
         assert max(map(len, lines)) <= min(columns, 110)
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_explain_colours(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     with recollect.open("recollect.db", embedder=None) as memory:
@@ -75,7 +75,7 @@ def test_explain_colours(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b[1m 1  memory/global/user-preference-oolong.md" in shown
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_explain_unavailable_reranker(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken:
         name = "broken"
@@ -85,10 +85,10 @@ def test_explain_unavailable_reranker(run: Run, monkeypatch: pytest.MonkeyPatch)
 
     opened = recollect.opening.open
 
-    def opening(target: str, **options: object) -> Memory:
+    def open_with_broken_reranker(target: str, **options: object) -> Memory:
         return opened(target, embedder=None, reranker=Broken() if options["reranker"] else None)
 
-    monkeypatch.setattr(recollect.opening, "open", opening)
+    monkeypatch.setattr(recollect.opening, "open", open_with_broken_reranker)
     shown = run("explain", "tea", "--reranker", "broken").stdout
     assert "\nwarning      the results were not reranked: tea, 2: refused\n" in shown
     assert re.search(r"\nrerank .* ms  failed\n", shown)

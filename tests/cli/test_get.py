@@ -7,7 +7,7 @@ import pytest
 from tests.cli.conftest import Run, error_of
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_get_prints_a_note(run: Run) -> None:
     lines = run("get", "n1").stdout.splitlines()
     assert lines[:6] == [
@@ -39,13 +39,13 @@ def test_get_omits_empty_fields(run: Run) -> None:
     assert "session          s1\nposition         4\n" in run("get", "n2", "--namespace", "maren").stdout
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_get_by_path_as_json_or_text(run: Run) -> None:
     assert json.loads(run("get", "memory/coffee.md", "--json").stdout)["id"] == "n2"
     assert run("get", "n3", "--quiet").stdout == "A bicycle with new brakes.\n"
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_get_unknown_note(run: Run) -> None:
     assert error_of(run("get", "n9"), 1) == "there is no note 'n9' in namespace 'default'"
     assert error_of(run("get", "n1", "--namespace", "other"), 1) == "there is no note 'n1' in namespace 'other'"

@@ -85,7 +85,7 @@ def test_wrong_use_is_one_line(run: Run, arguments: list[str], message: str) -> 
     assert message.rsplit(";", maxsplit=1)[-1] in result.stderr
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_own_warnings_are_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def stats(_: Memory) -> None:
         warnings.warn("the kettle\nis cold", RecollectWarning, stacklevel=1)
@@ -97,7 +97,7 @@ def test_own_warnings_are_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     assert run("stats").exit_code == 130
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_other_warnings_are_left_to_python(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     messages = []
 
@@ -113,7 +113,7 @@ def test_other_warnings_are_left_to_python(run: Run, monkeypatch: pytest.MonkeyP
     assert (result.exit_code, result.stderr, messages) == (3, "", ["not ours"])
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_bug_is_one_line_unless_debugging(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Memory, "stats", lambda _: 1 // 0)
     assert error_of(run("stats"), 1).startswith("a bug in Recollect: ZeroDivisionError(")
@@ -128,7 +128,7 @@ def test_bug_is_one_line_unless_debugging(run: Run, monkeypatch: pytest.MonkeyPa
         (OSError("odd"), "odd"),
     ],
 )
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_system_errors_are_one_line(run: Run, monkeypatch: pytest.MonkeyPatch, error: OSError, message: str) -> None:
     def stats(_: Memory) -> None:
         raise error
@@ -137,7 +137,7 @@ def test_system_errors_are_one_line(run: Run, monkeypatch: pytest.MonkeyPatch, e
     assert error_of(run("stats"), 1) == message
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_closed_pipe_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     reading, writing = os.pipe()
     os.close(reading)

@@ -21,7 +21,7 @@ STATIC = ("--embedder", "static")
 PARTS = ("file", "references", "words", "vectors", "mentions", "entities", "snapshots", "supersessions")
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_stats(run: Run) -> None:
     lines = run("stats").stdout.splitlines()
     assert lines[0].startswith("memory           recollect.db (")
@@ -41,12 +41,12 @@ def test_stats_of_namespaces_and_vectors(run: Run) -> None:
     assert "notes            2 (1 in default, 1 in maren)\n" in shown
     assert "vectors          2 of " in shown
     assert "not searched" not in shown
-    other = run("stats", "--embedder", "openai:m@http://localhost:1/v1")
-    assert "                 2 notes without a vector of it; run recollect reindex\n" in other.stdout
-    assert other.stderr.startswith("warning: vector search is off: the stored vectors are of ")
+    other_embedder = run("stats", "--embedder", "openai:m@http://localhost:1/v1")
+    assert "                 2 notes without a vector of it; run recollect reindex\n" in other_embedder.stdout
+    assert other_embedder.stderr.startswith("warning: vector search is off: the stored vectors are of ")
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_stats_json(run: Run) -> None:
     data = json.loads(run("stats", "--json").stdout)
     with recollect.open("recollect.db", embedder="none") as memory:
@@ -54,7 +54,7 @@ def test_stats_json(run: Run) -> None:
     assert data["notes"] == {"default": 3}
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_doctor_warns_of_a_missing_model(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     without(monkeypatch, "onnxruntime", "wordllama")
     doctor = run("doctor", "--embedder", "auto")
@@ -76,19 +76,19 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_missing_model_is_a_warning_of_all_commands(
     run: Run, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
     Path("vault").mkdir()
     Path("vault", "tea.md").write_text("Tea at four.")
     Path("notes.jsonl").write_text('{"content": "Tea at five."}\n')
-    assert "vector search" not in run(*command).output  # no embedder was asked for
+    assert "vector search" not in run(*command).output  # no embedder was requested
     without(monkeypatch, "onnxruntime", "wordllama")
     result = run(*command, "--embedder", "auto")
     assert result.exit_code == 0
     assert result.output.count("vector search is off, because no embedding model is installed") == 1
-    if command[0] != "explain":  # its drawing has the warnings
+    if command[0] != "explain":  # the explanation has the warnings
         assert result.stderr.startswith(
             "warning: vector search is off, because no embedding model is installed: MiniLM"
         )
@@ -96,7 +96,7 @@ def test_missing_model_is_a_warning_of_all_commands(
     assert run(*command, "--embedder", "auto", "--quiet").stderr == ""
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_doctor_of_a_healthy_memory(run: Run) -> None:
     result = run("doctor")
     assert result.exit_code == 0
@@ -116,8 +116,8 @@ def test_doctor_of_a_healthy_memory(run: Run) -> None:
     assert data["findings"][-1] == fine | {"part": "embedder", "warning": advice, "advice": advice}
 
 
-def test_doctor_repairs_derived_data(run: Run, filled: Path) -> None:
-    connection = apsw.Connection(str(filled))
+def test_doctor_repairs_derived_data(run: Run, sample_path: Path) -> None:
+    connection = apsw.Connection(str(sample_path))
     connection.execute("INSERT INTO words_1 (words_1) VALUES ('delete-all')")
     connection.close()
     result = run("doctor")
@@ -129,7 +129,7 @@ def test_doctor_repairs_derived_data(run: Run, filled: Path) -> None:
     assert run("search", "tea").exit_code == 0
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_doctor_advises_on_unrepairable_problems(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     findings = [Finding("file", "page 3 is torn", repairable=False)]
     monkeypatch.setattr(Memory, "doctor", lambda *_, **__: findings)
@@ -138,7 +138,7 @@ def test_doctor_advises_on_unrepairable_problems(run: Run, monkeypatch: pytest.M
     assert data["healthy"] is False
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_reindex_embeds_missing_vectors(run: Run) -> None:
     pytest.importorskip("wordllama")
     sick = run("doctor", *STATIC)
@@ -154,7 +154,7 @@ def test_reindex_embeds_missing_vectors(run: Run) -> None:
     assert run("doctor", *STATIC).exit_code == 0
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_reindex_interrupted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("wordllama")
 
@@ -174,28 +174,28 @@ def test_stats_of_vectors_not_in_use(run: Run) -> None:
     assert ", not in use yet\n" in run("stats").stdout
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_reindex_without_an_embedder(run: Run) -> None:
     assert error_of(run("reindex"), 1).startswith("this memory has no embedder")
 
 
-def test_read_only_memory(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_only_memory(run: Run, sample_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Path("sealed")
     folder.mkdir()
     with recollect.open(folder / "memory.db", embedder=None) as memory:
         memory.add_many(NOTES)
-    filled = folder / "memory.db"
-    filled.chmod(stat.S_IRUSR)
+    sample_path = folder / "memory.db"
+    sample_path.chmod(stat.S_IRUSR)
     folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
-    monkeypatch.setattr(os, "access", lambda _, wanted, **__: wanted != os.W_OK)  # to the superuser nothing is sealed
+    monkeypatch.setattr(os, "access", lambda _, wanted, **__: wanted != os.W_OK)  # the superuser can read every file
     try:
         for arguments in (["search", "tea"], ["get", "n1"], ["stats"], ["export"], ["backup", "copy.db"]):
-            assert run(*arguments, "--db", str(filled)).exit_code == 0
+            assert run(*arguments, "--db", str(sample_path)).exit_code == 0
     finally:
         folder.chmod(stat.S_IRWXU)
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_doctor_reports_an_embedder_that_cannot_be_loaded(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise EmbedderError("onnxruntime cannot be imported")

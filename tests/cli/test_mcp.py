@@ -1,4 +1,4 @@
-"""``recollect mcp``: who may do what, and errors before it serves."""
+"""``recollect mcp``: rights, and errors before it serves."""
 
 from __future__ import annotations
 

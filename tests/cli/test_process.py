@@ -1,4 +1,4 @@
-"""The command line as a process of its own: pipes, terminals and codes as a shell sees them."""
+"""The command line as a separate process: pipes, terminals and exit codes."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ def recollect(*arguments: str, text: str = "", **more: str) -> subprocess.Comple
     )
 
 
-def on_a_terminal(*arguments: str, typed: str) -> tuple[int, str]:
-    """Run with a terminal as all three streams; return the exit code and what it showed."""
-    ours, theirs = pty.openpty()
-    with subprocess.Popen([*RECOLLECT, *arguments], stdin=theirs, stdout=theirs, stderr=theirs) as process:
-        os.close(theirs)
-        os.write(ours, typed.encode())
+def run_in_terminal(*arguments: str, typed: str) -> tuple[int, str]:
+    """Run with a terminal as all three streams; return the exit code and the output."""
+    primary, replica = pty.openpty()
+    with subprocess.Popen([*RECOLLECT, *arguments], stdin=replica, stdout=replica, stderr=replica) as process:
+        os.close(replica)
+        os.write(primary, typed.encode())
         shown = b""
         while True:
             try:
-                piece = os.read(ours, 4096)
-            except OSError:  # how Linux says that the other side is gone
-                piece = b""
-            if not piece:
+                chunk = os.read(primary, 4096)
+            except OSError:  # on Linux: the process has closed the terminal
+                chunk = b""
+            if not chunk:
                 break
-            shown += piece
-    os.close(ours)
+            shown += chunk
+    os.close(primary)
     return process.returncode, shown.decode()
 
 
@@ -65,7 +65,7 @@ def test_errors_without_traceback(arguments: list[str], code: int) -> None:
     assert failed.stderr.count("\n") == 1
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_export_to_head() -> None:
     lines = "".join(f'{{"content": "Tea number {number}. {"x" * 500}"}}\n' for number in range(2000))
     assert recollect("import", "-", "-q", text=lines).returncode == 0
@@ -74,18 +74,18 @@ def test_export_to_head() -> None:
     assert (done.returncode, done.stderr, done.stdout.count("\n")) == (141, "", 1)
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_terminal_colours_and_confirmation() -> None:
-    code, shown = on_a_terminal("delete", "n1", "n2", typed="n\n")
+    code, shown = run_in_terminal("delete", "n1", "n2", typed="n\n")
     assert code == 1
     assert "Delete 2 notes? [y/N]: " in shown
     assert shown.rstrip().endswith("nothing was deleted")
-    code, shown = on_a_terminal("search", "tea", typed="")
+    code, shown = run_in_terminal("search", "tea", typed="")
     assert code == 0
     assert "\x1b[1mTea\x1b[0m" in shown
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_terminal_without_unicode() -> None:
     recollect("add", "Tea: 茶 🍵")
     done = recollect("search", "tea", PYTHONIOENCODING="ascii")
@@ -118,7 +118,7 @@ def test_export_to_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
     assert written.getvalue().startswith("recollect ")
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 @pytest.mark.parametrize("arguments", [["--version"], ["stats"], ["export"], ["search", "tea", "--json"]])
 def test_full_disk(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     with Path("/dev/full").open("w", encoding="utf-8") as full:
@@ -130,7 +130,7 @@ def test_full_disk(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys
     assert capsys.readouterr().err == "error: No space left on device\n"
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_closed_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("stdin", "stdout", "stderr"):
         monkeypatch.setattr(sys, name, None)

@@ -36,7 +36,7 @@ def test_questions_writes_a_folder(run: Run) -> None:
     assert lines[6:] == ["written to asked; use them with:", "  recollect eval asked", "  recollect tune asked"]
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_questions_names_the_memory_in_commands(run: Run) -> None:
     Path("recollect.db").rename("my notes.db")
     shown = run("questions", "asked", "--db", "my notes.db", "--namespace", "default", "--seed", "3").stdout
@@ -45,7 +45,7 @@ def test_questions_names_the_memory_in_commands(run: Run) -> None:
     assert "seed 3" in shown
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_questions_json(run: Run) -> None:
     data = json.loads(run("questions", "asked", "--json").stdout)
     assert data["folder"] == "asked"
@@ -76,7 +76,7 @@ def test_questions_without_notes(run: Run) -> None:
     assert json.loads(result.stdout)["folder"] is None
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_questions_wrong_use(run: Run) -> None:
     assert error_of(run("questions", "."), 2).startswith("folder: . has something in it already")
     assert "there is no memory at none.db" in error_of(run("questions", "asked", "--db", "none.db"), 2)

@@ -15,14 +15,14 @@ from tests.cli.conftest import NOTES, Run, error_of
 from tests.requirements import skip_or_fail
 
 PLAIN = ("--preset", "trovella")
-"""Words and meaning alone: no connections, no stages."""
+"""Lexical and vector search only: no graph, no stages."""
 
 
 WEAK = ("bicycle", "lantern", "harbour", "violin")
-"""Words of which the memory holds the first alone."""
+"""Terms of which only the first is in the memory."""
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_search_without_answer(run: Run) -> None:
     result = run("search", *WEAK)
     assert (result.exit_code, result.stdout) == (1, "")
@@ -35,7 +35,7 @@ def test_search_without_answer(run: Run) -> None:
     assert run("search", "--answer-threshold", "0", *WEAK).exit_code == 0
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_search_show_weak(run: Run) -> None:
     result = run("search", "--show-weak", *WEAK)
     assert result.exit_code == 1
@@ -47,7 +47,7 @@ def test_search_show_weak(run: Run) -> None:
     assert (as_json.exit_code, data["has_answer"], [hit["id"] for hit in data["hits"]]) == (1, False, ["n3"])
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_explain_and_compare_without_answer(run: Run) -> None:
     explained = run("explain", *WEAK)
     assert (explained.exit_code, explained.stderr) == (1, "")
@@ -66,7 +66,7 @@ def ids(run: Run, *arguments: str) -> list[str]:
     return hit_ids
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_search_prints_hits(run: Run) -> None:
     result = run("search", "green", "tea", "-k", "1", *PLAIN)
     assert (result.exit_code, result.stderr) == (0, "")
@@ -97,7 +97,7 @@ def test_search_names_notes_without_title(run: Run) -> None:
     assert re.search(r" \d  n9\n    0\.\d\d .{8}  \d{4}-\d\d-\d\d  lexical \d\n    tea\n\n", shown)
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_search_highlights_matches(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "60")
@@ -106,12 +106,12 @@ def test_search_highlights_matches(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     assert "\x1b[1mTea\x1b[0m" in shown
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_search_quiet(run: Run) -> None:
     assert " lexical · " not in run("search", "tea", "-q").stdout
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_search_json(run: Run) -> None:
     data = json.loads(run("search", "tea", "--json").stdout)
     with recollect.open("recollect.db", embedder=None) as memory:
@@ -120,7 +120,7 @@ def test_search_json(run: Run) -> None:
     assert data["trace"].keys() == expected["trace"].keys()
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_search_filters(run: Run) -> None:
     assert ids(run, "tea") == ["n1", "n2"]
     assert ids(run, "tea", "--tag", "drink", "--tag", "preference") == ["n1"]
@@ -135,7 +135,7 @@ def test_search_filters(run: Run) -> None:
     assert ids(run, "tea", "--mode", "bm25", "--candidate-k", "5") == ["n1", "n2"]
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_search_since_and_until(run: Run) -> None:
     assert ids(run, "bicycle", "--since", "2026-03-01", "--until", "2026-03-01") == ["n3"]
     assert ids(run, "bicycle", "--until", "2026-03-01T18:00:00Z") == []
@@ -143,26 +143,26 @@ def test_search_since_and_until(run: Run) -> None:
     assert ids(run, "bicycle", "--until", "2026-02-28") == []
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_search_aliases(run: Run) -> None:
     assert ids(run, "velo") == []
     assert ids(run, "velo", "--alias", "velo=bicycle, bike") == ["n3"]
     assert ids(run, "velo", "--alias", "velo=bike", "--alias", "velo=bicycle") == ["n3"]
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_search_query_with_a_leading_dash(run: Run) -> None:
     assert ids(run, "--", "-tea") == ["n1", "n2"]
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_search_operators(run: Run) -> None:
     assert ids(run, "tea", "NOT", "coffee") == ["n1"]
     assert ids(run, '"green tea"', *PLAIN) == ["n1"]
     assert ids(run, "bicyc*") == ["n3"]
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_search_without_hits(run: Run) -> None:
     result = run("search", "rooibos")
     assert (result.exit_code, result.stdout) == (1, "")
@@ -171,22 +171,22 @@ def test_search_without_hits(run: Run) -> None:
     assert run("search", "").exit_code == 1
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_search_passes_every_option(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     passed: dict[str, Any] = {}
     opened: dict[str, Any] = {}
     search, open_memory = Memory.search, recollect.opening.open
 
-    def searching(memory: Memory, query: str, **options: Any) -> SearchResult:
+    def record_search(memory: Memory, query: str, **options: Any) -> SearchResult:
         passed.update(options)
         return search(memory, query, **options)
 
-    def opening(target: str, **options: Any) -> Memory:
+    def record_open(target: str, **options: Any) -> Memory:
         opened.update(options)
         return open_memory(target, **{**options, "reranker": None})
 
-    monkeypatch.setattr(Memory, "search", searching)
-    monkeypatch.setattr(recollect.opening, "open", opening)
+    monkeypatch.setattr(Memory, "search", record_search)
+    monkeypatch.setattr(recollect.opening, "open", record_open)
     options = [
         "--preset",
         "memini",
@@ -220,7 +220,7 @@ def test_search_passes_every_option(run: Run, monkeypatch: pytest.MonkeyPatch) -
     assert opened["reranker"] == "cohere:m"
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_search_min_confidence_and_own_preset(run: Run) -> None:
     assert ids(run, "tea coffee rooibos", "--min-confidence", "1") == []
     Path("mine.toml").write_text('base = "memini"\n[fusion]\nk = 7\n')
@@ -259,12 +259,12 @@ def test_search_reports_the_fallback_step(run: Run) -> None:
         (["tea", "--tag", ""], "filters.tags[0]: must not be empty"),
     ],
 )
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_search_wrong_use(run: Run, arguments: list[str], message: str) -> None:
     assert message in error_of(run("search", *arguments), 2)
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_search_prints_warnings_once(run: Run) -> None:
     result = run("search", "tea", "--embedder", "openai:m@http://localhost:1/v1")
     assert result.exit_code == 0
@@ -273,7 +273,7 @@ def test_search_prints_warnings_once(run: Run) -> None:
     assert run("search", "tea", "-q", "--embedder", "openai:m@http://localhost:1/v1").stderr == ""
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_search_reports_excluded_terms(run: Run) -> None:
     result = run("search", "tea NOT coffee")
     assert "excluding notes with: coffee\n" in result.stderr
@@ -293,7 +293,7 @@ def test_search_reports_excluded_terms_without_answer(run: Run) -> None:
     assert (explained.exit_code, "excluded     billing\n" in explained.stdout) == (1, True)
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_search_counts_dropped_candidates(run: Run) -> None:
     result = run("search", "--min-confidence", "1", "green tea")
     assert (result.exit_code, result.stdout) == (1, "")
@@ -304,8 +304,8 @@ def test_search_counts_dropped_candidates(run: Run) -> None:
 
 def test_search_hides_weak_candidates(run: Run) -> None:
     run("add", "-q", "--id", "best", "--title", "Glass chapel", "The glass chapel in Soglio opens at nine.")
-    for place in range(3):
-        run("add", "-q", "--id", f"n{place}", f"Wine number {place} was served in a tall glass with cheese.")
+    for number in range(3):
+        run("add", "-q", "--id", f"n{number}", f"Wine number {number} was served in a tall glass with cheese.")
     shown = run("search", "when does the glass chapel in Soglio open")
     assert shown.exit_code == 0
     assert [line for line in shown.stdout.splitlines() if line.startswith((" 1  ", " 2  "))] == [" 1  Glass chapel"]
@@ -317,7 +317,7 @@ def test_search_hides_weak_candidates(run: Run) -> None:
     assert [hit["weak"] for hit in data["hits"]] == [False, True, True, True]
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_search_not_in_a_question(run: Run) -> None:
     result = run("search", "why do we NOT drink green tea?")
     assert result.stderr == (
@@ -337,6 +337,6 @@ def test_search_with_a_real_model(run: Run) -> None:
     assert "1 of 3 · 3 vector · " in semantic.stdout
     hybrid = run("search", "bicycle", "--embedder", "auto", *PLAIN)
     assert re.search(r" 1  n3\n    0\.\d\d .{8}  2026-03-01  lexical 1 · vector 1\n", hybrid.stdout)
-    other = run("search", "bicycle", "--embedder", "openai:m@http://localhost:1/v1")
-    assert other.stderr.count("warning: ") == 1
-    assert "so only lexical search ran; run reindex to embed the notes again" in other.stderr
+    other_embedder = run("search", "bicycle", "--embedder", "openai:m@http://localhost:1/v1")
+    assert other_embedder.stderr.count("warning: ") == 1
+    assert "so only lexical search ran; run reindex to embed the notes again" in other_embedder.stderr

@@ -1,4 +1,4 @@
-"""The commands that write keep secrets out, if they are told to."""
+"""Commands that write notes refuse or redact secrets if configured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that serves; the server itself is tested beside it."""
+"""The serve command; the server is tested in tests/server."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from recollect.server import KeyRing, mcp
 from recollect.server.http import server
 from tests.cli.conftest import Run, error_of
 from tests.server.http.running import process
-from tests.server.http.test_report_routes import page
+from tests.server.http.test_operator_routes_reports import page
 
 
 @pytest.fixture
-def stopped(monkeypatch: pytest.MonkeyPatch) -> list[httpx.Response]:
+def responses(monkeypatch: pytest.MonkeyPatch) -> list[httpx.Response]:
     """Send one request to each server that is ready, and then stop it; return the responses."""
-    responses: list[httpx.Response] = []
+    received: list[httpx.Response] = []
     serve = server.serve
 
     def serve_one_request(*args: Any, on_ready: Any, **more: Any) -> None:
         def send_request(address: str) -> None:
-            responses.append(httpx.get(f"{address}/v1/stats"))
+            received.append(httpx.get(f"{address}/v1/stats"))
             os.kill(os.getpid(), signal.SIGTERM)
 
         def when_ready(address: str) -> None:
@@ -39,20 +39,20 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> list[httpx.Response]:
         serve(*args, on_ready=when_ready, **more)
 
     monkeypatch.setattr(server, "serve", serve_one_request)
-    return responses
+    return received
 
 
-def test_serve_prints_its_address_and_logs_json(run: Run, stopped: list[httpx.Response]) -> None:
+def test_serve_prints_its_address_and_logs_json(run: Run, responses: list[httpx.Response]) -> None:
     done = run("serve", "--port", "0")
     assert done.exit_code == 0
     assert done.stdout.startswith("serving recollect.db at http://127.0.0.1:")
     assert [json.loads(line)["event"] for line in done.stderr.splitlines()] == ["ready", "request", "stopped"]
-    assert stopped[0].json()["notes"] == {}
+    assert responses[0].json()["notes"] == {}
     assert Path("recollect.db").exists()
 
 
 @pytest.mark.parametrize(("options", "refuses"), [([], True), (["--secrets", "none"], False)])
-@pytest.mark.usefixtures("stopped")
+@pytest.mark.usefixtures("responses")
 def test_serve_mcp_refuses_secrets(
     run: Run, monkeypatch: pytest.MonkeyPatch, options: list[str], *, refuses: bool
 ) -> None:
@@ -82,20 +82,20 @@ def test_serve_reports(tmp_path: Path) -> None:
         assert httpx.get(f"{server.url}/v1/reports/tea.html").text == page()
 
 
-def test_serve_json_and_quiet(run: Run, stopped: list[httpx.Response]) -> None:
+def test_serve_json_and_quiet(run: Run, responses: list[httpx.Response]) -> None:
     done = run("serve", "--port", "0", "--json", "--quiet")
     assert (done.exit_code, done.stdout) == (0, "")
     assert json.loads(done.stderr.partition("\n")[0])["event"] == "ready"
-    assert stopped[0].status_code == 200
+    assert responses[0].status_code == 200
 
 
-def test_serve_log_in_a_terminal(run: Run, stopped: list[httpx.Response], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_serve_log_in_a_terminal(run: Run, responses: list[httpx.Response], monkeypatch: pytest.MonkeyPatch) -> None:
     KeyRing("k").add("x", None, "read")
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
     done = run("serve", "--port", "0", "--keys", "k")
     assert ", with keys; ready, Ctrl-C stops\n" in done.stdout
     assert " info request method=GET route= status=401 " in done.stderr
-    assert stopped[0].status_code == 401
+    assert responses[0].status_code == 401
 
 
 def test_serve_errors(run: Run) -> None:

@@ -58,7 +58,7 @@ def test_hostile_notes_are_sanitised(run: Run, monkeypatch: pytest.MonkeyPatch, 
         assert ("\x1b" in shown) == (colour and arguments[0] != "get")
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_no_colour(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b" not in run("search", "tea").output
     assert "\x1b" not in run("doctor").output

@@ -12,14 +12,14 @@ import recollect
 from tests.cli.conftest import Run, error_of
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_export_and_import(run: Run) -> None:
     assert run("export", "notes.jsonl").stdout == "exported 3 notes to notes.jsonl\n"
     assert run("import", "notes.jsonl", "--db", "copy.db").stdout == "imported 3 notes\n"
     assert run("export", "--db", "copy.db").stdout == Path("notes.jsonl").read_text() == run("export", "-").stdout
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_export_one_namespace(run: Run) -> None:
     run("add", "Tea.", "--namespace", "maren")
     assert run("export", "--namespace", "maren", "one.jsonl").stdout == "exported 1 note to one.jsonl\n"
@@ -37,7 +37,7 @@ def test_export_vectors(run: Run) -> None:
     assert "vector" not in json.loads(run("export", "--no-vectors").stdout)
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_export_does_not_overwrite(run: Run) -> None:
     Path("notes.jsonl").write_text("precious")
     assert "notes.jsonl exists; choose another name" in error_of(run("export", "notes.jsonl"), 2)
@@ -46,7 +46,7 @@ def test_export_does_not_overwrite(run: Run) -> None:
     assert len(Path("notes.jsonl").read_text().splitlines()) == 3
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_export_is_atomic(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     Path("real.jsonl").write_text("precious")
     Path("link.jsonl").symlink_to("real.jsonl")
@@ -61,14 +61,14 @@ def test_export_is_atomic(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert len(Path("real.jsonl").read_text().splitlines()) == 3
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_export_to_a_device(run: Run) -> None:
     assert run("export", "/dev/null", "--force").stdout == "exported 3 notes to /dev/null\n"
     assert Path("/dev/null").is_char_device()
 
 
 @pytest.mark.parametrize("command", ["export", "backup"])
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_export_wrong_targets(run: Run, command: str) -> None:
     Path("folder").mkdir()
     assert "'folder' is a directory" in error_of(run(command, "folder"), 2)
@@ -101,7 +101,7 @@ def test_import_missing_file(run: Run) -> None:
     assert not Path("recollect.db").exists()
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_backup_is_a_memory(run: Run) -> None:
     result = run("backup", "copy.db")
     size = Path("copy.db").stat().st_size
@@ -109,7 +109,7 @@ def test_backup_is_a_memory(run: Run) -> None:
     assert run("export", "--db", "copy.db").stdout == run("export").stdout
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("sample_path")
 def test_backup_does_not_overwrite(run: Run) -> None:
     Path("copy.db").write_text("precious")
     assert "copy.db exists; choose another name" in error_of(run("backup", "copy.db"), 2)

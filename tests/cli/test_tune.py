@@ -1,4 +1,4 @@
-"""Tuning from the command line, over memories in which it is known which constant is wrong."""
+"""The tune command, over memories in which the wrong constant is known."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ stage = "importance"
 base = 1.0
 slope = 0.0
 """
-"""A preset in which importance counts for nothing."""
+"""A preset without importance."""
 
 
 def write_sample_questions(count: int, *, synthetic: bool = False) -> None:
-    """Write questions that two notes answer alike by their words, and the important one in truth."""
+    """Write questions for which two notes match equally well and only the important one is relevant."""
     questions = [
         Question(id=f"q{number}", text=f"code{number}", collection="default", relevant={f"right{number}": 1})
         for number in range(count)

@@ -86,7 +86,7 @@ def run(typed: list[Command], folder: Path, environment: Mapping[str, str], *, s
 
 
 def _script(typed: list[Command], mark: str) -> str:
-    """Return a script that prints the number of each command, and stops where one ends differently from the page."""
+    """Return a script that prints command numbers and stops at the first status that differs from the page."""
     lines = ["set -o pipefail\n"]
     for number, command in enumerate(typed):
         lines.append(f"printf '\\n{mark} begins {number}\\n'\n{command.text}")

@@ -1,4 +1,4 @@
-"""What the guides tell one to type does what they show."""
+"""The commands of the guides have the output that the guides show."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ def test_guide_commands(guide: str, tmp_path: Path) -> None:
     folder.mkdir()
     typed = commands((DOCS / f"{guide}.md").read_text(encoding="utf-8"))
     assert typed
-    kept = {name: value for name, value in os.environ.items() if name == "RECOLLECT_CACHE" or "RECOLLECT" not in name}
+    environment = {
+        name: value for name, value in os.environ.items() if name == "RECOLLECT_CACHE" or "RECOLLECT" not in name
+    }
     ours = Path(sys.executable).parent
-    run(on_a_free_port(typed), folder, kept | {"PATH": f"{ours}{os.pathsep}{kept['PATH']}"}, seconds=120)
+    run(on_a_free_port(typed), folder, environment | {"PATH": f"{ours}{os.pathsep}{environment['PATH']}"}, seconds=120)

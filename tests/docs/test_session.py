@@ -1,4 +1,4 @@
-"""The runner of pages: what a page shows must come, and nothing is left running."""
+"""The runner of pages compares outputs and leaves no process running."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def page(*blocks: str) -> str:
     return "\n".join(f"Some words.\n\n{block}\n" for block in blocks)
 
 
-def walk(text: str, folder: Path, seconds: float = 20) -> None:
-    place = folder / "place"
-    place.mkdir()
-    run(commands(text), place, os.environ, seconds=seconds)
+def run_page(text: str, folder: Path, seconds: float = 20) -> None:
+    workdir = folder / "place"
+    workdir.mkdir()
+    run(commands(text), workdir, os.environ, seconds=seconds)
 
 
 def test_commands_of_console_and_bash_blocks() -> None:
@@ -36,7 +36,7 @@ def test_console_starts_with_a_command() -> None:
 
 
 def test_commands_share_one_shell(tmp_path: Path) -> None:
-    walk(
+    run_page(
         page(
             "```bash\ncat > tea.txt <<'END'\n$ sencha\nEND\ncd ..\n```",
             "```console\n$ word=oolong\n$ cat place/tea.txt\n$ sencha\n```".replace("\n$ sencha", "\n... sencha"),
@@ -47,7 +47,7 @@ def test_commands_share_one_shell(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("block", "told"),
+    ("block", "message"),
     [
         ("```console\n$ echo tea\ncoffee\n```", "echo tea\ntea"),
         ("```console\n$ echo tea\n```", "echo tea\ntea"),
@@ -61,26 +61,26 @@ def test_commands_share_one_shell(tmp_path: Path) -> None:
         ("```console\n$ sleep 60\n```", "did not end"),
     ],
 )
-def test_different_results_fail(block: str, told: str, tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match=told):
-        walk(page(block), tmp_path, seconds=1)
+def test_different_results_fail(block: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match=message):
+        run_page(page(block), tmp_path, seconds=1)
 
 
 def test_failure_stops_the_page(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="ended differently"):
-        walk(page("```console\n$ false\n$ touch after\n```"), tmp_path)
+        run_page(page("```console\n$ false\n$ touch after\n```"), tmp_path)
     assert not (tmp_path / "place" / "after").exists()
 
 
 def test_commands_may_fail_if_shown(tmp_path: Path) -> None:
-    walk(page("```console\n$ echo 'error: no tea' >&2; false\nerror: no ...\n$ true\n```"), tmp_path)
+    run_page(page("```console\n$ echo 'error: no tea' >&2; false\nerror: no ...\n$ true\n```"), tmp_path)
 
 
 @pytest.mark.parametrize("then", ["", "\n$ false"])
 def test_leftover_processes_are_killed(then: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.docs.session._GRACE", 0.2)
     with pytest.raises(AssertionError, match="ended differently" if then else "does not stop"):
-        walk(page(f"```console\n$ sleep 60 & echo $! > pid{then}\n```"), tmp_path)
+        run_page(page(f"```console\n$ sleep 60 & echo $! > pid{then}\n```"), tmp_path)
     process = Path("/proc", (tmp_path / "place" / "pid").read_text().strip())
     for _ in range(100):
         if not process.exists() or "Z (zombie)" in (process / "status").read_text():
@@ -90,7 +90,7 @@ def test_leftover_processes_are_killed(then: str, tmp_path: Path, monkeypatch: p
 
 
 def test_stopped_processes_are_fine(tmp_path: Path) -> None:
-    walk(page("```console\n$ sleep 60 &\n$ kill %1; wait\n```"), tmp_path)
+    run_page(page("```console\n$ sleep 60 &\n$ kill %1; wait\n```"), tmp_path)
 
 
 def test_port_is_replaced() -> None:

@@ -112,8 +112,8 @@ def test_library_page_has_every_public_name(pages: dict[Path, Page], site: Path,
         value = getattr(public, name)
         if isinstance(value, ModuleType) or name == "__version__":
             continue  # packages have their own sections
-        names = {f"{other}.{name}" for other in SURFACE if name in SURFACE[other].split()}
-        same = {other for other in names if value is getattr(importlib.import_module(other.rpartition(".")[0]), name)}
+        names = {f"{exporter}.{name}" for exporter in SURFACE if name in SURFACE[exporter].split()}
+        same = {full for full in names if value is getattr(importlib.import_module(full.rpartition(".")[0]), name)}
         assert same & anchors, f"{module}.{name} is not in docs/library.md"
 
 

@@ -1,4 +1,4 @@
-"""Whoever follows the tutorial word for word, from a checkout and on a fresh machine, succeeds."""
+"""The commands of the tutorial succeed in a checkout on a fresh machine."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.requirements import require_minilm, require_program
 PAGE = (DOCS / "tutorial.md").read_text(encoding="utf-8")
 ROOT = DOCS.parent
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "tests", "benchmarks")
-"""What a checkout holds that pip does not need, and what a new one does not hold."""
+"""Files that pip does not need or that a new checkout does not have."""
 
 
 @pytest.fixture
 def desk() -> Iterator[Path]:
-    """Give a folder that is gone afterwards: an environment has hundreds of megabytes, too many to keep for a look."""
+    """Yield a folder that is deleted afterwards: an environment has hundreds of megabytes."""
     with TemporaryDirectory() as folder:
         yield Path(folder)
 
@@ -34,21 +34,21 @@ def checkout(desk: Path) -> Path:
 
 @pytest.fixture
 def fresh(desk: Path) -> dict[str, str]:
-    """Return the environment of somebody who has this Python, and has never heard of Recollect."""
+    """Return environment variables with this Python and without Recollect."""
     python = desk / "bin" / "python3"
     python.parent.mkdir()
-    base = getattr(sys, "_base_executable", sys.executable)  # that which made the environment of these tests
+    base = getattr(sys, "_base_executable", sys.executable)  # the Python behind the virtual environment
     python.write_text(f'#!/bin/sh\nexec "{base}" "$@"\n', encoding="utf-8")
     python.chmod(0o755)
-    kept = {
+    environment = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("RECOLLECT_", "PYTHON", "COVERAGE", "COV_", "VIRTUAL_ENV"))
     }
     ours = Path(sys.prefix, "bin")
-    path = [str(python.parent), *(each for each in kept["PATH"].split(os.pathsep) if Path(each) != ours)]
-    kept["PIP_NO_COMPILE"] = "1"  # what is never imported need not be compiled here
-    return kept | {"PATH": os.pathsep.join(path), "RECOLLECT_CACHE": str(desk / "cache")}
+    path = [str(python.parent), *(entry for entry in environment["PATH"].split(os.pathsep) if Path(entry) != ours)]
+    environment["PIP_NO_COMPILE"] = "1"  # faster
+    return environment | {"PATH": os.pathsep.join(path), "RECOLLECT_CACHE": str(desk / "cache")}
 
 
 def test_tutorial_commands(checkout: Path, fresh: dict[str, str]) -> None:

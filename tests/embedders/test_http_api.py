@@ -139,7 +139,7 @@ def test_wrong_count_or_index_is_refused(server: EmbeddingServer) -> None:
 def test_no_texts_give_no_rows(server: EmbeddingServer) -> None:
     assert embedder_at(server).embed_documents([]).shape == (0, 3)
     assert embedder_at(server, dimensions=5).embed_documents([]).shape == (0, 5)
-    assert len(server.questions) == 1  # only who does not know the dimension asks
+    assert len(server.questions) == 1  # a request is sent only if the dimension is unknown
 
 
 @pytest.mark.parametrize(

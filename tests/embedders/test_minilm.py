@@ -109,7 +109,7 @@ def test_damaged_graph_is_rebuilt(precision: Any, tmp_path: Path, monkeypatch: p
     built = _graph_file(weights_folder(), precision)
     whole = built.read_bytes()
     built.write_bytes(whole[:100_000])
-    embedder = MiniLMEmbedder(precision=precision, threads=1)  # with other threads it is loaded anew
+    embedder = MiniLMEmbedder(precision=precision, threads=1)  # another number of threads loads the model again
     assert embedder.embed_query("tea").shape == (384,)
     assert built.read_bytes() == whole
 

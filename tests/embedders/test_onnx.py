@@ -80,7 +80,7 @@ def test_unknown_model_input_is_refused(tmp_path: Path) -> None:
 def test_missing_dense_layer_is_refused(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "tiny")
     write_json(folder / "modules.json", [{"path": "2_Dense", "type": "sentence_transformers.models.Dense"}])
-    with pytest.raises(EmbedderError, match="lacks the model's dense layer: export it with sentence_embedding"):
+    with pytest.raises(EmbedderError, match="lacks the model's dense layer: export the output sentence_embedding"):
         OnnxEmbedder(folder).embed_query("tea")
     write_graph(folder / "whole.onnx", output="sentence_embedding", pooled=True)
     assert OnnxEmbedder(folder, file="whole.onnx").dimension == 3
@@ -107,7 +107,7 @@ def test_long_text_is_truncated(tmp_path: Path) -> None:
     folder = write_model(tmp_path, positions=4)
     write_json(folder / "sentence_bert_config.json", {"max_seq_length": 4})
     embedder = OnnxEmbedder(folder)
-    # [CLS] green tea tea: what follows is cut off, also where it is too long to be split into words first.
+    # [CLS] green tea tea: the rest is truncated, even if the text is too long to be tokenized at once.
     assert embedder.embed_query("green tea tea") == pytest.approx(
         embedder.embed_query("green tea tea" + " green" * 999)
     )

@@ -23,8 +23,8 @@ from recollect.inference import runtime
 from tests.embedders.tiny import write_model
 
 
-class Own:
-    """An embedder of someone else's making."""
+class CustomEmbedder:
+    """A custom embedder."""
 
     name = "own"
     dimension = 2
@@ -122,9 +122,9 @@ def test_function_spec() -> None:
 
 
 def test_embedder_object_is_returned() -> None:
-    own = Own()
-    choice = choose_embedder(own)
-    assert choice.embedder is own
+    embedder = CustomEmbedder()
+    choice = choose_embedder(embedder)
+    assert choice.embedder is embedder
     assert choice.describe() == "own: object given"
 
 
@@ -140,7 +140,8 @@ def test_unknown_spec_lists_forms(spec: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "shown"), [(7, "got int"), (["auto"], "got list"), (Own, "got the class Own: construct it")]
+    ("spec", "shown"),
+    [(7, "got int"), (["auto"], "got list"), (CustomEmbedder, "got the class CustomEmbedder: construct it")],
 )
 def test_other_types_list_forms(spec: Any, shown: str) -> None:
     with pytest.raises(ArgumentTypeError, match=f"embedder: must be 'auto', .*{shown}"):

@@ -17,7 +17,7 @@ TEXTS = ["green tea", "How do I brew a cup of tea?", "naïve café — 東京", 
 
 
 def test_vectors_equal_those_of_wordllama(tmp_path: Path) -> None:
-    # In a process of its own, because importing the package changes the log's settings.
+    # In a separate process, because importing the package changes the logging settings.
     code = """
         import json, shutil, sys
         from pathlib import Path

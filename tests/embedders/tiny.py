@@ -16,7 +16,7 @@ from tokenizers.processors import TemplateProcessing
 
 VOCABULARY = {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "green": 3, "tea": 4, "query": 5, "passage": 6}
 VECTORS = [[9, 9, 9], [0, 0, 0], [0, 0, 3], [3, 0, 0], [0, 3, 0], [6, 0, 0], [0, 6, 0]]
-"""The vector of each word; that of padding is large, so that an error in masking is visible."""
+"""Word vectors; that of padding is large, so that an error in masking is visible."""
 
 
 def write_tokenizer(folder: Path, *, with_cls: bool = True) -> None:
@@ -39,7 +39,7 @@ def write_graph(
     """Write a graph that looks words up; with ``pooled`` it takes the first token's vector itself."""
     constants = [numpy_helper.from_array(np.array(VECTORS, dtype=np.float32), "table")]
     nodes = [helper.make_node("Gather", ["table", "input_ids"], ["words"])]
-    if positions is not None:  # fails on a text of more tokens, as a model does whose positions end there
+    if positions is not None:  # fails on longer texts, as a model with that many positions does
         constants += [
             numpy_helper.from_array(np.zeros((positions, 1), dtype=np.float32), "position_table"),
             numpy_helper.from_array(np.array(1), "one"),

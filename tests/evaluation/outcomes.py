@@ -1,4 +1,4 @@
-"""Outcomes made by hand: small ones whose numbers are known, and one like those of a real evaluation."""
+"""Small outcomes with known values, and one like that of a real evaluation."""
 
 from __future__ import annotations
 
@@ -71,10 +71,11 @@ def dataset(
 
 def ranked(system: str, typical: float, count: int, *, seed: int = 0) -> Outcome:
     """Return an outcome of many questions whose right notes are near the top, nearer for a smaller ``typical``."""
-    base, own = np.random.default_rng(7), np.random.default_rng(seed)
-    hardness = base.exponential(1.0, count)
+    question_random, system_random = np.random.default_rng(7), np.random.default_rng(seed)
+    hardness = question_random.exponential(1.0, count)
     ranks = [
-        int(rank) if rank <= 10 else None for rank in 1 + np.floor(hardness * typical * own.uniform(0.5, 1.5, count))
+        int(rank) if rank <= 10 else None
+        for rank in 1 + np.floor(hardness * typical * system_random.uniform(0.5, 1.5, count))
     ]
     values: dict[str, list[float]] = {name: [] for name in MEASURES}
     for rank in ranks:
@@ -90,8 +91,8 @@ def ranked(system: str, typical: float, count: int, *, seed: int = 0) -> Outcome
     return outcome(system, values, strata=strata, ranks=ranks, dataset="locomo-like, turns")
 
 
-def like_real(count: int = 400) -> tuple[list[Outcome], Dataset]:
-    """Return four systems over a few hundred questions, with texts that try to break out of a page."""
+def realistic_outcomes(count: int = 400) -> tuple[list[Outcome], Dataset]:
+    """Return four systems over a few hundred questions, with texts that attempt HTML injection."""
     outcomes = [
         ranked("bm25", 4.0, count, seed=1),
         ranked("default", 2.2, count, seed=2),

@@ -1,4 +1,4 @@
-"""Small datasets of our own writing, one of each format."""
+"""Small sample datasets, one per format."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ SAMPLES = Path(__file__).parent / "samples"
 KITCHEN = SAMPLES / "kitchen"
 """A BEIR folder: twelve notes, six judged questions in three strata."""
 TALKS = SAMPLES / "talks.json"
-"""As LoCoMo: two conversations, with evidence as oddly written as there."""
+"""LoCoMo format: two conversations, with irregular evidence as in the original."""
 HAYSTACKS = SAMPLES / "haystacks.json"
-"""As LongMemEval: four questions, two of them without an answer."""
+"""LongMemEval format: four questions, two of them without an answer."""

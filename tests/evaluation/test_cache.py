@@ -17,8 +17,8 @@ from recollect.evaluation import CachingEmbedder
 from recollect.evaluation.cache import VectorCache
 
 
-class Letters:
-    """Counts two letters, and records the texts."""
+class LetterEmbedder:
+    """An embedder that counts two letters and records the texts."""
 
     name = "letters/α"
     dimension = 2
@@ -37,7 +37,7 @@ class Letters:
 
 
 def test_documents_are_embedded_once(tmp_path: Path) -> None:
-    model = Letters()
+    model = LetterEmbedder()
     first = CachingEmbedder(model, tmp_path).embed_documents(["tea", "bread", "tea"])
     assert model.documents == ["tea", "bread"]
     again = CachingEmbedder(model, tmp_path).embed_documents(["bread", "tea", "milk \ud800"])
@@ -60,13 +60,13 @@ def test_models_have_separate_files(tmp_path: Path) -> None:
 
 
 def test_vectors_of_another_dimension_are_recomputed(tmp_path: Path) -> None:
-    CachingEmbedder(Letters(), tmp_path).embed_documents(["tea"])
-    wider = FunctionEmbedder(lambda texts: [[1.0, 0.0, 0.0]] * len(texts), name=Letters.name, dimension=3)
+    CachingEmbedder(LetterEmbedder(), tmp_path).embed_documents(["tea"])
+    wider = FunctionEmbedder(lambda texts: [[1.0, 0.0, 0.0]] * len(texts), name=LetterEmbedder.name, dimension=3)
     assert CachingEmbedder(wider, tmp_path).embed_documents(["tea"]).shape == (1, 3)
 
 
 def test_invalid_vectors_are_not_stored(tmp_path: Path) -> None:
-    model = Letters()
+    model = LetterEmbedder()
     model.embed_documents = lambda texts: np.full((len(texts), 2), np.nan, dtype=np.float32)  # type: ignore[method-assign]
     for _ in range(2):
         with pytest.raises(EmbedderError, match="not finite"):
@@ -74,7 +74,7 @@ def test_invalid_vectors_are_not_stored(tmp_path: Path) -> None:
 
 
 def test_cache_queries_embeds_each_query_once(tmp_path: Path) -> None:
-    model = Letters()
+    model = LetterEmbedder()
     for cache_queries, expected in ((False, 2), (True, 1)):
         model.queries.clear()
         embedder = CachingEmbedder(model, tmp_path, cache_queries=cache_queries)

@@ -46,7 +46,7 @@ def test_expected_calibration_error() -> None:
 
 
 def test_equal_confidences_share_labels() -> None:
-    # Without this, one bin of two would hold the relevant one, and the error would depend on the order.
+    # Otherwise one of two bins would contain the relevant query, and the error would depend on the order.
     assert reliability_bins([0.5] * 4, [True, False, False, False], bins=2) == (ReliabilityBin(2, 0.5, 0.25),) * 2
     assert expected_calibration_error([0.5] * 4, [True, False, False, False], bins=2) == 0.25
 
@@ -55,8 +55,8 @@ def test_equal_confidences_share_labels() -> None:
     st.lists(st.tuples(st.sampled_from([0.0, 0.25, 0.3, 0.7, 1.0]), st.booleans()), min_size=1, max_size=40), st.data()
 )
 def test_calibration_error_ignores_order(pairs: list[tuple[float, bool]], data: st.DataObject) -> None:
-    other = data.draw(st.permutations(pairs))
-    errors = [expected_calibration_error(*zip(*entry, strict=True), bins=4) for entry in (pairs, other)]
+    permuted = data.draw(st.permutations(pairs))
+    errors = [expected_calibration_error(*zip(*entry, strict=True), bins=4) for entry in (pairs, permuted)]
     assert errors[0] == pytest.approx(errors[1])
     assert 0 <= errors[0] <= 1
 
@@ -103,9 +103,9 @@ QUESTIONS = [
     question("f", "x"),
 ]
 RANKINGS = {
-    "a": ranking("xy", 0.9, 0.1),  # right, and sure of it
+    "a": ranking("xy", 0.9, 0.1),  # right and confident
     "b": ranking("xy", 0.2, 0.3),  # right, but below the threshold
-    "c": ranking("yx", 0.7, 0.4),  # wrong, and sure of it
+    "c": ranking("yx", 0.7, 0.4),  # wrong and confident
     "d": ranking("xy", 0.1, 0.2),  # no answer, recognised
     "e": ranking("xy", 0.1, 0.6),  # no answer; the second hit is above the threshold
     "f": ranking(""),  # nothing found

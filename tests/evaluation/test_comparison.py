@@ -23,7 +23,7 @@ def test_compare_outcomes() -> None:
     assert len(actual.results) == 3 * 2 * 3
     assert actual.result("old", "any@5") == ComparisonResult(10, 0.0)
     early = actual.result("new", "any@5", "early")
-    # One, one and one against zero: all heads or all tails, 2 of 8; of the two systems the other has p = 1.
+    # 1, 1 and 1 against 0: only all + and all − of 8 sign flips, p = 2/8; the other system has p = 1.
     assert (early.questions, early.mean, early.difference) == (3, 1.0, Difference(1.0, 1.0, 1.0, p=0.25))
     assert early.adjusted_p == 0.5
 
@@ -38,7 +38,8 @@ def test_compare_outcomes_corrects_p_values() -> None:
     actual = compare_outcomes(outcomes)
     indexes = outcomes[0].strata["multi-hop"]
     differences = [
-        paired_difference(other.values["mrr"][indexes], outcomes[0].values["mrr"][indexes]) for other in outcomes[1:]
+        paired_difference(system_outcome.values["mrr"][indexes], outcomes[0].values["mrr"][indexes])
+        for system_outcome in outcomes[1:]
     ]
     results = [actual.result(name, "mrr", "multi-hop") for name in "bcd"]
     assert [result.difference for result in results] == differences
@@ -65,9 +66,9 @@ def test_compare_one_system() -> None:
 
 
 def test_compare_outcomes_leaves_out_counts() -> None:
-    one = outcome("one", {"any@5": [0.0, 1.0], "count": [3.0, 4.0], "own": [1.0, 1.0]})
-    other = outcome("other", {"any@5": [1.0, 1.0], "count": [1.0, 1.0]})
-    assert compare_outcomes([one, other]).measures == ("any@5",)
+    first = outcome("one", {"any@5": [0.0, 1.0], "count": [3.0, 4.0], "own": [1.0, 1.0]})
+    second = outcome("other", {"any@5": [1.0, 1.0], "count": [1.0, 1.0]})
+    assert compare_outcomes([first, second]).measures == ("any@5",)
     with pytest.raises(ArgumentError, match="outcomes: must share a measure whose values are fractions of 1, got none"):
         compare_outcomes([outcome("one", {"count": [3.0]})])
 

@@ -56,7 +56,7 @@ def in_stratum(stratum: str) -> list[str]:
 
 
 def searchable_text(note: str) -> str:
-    """Return what a search may match of a note: title, text, tags and path, case-folded."""
+    """Return the searchable text of a note: title, content, tags and path, case-folded."""
     row = NOTES[note]
     about = row["metadata"]
     return " ".join([row["title"], row["text"], *about.get("tags", ()), about.get("path", "")]).casefold()
@@ -74,16 +74,16 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
 
 
-def have_common_stem(one: str, other: str) -> bool:
-    """Return whether two words have the same stem, or the same first five letters: rather too strict than too lax."""
-    return stem(one) == stem(other) or (min(len(one), len(other)) >= 5 and one[:5] == other[:5])
+def have_common_stem(first: str, second: str) -> bool:
+    """Return whether two words have the same stem, or the same first five letters (strict on purpose)."""
+    return stem(first) == stem(second) or (min(len(first), len(second)) >= 5 and first[:5] == second[:5])
 
 
 NOTE_WORDS = {note: content_words(searchable_text(note)) for note in NOTES}
 
 
 def common_words(query: str) -> set[tuple[str, str]]:
-    """Return the pairs of a content word of the query and one of a relevant note that have a stem in common."""
+    """Return the pairs of content words of query and relevant notes that have a common stem."""
     return {
         (query_word, written)
         for query_word in content_words(QUERIES[query]["text"])
@@ -94,7 +94,7 @@ def common_words(query: str) -> set[tuple[str, str]]:
 
 
 def notes_with(token: str) -> set[str]:
-    """Return the notes that hold a token between characters that are no part of a word."""
+    """Return the notes that contain a token as a whole word."""
     pattern = re.compile(rf"(?<!\w){re.escape(token.casefold())}(?!\w)")
     return {note for note in NOTES if pattern.search(searchable_text(note))}
 

@@ -99,7 +99,7 @@ def test_missing_ir_measures_names_the_extra(monkeypatch: pytest.MonkeyPatch) ->
     st.permutations([f"n{number}" for number in range(12)]),
     st.dictionaries(st.sampled_from([f"n{number}" for number in range(14)]), st.integers(1, 3), min_size=1),
 )
-def test_measure_laws(order: list[str], relevant: dict[str, int]) -> None:
+def test_measure_properties(order: list[str], relevant: dict[str, int]) -> None:
     values = compute_measures([make_question("q", **relevant)], {"q": ranking(*order)})
     means = {name: float(column[0]) for name, column in values.items()}
     assert all(0 <= mean <= 1 + 1e-9 for mean in means.values())

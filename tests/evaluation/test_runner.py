@@ -20,8 +20,8 @@ from recollect.retrieval.options import Mode
 from tests.evaluation.samples import HAYSTACKS, KITCHEN, TALKS
 
 
-class Letters:
-    """Counts letters, and records the texts."""
+class LetterEmbedder:
+    """An embedder that counts letters and records the texts."""
 
     name = "letters"
     dimension = 26
@@ -59,11 +59,11 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]
 def test_evaluate_several_systems(tmp_path: Path) -> None:
     dataset = load_dataset(KITCHEN)
     systems: list[System | str] = ["default", System("default", "bm25"), System("memini", name="theirs")]
-    default, words, theirs = evaluate(dataset, systems, embedder="static", cache=tmp_path)
-    assert [outcome.system for outcome in (default, words, theirs)] == ["default", "default bm25", "theirs"]
-    assert (theirs.preset, theirs.mode, words.mode) == ("memini", "auto", "bm25")
+    default, lexical, memini = evaluate(dataset, systems, embedder="static", cache=tmp_path)
+    assert [outcome.system for outcome in (default, lexical, memini)] == ["default", "default bm25", "theirs"]
+    assert (memini.preset, memini.mode, lexical.mode) == ("memini", "auto", "bm25")
     assert default.embedder == "wordllama-l2-supercat-256"
-    for outcome in (default, words, theirs):
+    for outcome in (default, lexical, memini):
         assert list(outcome.rankings) == [question.id for question in dataset.questions]
         assert all(len(values) == 6 for values in outcome.values.values())
         assert {name: indexes.tolist() for name, indexes in outcome.strata.items()} == {
@@ -71,8 +71,8 @@ def test_evaluate_several_systems(tmp_path: Path) -> None:
             "multi-hop": [2],
             "paraphrase": [1, 2],
         }
-    assert words.rankings["q1"].ids[0] == "k5"
-    assert words.mean("any@1", "exact") == 1
+    assert lexical.rankings["q1"].ids[0] == "k5"
+    assert lexical.mean("any@1", "exact") == 1
     result = default.rankings["q1"]
     assert len(result.ids) == len(result.scores)
     assert result.milliseconds > 0
@@ -83,13 +83,13 @@ def test_evaluate_isolates_collections(tmp_path: Path) -> None:
     (outcome,) = evaluate(load_dataset(TALKS), ["default"], embedder=None, cache=tmp_path)
     assert outcome.embedder == "none"
     result = outcome.rankings["conversation-2/q2"].ids
-    assert set(result[:2]) == {"D1:1", "D1:3"}  # what the person in question says herself
+    assert set(result[:2]) == {"D1:1", "D1:3"}  # said by the person that the question is about
     assert set(result) <= {"D1:1", "D1:2", "D1:3"}
 
 
 def test_evaluate_embeds_notes_once(tmp_path: Path) -> None:
     dataset = load_dataset(KITCHEN)
-    model = Letters()
+    model = LetterEmbedder()
     reported: list[tuple[int, int]] = []
     evaluate(dataset, ["default"], embedder=model, cache=tmp_path, progress=lambda *entry: reported.append(entry[:2]))
     assert (reported[-1], len(reported)) == ((18, 18), len(set(reported)))
@@ -135,12 +135,12 @@ def test_temporary_memory_dates_notes() -> None:
 
 def test_evaluate_embeds_queries_for_each_system(tmp_path: Path) -> None:
     dataset = load_dataset(KITCHEN).sample(2)
-    model = Letters()
+    model = LetterEmbedder()
     evaluate(dataset, ["default", "memini"], embedder=model, cache=tmp_path)
     assert len(model.queries) == 6
 
 
-def questions_alone(*pairs: tuple[str, str]) -> Dataset:
+def dataset_without_notes(*pairs: tuple[str, str]) -> Dataset:
     questions = [
         Question(id=f"q{index}", text=text, collection="default", relevant={note: 1})
         for index, (text, note) in enumerate(pairs)
@@ -150,7 +150,7 @@ def questions_alone(*pairs: tuple[str, str]) -> Dataset:
 
 
 def test_evaluate_a_given_memory(tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]) -> None:
-    dataset = questions_alone(("green tea", "memory/tea.md"), ("flat white", "n2"))
+    dataset = dataset_without_notes(("green tea", "memory/tea.md"), ("flat white", "n2"))
     with recollect.open(tmp_path / "m.db", embedder=None) as memory:
         memory.add("Prefers green tea.", id="n1", path="memory/tea.md", namespace="work")
         memory.add("A flat white before ten.", id="n2", path="memory/coffee.md", namespace="work")
@@ -205,7 +205,9 @@ def test_evaluate_refuses_a_store_of_another_model(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "home.db", embedder=None) as memory:
         memory.add("Prefers green tea.", vector=[1.0, 0.0])
     with pytest.raises(ArgumentError, match="store: is searched with 'given', not with 'letters'; name an"):
-        evaluate(load_dataset(KITCHEN), ["default"], embedder=Letters(), cache=tmp_path, store=tmp_path / "home.db")
+        evaluate(
+            load_dataset(KITCHEN), ["default"], embedder=LetterEmbedder(), cache=tmp_path, store=tmp_path / "home.db"
+        )
     with recollect.open(tmp_path / "home.db", embedder=None, read_only=True) as memory:
         assert memory.stats().store.vectors == {"given": 1}
 
@@ -215,14 +217,14 @@ def test_evaluate_store_errors(tmp_path: Path) -> None:
         recollect.open(tmp_path / "m.db", embedder=None) as memory,
         pytest.raises(ArgumentError, match="store: is for the notes of a dataset"),
     ):
-        evaluate(questions_alone(("tea", "n1")), ["default"], memory=memory, store=tmp_path / "home.db")
+        evaluate(dataset_without_notes(("tea", "n1")), ["default"], memory=memory, store=tmp_path / "home.db")
     with pytest.raises(ArgumentError, match="store: no store opens 'redis://here'"):
         evaluate(load_dataset(KITCHEN), ["default"], embedder=None, cache=tmp_path, store="redis://here")
 
 
 def test_evaluate_needs_notes_or_a_memory(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="memory: mine has questions and no notes: name the memory"):
-        evaluate(questions_alone(("tea", "n1")), ["default"], cache=tmp_path)
+        evaluate(dataset_without_notes(("tea", "n1")), ["default"], cache=tmp_path)
     with (
         recollect.open(tmp_path / "m.db", embedder=None) as memory,
         pytest.raises(ArgumentError, match="memory: kitchen has notes of its own"),
@@ -267,7 +269,7 @@ def test_evaluate_without_questions(tmp_path: Path) -> None:
 
 
 def test_evaluate_collects_warnings(tmp_path: Path) -> None:
-    class Failing(Letters):
+    class Failing(LetterEmbedder):
         def embed_query(self, query: str) -> Any:  # noqa: ARG002 (it fails before)
             raise OSError("model gone")
 
@@ -287,13 +289,13 @@ def test_evaluate_vector_modes_need_an_embedder(tmp_path: Path, mode: Mode) -> N
 def test_default_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RECOLLECT_CACHE", str(tmp_path))
     assert default_cache_folder() == tmp_path / "evaluation"
-    evaluate(load_dataset(KITCHEN).sample(1), ["default"], embedder=Letters())
+    evaluate(load_dataset(KITCHEN).sample(1), ["default"], embedder=LetterEmbedder())
     (cache,) = (tmp_path / "evaluation").iterdir()
     assert cache.name.startswith("letters.")
 
-    def homeless() -> Path:
+    def raise_no_home() -> Path:
         raise RuntimeError("no home")
 
-    monkeypatch.setattr("recollect.evaluation.cache.cache_folder", homeless)
+    monkeypatch.setattr("recollect.evaluation.cache.cache_folder", raise_no_home)
     with pytest.raises(RecollectError, match=r"no folder to keep vectors in \(no home\): set RECOLLECT_CACHE"):
         default_cache_folder()

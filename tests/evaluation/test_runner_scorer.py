@@ -1,4 +1,4 @@
-"""Presets judged by real searches, over stores in which it is known which leg is right."""
+"""Scores of presets by real searches, over stores in which the better leg is known."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from recollect.evaluation import Collection, Dataset, Question, open_scorer, sea
 DEFAULT = presets()["default"]
 TOPICS = "amber basalt cedar denim ember fjord gravel hazel indigo jasper kelp lemon".split()
 MARKS = [f"q{letter}." for letter in "abcdefghijkl"]
-"""A mark for each topic, too short for the lexical leg."""
+"""A mark per topic, too short for the lexical leg."""
 
 
-def by_topic(texts: list[str]) -> Any:
-    """Embed a text as the one topic whose mark it holds; a question names its topic by the mark alone."""
+def embed_topics(texts: list[str]) -> Any:
+    """Embed a text as the topic whose mark it contains; a question has only the mark."""
     rows = np.full((len(texts), len(TOPICS)), 0.01)
     for row, text in zip(rows, texts, strict=True):
         for index in range(len(TOPICS)):
@@ -31,15 +31,15 @@ def by_topic(texts: list[str]) -> Any:
     return rows
 
 
-TOPIC = FunctionEmbedder(by_topic, name="topics", dimension=len(TOPICS))
+TOPIC = FunctionEmbedder(embed_topics, name="topics", dimension=len(TOPICS))
 
 
-def misled(collections: int = 1) -> Dataset:
-    """Return questions whose words are those of a wrong note, while the vectors lead to the right one."""
-    made, questions = {}, []
+def misleading_dataset(collections: int = 1) -> Dataset:
+    """Return questions for which lexical search finds a wrong note and vector search the right one."""
+    collection_by_id, questions = {}, []
     for number in range(collections):
         notes = [Note(id=f"n{index}", content=f"{topic} {MARKS[index]}") for index, topic in enumerate(TOPICS)]
-        made[f"c{number}"] = Collection(id=f"c{number}", notes=tuple(notes))
+        collection_by_id[f"c{number}"] = Collection(id=f"c{number}", notes=tuple(notes))
         for turn in range(2):
             for index in range(len(TOPICS)):
                 wrong = TOPICS[(index + 1 + turn) % len(TOPICS)]
@@ -51,11 +51,11 @@ def misled(collections: int = 1) -> Dataset:
                         relevant={f"n{index}": 1},
                     )
                 )
-    return Dataset(name="misled", collections=made, questions=tuple(questions))
+    return Dataset(name="misled", collections=collection_by_id, questions=tuple(questions))
 
 
 def test_tune_raises_the_weight_of_the_better_leg(tmp_path: Path) -> None:
-    dataset = misled()
+    dataset = misleading_dataset()
     wordy = replace(
         DEFAULT, fusion=DEFAULT.fusion.changed({"weights": {"lexical": 0.6, "vector": 0.4}, "deviations": 0.0})
     )
@@ -73,7 +73,7 @@ def test_tune_raises_the_weight_of_the_better_leg(tmp_path: Path) -> None:
 
 
 def test_scorer_isolates_collections_and_keeps_order(tmp_path: Path) -> None:
-    dataset = misled(collections=3)
+    dataset = misleading_dataset(collections=3)
     with open_scorer(dataset, measure="any@1", mode="semantic", embedder=TOPIC, cache=tmp_path) as scorer:
         assert scorer(DEFAULT).tolist() == [1.0] * 72
     shuffled = Dataset(
@@ -98,12 +98,12 @@ def test_scorer_isolates_collections_and_keeps_order(tmp_path: Path) -> None:
 def test_scorer_embeds_queries_once(tmp_path: Path) -> None:
     seen: list[str] = []
 
-    def watched(texts: list[str]) -> Any:
+    def record_texts(texts: list[str]) -> Any:
         seen.extend(texts)
-        return by_topic(texts)
+        return embed_topics(texts)
 
-    embedder = FunctionEmbedder(watched, name="topics", dimension=len(TOPICS), query_cache=0)
-    with open_scorer(misled(), embedder=embedder, cache=tmp_path) as scorer:
+    embedder = FunctionEmbedder(record_texts, name="topics", dimension=len(TOPICS), query_cache=0)
+    with open_scorer(misleading_dataset(), embedder=embedder, cache=tmp_path) as scorer:
         scorer(DEFAULT)
         once = len(seen)
         scorer(presets()["memini"])
@@ -150,7 +150,7 @@ def test_scorer_searches_a_given_memory(memory: Memory, tmp_path: Path) -> None:
         assert scorer(DEFAULT).tolist() == [0.0, 1.0]
     with open_scorer(Dataset(name="mine", collections=empty, questions=questions[:1]), memory=memory) as scorer:
         assert scorer(DEFAULT).tolist() == [1.0]
-    memory.close()  # what was read would be written down now
+    memory.close()  # access times would be written now
     with recollect.open(tmp_path / "memory.db", embedder=None) as again:
         (note,) = again.notes()
         assert str(note.last_accessed_at) == "2024-01-01 00:00:00+00:00"

@@ -1,4 +1,4 @@
-"""Differences and their intervals, by hand, by law, and against scipy."""
+"""Differences and intervals: by hand, by property, and against scipy."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_single_question() -> None:
 
 
 def test_constant_difference() -> None:
-    # Every draw has the same mean; of 2 ** 7 ways to toss, all heads and all tails are as far from zero.
+    # Every resample has the same mean; of 2 ** 7 sign flips, only all + and all − are as far from zero.
     assert paired_difference([0.7] * 7, [0.2] * 7) == Difference(0.5, 0.5, 0.5, p=2 / 128)
     assert interval([0.7] * 7) == Interval(0.7, 0.7, 0.7)
 
@@ -94,44 +94,49 @@ def test_agrees_with_scipy(kind: str, count: int) -> None:
     values, baseline = _example(kind, count)
     result = paired_difference(values, baseline)
     differences = values - baseline
-    theirs = stats.bootstrap(
+    expected = stats.bootstrap(
         (differences,), np.mean, n_resamples=10_000, method="percentile", rng=1
     ).confidence_interval
-    width = theirs.high - theirs.low
-    assert result.low == pytest.approx(theirs.low, abs=0.06 * width)
-    assert result.high == pytest.approx(theirs.high, abs=0.06 * width)
+    width = expected.high - expected.low
+    assert result.low == pytest.approx(expected.low, abs=0.06 * width)
+    assert result.high == pytest.approx(expected.high, abs=0.06 * width)
     swaps = stats.permutation_test(
         (differences,), np.mean, permutation_type="samples", n_resamples=10_000, vectorized=True, rng=1
     )
     assert result.p == pytest.approx(swaps.pvalue, abs=1e-12 if count == 8 else 0.02)
     assert result.mean == pytest.approx(differences.mean(), abs=1e-12)
     mean, low, high = interval(values)
-    theirs = stats.bootstrap((values,), np.mean, n_resamples=10_000, method="percentile", rng=1).confidence_interval
-    width = theirs.high - theirs.low
-    assert (low, high) == pytest.approx((theirs.low, theirs.high), abs=0.06 * width)
+    expected = stats.bootstrap((values,), np.mean, n_resamples=10_000, method="percentile", rng=1).confidence_interval
+    width = expected.high - expected.low
+    assert (low, high) == pytest.approx((expected.low, expected.high), abs=0.06 * width)
     assert mean == pytest.approx(values.mean(), abs=1e-12)
 
 
 @settings(max_examples=50)
 @given(pairs | st.lists(st.sampled_from([(0.0, 1.0), (1.0, 0.0), (0.5, 0.5)]), min_size=60, max_size=90))
 def test_swapped_systems_give_the_mirror_image(values: list[tuple[float, float]]) -> None:
-    ours, theirs = zip(*values, strict=True)
-    one, other = paired_difference(ours, theirs, resamples=500), paired_difference(theirs, ours, resamples=500)
-    assert one.p == other.p
-    assert (one.mean, one.low, one.high) == pytest.approx((-other.mean, -other.high, -other.low), abs=1e-11)
+    values_a, values_b = zip(*values, strict=True)
+    difference, mirrored = (
+        paired_difference(values_a, values_b, resamples=500),
+        paired_difference(values_b, values_a, resamples=500),
+    )
+    assert difference.p == mirrored.p
+    assert (difference.mean, difference.low, difference.high) == pytest.approx(
+        (-mirrored.mean, -mirrored.high, -mirrored.low), abs=1e-11
+    )
 
 
 @settings(max_examples=50)
 @given(pairs)
-def test_difference_laws(values: list[tuple[float, float]]) -> None:
-    ours, theirs = zip(*values, strict=True)
-    result = paired_difference(ours, theirs, resamples=500)
-    assert result == paired_difference(ours, theirs, resamples=500)
+def test_difference_properties(values: list[tuple[float, float]]) -> None:
+    system, baseline = zip(*values, strict=True)
+    result = paired_difference(system, baseline, resamples=500)
+    assert result == paired_difference(system, baseline, resamples=500)
     assert -1 <= result.low <= result.high <= 1
     assert 0 < result.p <= 1
-    mean, low, high = interval(ours, resamples=500)
+    mean, low, high = interval(system, resamples=500)
     assert 0 <= low <= high <= 1
-    assert mean == pytest.approx(sum(ours) / len(ours), abs=1e-11)
+    assert mean == pytest.approx(sum(system) / len(system), abs=1e-11)
 
 
 def test_holm() -> None:
@@ -143,14 +148,14 @@ def test_holm() -> None:
 
 
 @given(st.lists(fractions, max_size=12))
-def test_holm_laws(p_values: list[float]) -> None:
+def test_holm_properties(p_values: list[float]) -> None:
     adjusted = holm(p_values)
     assert len(adjusted) == len(p_values)
-    for one, p in enumerate(p_values):
-        assert p <= adjusted[one] <= 1
-        for other, q in enumerate(p_values):
+    for i, p in enumerate(p_values):
+        assert p <= adjusted[i] <= 1
+        for j, q in enumerate(p_values):
             if p <= q:
-                assert adjusted[one] <= adjusted[other]
+                assert adjusted[i] <= adjusted[j]
     if p_values:
         assert min(adjusted) == min(1.0, min(p_values) * len(p_values))
     assert holm(list(reversed(p_values))) == tuple(reversed(adjusted))
@@ -167,7 +172,7 @@ def test_holm_laws(p_values: list[float]) -> None:
         ([0.5, 0.5], [0.5], "baseline: must have a value for each of the 2 questions, got 1"),
     ],
 )
-def test_what_cannot_be_compared(values: Any, baseline: Any, message: str) -> None:
+def test_significance_argument_errors(values: Any, baseline: Any, message: str) -> None:
     with pytest.raises(ArgumentError) as caught:
         paired_difference(values, baseline)
     assert str(caught.value) == message

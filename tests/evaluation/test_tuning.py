@@ -1,4 +1,4 @@
-"""Tuning with scorers that are functions of the preset: the best setting is known, and so is chance."""
+"""Tuning with scorers that are functions of the preset, so that the best setting is known."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ def test_tune_holds_out_groups() -> None:
 @settings(max_examples=25)
 @given(st.integers(0, 2**16), st.integers(2, 6))
 def test_tune_is_deterministic(seed: int, folds: int) -> None:
-    one, other = (tune(random_scores, DEFAULT, space=SPACE, folds=folds, seed=seed) for _ in range(2))
-    assert one == other
+    first, second = (tune(random_scores, DEFAULT, space=SPACE, folds=folds, seed=seed) for _ in range(2))
+    assert first == second
 
 
 @settings(max_examples=25)
@@ -127,9 +127,9 @@ def test_held_out_questions_do_not_affect_their_fold(seed: int, fold: int) -> No
     def inverted(preset: Preset) -> NDArray[np.float64]:
         return np.where(in_fold, 1 - random(preset), random(preset))
 
-    one, other = (tune(scorer, DEFAULT, space=SPACE) for scorer in (random, inverted))
-    assert one.by_fold[fold] == other.by_fold[fold]
-    assert len(one.by_fold) == one.folds == 5
+    first, second = (tune(scorer, DEFAULT, space=SPACE) for scorer in (random, inverted))
+    assert first.by_fold[fold] == second.by_fold[fold]
+    assert len(first.by_fold) == first.folds == 5
 
 
 def test_tune_errors() -> None:

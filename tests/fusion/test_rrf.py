@@ -14,7 +14,7 @@ from tests.strategies import distinct_list, ranked_list
 
 
 def ranked(*ids: str, **values: Any) -> list[Candidate]:
-    return [Candidate(each, path=f"{each}.md", **values) for each in ids]
+    return [Candidate(identifier, path=f"{identifier}.md", **values) for identifier in ids]
 
 
 def filler(name: str, count: int) -> list[Candidate]:
@@ -22,7 +22,7 @@ def filler(name: str, count: int) -> list[Candidate]:
 
 
 def scores(fused: list[Candidate]) -> dict[str, float]:
-    return {found.id: found.score for found in fused}
+    return {candidate.id: candidate.score for candidate in fused}
 
 
 # Source C: the table of scores …
@@ -38,59 +38,63 @@ def scores(fused: list[Candidate]) -> dict[str, float]:
         (10, 10, 1 / 70 + 1 / 70, 0.02857),
     ],
 )
-def test_score_table(keyword_rank: int | None, semantic_rank: int | None, formula: float, printed: float) -> None:
+def test_rrf_source_c_score_table(
+    keyword_rank: int | None, semantic_rank: int | None, formula: float, printed: float
+) -> None:
     keyword = filler("k", keyword_rank - 1) + ranked("note") if keyword_rank else []
     semantic = filler("s", semantic_rank - 1) + ranked("note") if semantic_rank else []
-    found = {each.id: each for each in reciprocal_rank_fusion([keyword, semantic], ties="first_seen")}["note"]
-    assert found.score == pytest.approx(formula, abs=1e-12)
-    assert found.score == pytest.approx(printed, abs=1e-5)
-    assert (found.in_keyword, found.in_semantic) == (keyword_rank is not None, semantic_rank is not None)
-    assert (found.lexical_rank, found.vector_rank) == (keyword_rank, semantic_rank)
+    candidate = {
+        candidate.id: candidate for candidate in reciprocal_rank_fusion([keyword, semantic], ties="first_seen")
+    }["note"]
+    assert candidate.score == pytest.approx(formula, abs=1e-12)
+    assert candidate.score == pytest.approx(printed, abs=1e-5)
+    assert (candidate.in_keyword, candidate.in_semantic) == (keyword_rank is not None, semantic_rank is not None)
+    assert (candidate.lexical_rank, candidate.vector_rank) == (keyword_rank, semantic_rank)
 
 
-# … and its nine test cases.
+# … and the nine test cases of source C.
 
 
-def test_empty_inputs() -> None:
+def test_rrf_empty_inputs() -> None:
     assert reciprocal_rank_fusion([[], []]) == []
     assert reciprocal_rank_fusion([]) == []
 
 
-def test_keyword_only() -> None:
-    (found,) = reciprocal_rank_fusion([ranked("a"), []])
-    assert (found.in_keyword, found.in_semantic) == (True, False)
+def test_rrf_keyword_only() -> None:
+    (candidate,) = reciprocal_rank_fusion([ranked("a"), []])
+    assert (candidate.in_keyword, candidate.in_semantic) == (True, False)
 
 
-def test_semantic_only() -> None:
-    (found,) = reciprocal_rank_fusion([[], ranked("a")])
-    assert (found.in_keyword, found.in_semantic) == (False, True)
+def test_rrf_semantic_only() -> None:
+    (candidate,) = reciprocal_rank_fusion([[], ranked("a")])
+    assert (candidate.in_keyword, candidate.in_semantic) == (False, True)
 
 
-def test_overlap_is_boosted() -> None:
+def test_rrf_overlap_is_boosted() -> None:
     assert reciprocal_rank_fusion([ranked("a", "both"), ranked("b", "both")])[0].id == "both"
 
 
-def test_limit_is_respected() -> None:
+def test_rrf_limit() -> None:
     lists = [ranked("a", "b", "c"), ranked("d", "e")]
     assert len(reciprocal_rank_fusion(lists, limit=2)) == 2
     assert len(reciprocal_rank_fusion(lists, limit=0)) == len(reciprocal_rank_fusion(lists)) == 5
 
 
-def test_default_k_is_60() -> None:
+def test_rrf_default_k_is_60() -> None:
     assert reciprocal_rank_fusion([ranked("a")])[0].score == 1 / 61
 
 
-def test_custom_k() -> None:
+def test_rrf_custom_k() -> None:
     assert reciprocal_rank_fusion([ranked("a")], k=10)[0].score == 1 / 11
 
 
-def test_sorted_by_score() -> None:
-    found = reciprocal_rank_fusion([ranked("a", "b", "c", "d"), ranked("c", "e", "a")])
-    assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
+def test_rrf_sorts_by_score() -> None:
+    fused = reciprocal_rank_fusion([ranked("a", "b", "c", "d"), ranked("c", "e", "a")])
+    assert [candidate.score for candidate in fused] == sorted((candidate.score for candidate in fused), reverse=True)
 
 
 @pytest.mark.parametrize("keyword_first", [True, False])
-def test_keyword_snippet_is_preferred(keyword_first: bool) -> None:
+def test_rrf_prefers_the_keyword_snippet(keyword_first: bool) -> None:
     keyword, semantic = ranked("a", snippet="the **words**"), ranked("a", snippet="the vector")
     lists, legs = [keyword, semantic], ["lexical", "vector"]
     if not keyword_first:
@@ -103,48 +107,48 @@ def test_keyword_snippet_is_preferred(keyword_first: bool) -> None:
 # The other documents.
 
 
-def test_source_d_counts_ranks_from_zero() -> None:
-    found = reciprocal_rank_fusion([ranked("a", "b"), ranked("b")], k=5, rank_base=0, ties="first_seen")
-    assert scores(found) == {"b": 1 / 6 + 1 / 5, "a": 1 / 5}
+def test_rrf_source_d_rank_base_0() -> None:
+    fused = reciprocal_rank_fusion([ranked("a", "b"), ranked("b")], k=5, rank_base=0, ties="first_seen")
+    assert scores(fused) == {"b": 1 / 6 + 1 / 5, "a": 1 / 5}
 
 
-def test_source_d_a_steep_k_keeps_a_single_leg_s_best_on_top() -> None:
+def test_rrf_source_d_small_k_favours_the_best_of_a_leg() -> None:
     # 2/(60+20) > 1/(60+0), but 2/(5+20) < 1/(5+0).
     lists = [filler("k", 20) + ranked("both"), filler("s", 20) + ranked("both")]
     assert reciprocal_rank_fusion(lists, k=60, rank_base=0)[0].id == "both"
     assert reciprocal_rank_fusion(lists, k=5, rank_base=0)[0].id == "k0"
 
 
-def test_source_e_weights_the_legs() -> None:
+def test_rrf_source_e_weights() -> None:
     lists = [ranked("a"), ranked("b", "a"), ranked("c", "b")]
-    found = reciprocal_rank_fusion(lists, weights=[1, 1, 0.35], ties="id")
-    assert scores(found) == pytest.approx({"a": 1 / 61 + 1 / 62, "b": 1 / 61 + 0.35 / 62, "c": 0.35 / 61})
+    fused = reciprocal_rank_fusion(lists, weights=[1, 1, 0.35], ties="id")
+    assert scores(fused) == pytest.approx({"a": 1 / 61 + 1 / 62, "b": 1 / 61 + 0.35 / 62, "c": 0.35 / 61})
 
 
-def test_a_missing_weight_is_1_and_a_weight_of_0_still_brings_its_notes_in() -> None:
+def test_rrf_missing_weight_is_1_and_weight_0_keeps_notes() -> None:
     assert scores(reciprocal_rank_fusion([ranked("a"), ranked("b")], weights=[0])) == {"a": 0, "b": 1 / 61}
 
 
 @pytest.mark.parametrize("k", [0, -5])
-def test_a_k_of_0_or_less_means_60(k: int) -> None:
+def test_rrf_k_of_0_or_less_means_60(k: int) -> None:
     assert reciprocal_rank_fusion([ranked("a")], k=k)[0].score == 1 / 61
 
 
-def test_an_id_twice_in_one_list_accumulates() -> None:
-    (found,) = reciprocal_rank_fusion([ranked("a", "a", "a")])
-    assert found.score == pytest.approx(1 / 61 + 1 / 62 + 1 / 63, abs=1e-15)
-    assert found.lexical_rank == 1
-    assert found.relevance == 1
+def test_rrf_repeated_id_accumulates() -> None:
+    (candidate,) = reciprocal_rank_fusion([ranked("a", "a", "a")])
+    assert candidate.score == pytest.approx(1 / 61 + 1 / 62 + 1 / 63, abs=1e-15)
+    assert candidate.lexical_rank == 1
+    assert candidate.relevance == 1
 
 
-def test_ties() -> None:
+def test_rrf_ties() -> None:
     lists = [[Candidate("x", path="b.md")], [Candidate("y", path="a.md")], [Candidate("w", path="b.md")]]
-    assert [each.id for each in reciprocal_rank_fusion(lists)] == ["y", "x", "w"]
-    assert [each.id for each in reciprocal_rank_fusion(lists, ties="id")] == ["w", "x", "y"]
-    assert [each.id for each in reciprocal_rank_fusion(lists, ties="first_seen")] == ["x", "y", "w"]
+    assert [candidate.id for candidate in reciprocal_rank_fusion(lists)] == ["y", "x", "w"]
+    assert [candidate.id for candidate in reciprocal_rank_fusion(lists, ties="id")] == ["w", "x", "y"]
+    assert [candidate.id for candidate in reciprocal_rank_fusion(lists, ties="first_seen")] == ["x", "y", "w"]
 
 
-def test_later_lists_fill_what_is_missing_and_overwrite_nothing() -> None:
+def test_rrf_later_lists_fill_missing_fields() -> None:
     first = {"id": "a", "title": "First", "vector_similarity": 0.5}
     second = {
         "id": "a",
@@ -166,94 +170,96 @@ def test_later_lists_fill_what_is_missing_and_overwrite_nothing() -> None:
     }
     late = {"path": "late.md", "summary": "late", "content": "late", "importance": 0.1}
     third = {"id": "a", **late, "tags": ("late",), "metadata": {"list": 3}}
-    (found,) = reciprocal_rank_fusion([[first], [second], [third]], legs=["one", "two", "three"])
+    (candidate,) = reciprocal_rank_fusion([[first], [second], [third]], legs=["one", "two", "three"])
     expected = Candidate.from_mapping({**second, "title": "First", "vector_similarity": 0.5})
     for name in Candidate.__slots__:
         if name not in ("score", "ceiling", "evidence"):
-            assert getattr(found, name) == getattr(expected, name), name
+            assert getattr(candidate, name) == getattr(expected, name), name
 
 
-def test_a_rank_that_a_list_says_is_not_overwritten_even_where_it_is_the_place() -> None:
+def test_rrf_keeps_the_first_explicit_rank() -> None:
     first = Candidate("a", score=5.0, lexical_rank=1, lexical_score=5.0)
     second = Candidate("a", lexical_rank=4, lexical_score=9.0)
-    (found,) = reciprocal_rank_fusion([[first], [second]])
-    assert (found.lexical_rank, found.lexical_score) == (1, 5.0)
+    (candidate,) = reciprocal_rank_fusion([[first], [second]])
+    assert (candidate.lexical_rank, candidate.lexical_score) == (1, 5.0)
 
 
-def test_an_id_in_many_places_takes_no_long_time() -> None:
-    # Quadratic, this would run for many minutes.
-    (found,) = reciprocal_rank_fusion([[Candidate("a")] * 200_000])
-    assert len(found.contributions) == 200_000
-    assert [part.rank for part in found.contributions[:4]] == [1, 2, 3, 4]
+def test_rrf_repeated_id_is_not_quadratic() -> None:
+    # A quadratic algorithm would take many minutes.
+    (candidate,) = reciprocal_rank_fusion([[Candidate("a")] * 200_000])
+    assert len(candidate.contributions) == 200_000
+    assert [part.rank for part in candidate.contributions[:4]] == [1, 2, 3, 4]
 
 
-def test_a_rank_that_a_later_list_says_is_not_taken_by_the_place_in_an_earlier_one() -> None:
+def test_rrf_explicit_rank_of_a_later_list_wins() -> None:
     late = Candidate("a", lexical_rank=3, vector_rank=4, vector_similarity=0.7)
-    (found,) = reciprocal_rank_fusion([ranked("a"), ranked("a"), [late]])
-    assert (found.lexical_rank, found.vector_rank, found.vector_similarity) == (3, 4, 0.7)
+    (candidate,) = reciprocal_rank_fusion([ranked("a"), ranked("a"), [late]])
+    assert (candidate.lexical_rank, candidate.vector_rank, candidate.vector_similarity) == (3, 4, 0.7)
 
 
-def test_each_leg_s_rank_and_raw_score_are_kept() -> None:
+def test_rrf_records_rank_and_score_of_each_leg() -> None:
     lexical = [Candidate("a", score=7.5), Candidate("b", score=3.5)]
     vector = [Candidate("c", score=0.9), Candidate("b", score=0.8)]
-    found = {each.id: each for each in reciprocal_rank_fusion([lexical, vector])}["b"]
-    assert (found.lexical_rank, found.lexical_score) == (2, 3.5)
-    assert (found.vector_rank, found.vector_similarity) == (2, 0.8)
-    assert found.contributions == (
+    candidate = {candidate.id: candidate for candidate in reciprocal_rank_fusion([lexical, vector])}["b"]
+    assert (candidate.lexical_rank, candidate.lexical_score) == (2, 3.5)
+    assert (candidate.vector_rank, candidate.vector_similarity) == (2, 0.8)
+    assert candidate.contributions == (
         Contribution("lexical", 2, 3.5, 1 / 62),
         Contribution("vector", 2, 0.8, 1 / 62),
     )
-    assert found.contributions[0].to_dict() == {"leg": "lexical", "rank": 2, "score": 3.5, "points": 1 / 62}
+    assert candidate.contributions[0].to_dict() == {"leg": "lexical", "rank": 2, "score": 3.5, "points": 1 / 62}
 
 
-def test_fusing_what_was_fused_begins_a_new_record() -> None:
-    once = importance_prior(reciprocal_rank_fusion([ranked("a"), ranked("a")]))
-    (again,) = reciprocal_rank_fusion([once])
-    assert again.steps == ()
-    assert again.contributions == (Contribution("lexical", 1, once[0].score, 1 / 61),)
+def test_rrf_of_fused_candidates_resets_steps() -> None:
+    fused = importance_prior(reciprocal_rank_fusion([ranked("a"), ranked("a")]))
+    (fused_again,) = reciprocal_rank_fusion([fused])
+    assert fused_again.steps == ()
+    assert fused_again.contributions == (Contribution("lexical", 1, fused[0].score, 1 / 61),)
 
 
-def test_legs_have_names() -> None:
-    found = reciprocal_rank_fusion([ranked("a")] * 5)[0]
-    assert [part.leg for part in found.contributions] == ["lexical", "vector", "graph", "leg 4", "leg 5"]
+def test_rrf_leg_names() -> None:
+    candidate = reciprocal_rank_fusion([ranked("a")] * 5)[0]
+    assert [part.leg for part in candidate.contributions] == ["lexical", "vector", "graph", "leg 4", "leg 5"]
 
 
-def test_relevance_is_1_for_a_note_that_leads_every_list_that_answered() -> None:
+def test_rrf_relevance() -> None:
     lists = [ranked("a", "b"), ranked("a", "c"), []]
-    found = reciprocal_rank_fusion(lists)
-    assert found[0].relevance == 1
-    assert found[1].relevance == pytest.approx((1 / 62) / (2 / 61))
+    fused = reciprocal_rank_fusion(lists)
+    assert fused[0].relevance == 1
+    assert fused[1].relevance == pytest.approx((1 / 62) / (2 / 61))
     assert reciprocal_rank_fusion([ranked("a")], weights=[0])[0].relevance == 0
 
 
-# Laws.
+# Properties.
 
 
 @given(st.lists(ranked_list, max_size=4), st.randoms(use_true_random=False), st.sampled_from([0, 1]))
-def test_scores_do_not_depend_on_the_order_of_the_lists(
-    lists: list[list[Candidate]], chance: random.Random, base: int
+def test_rrf_scores_are_independent_of_list_order(
+    lists: list[list[Candidate]], shuffler: random.Random, base: int
 ) -> None:
     shuffled = lists[:]
-    chance.shuffle(shuffled)
-    fused, again = (reciprocal_rank_fusion(each, rank_base=base) for each in (lists, shuffled))
-    assert scores(fused) == scores(again)
+    shuffler.shuffle(shuffled)
+    first, second = (reciprocal_rank_fusion(order, rank_base=base) for order in (lists, shuffled))
+    assert scores(first) == scores(second)
 
 
 @given(distinct_list)
-def test_one_list_alone_keeps_its_order(candidates: list[Candidate]) -> None:
+def test_rrf_single_list_keeps_its_order(candidates: list[Candidate]) -> None:
     fused = reciprocal_rank_fusion([candidates])
-    assert [each.id for each in fused] == [each.id for each in candidates]
+    assert [candidate.id for candidate in fused] == [candidate.id for candidate in candidates]
 
 
 @given(st.lists(ranked_list, max_size=4))
-def test_nothing_is_lost_nothing_invented_and_nothing_given_is_changed(lists: list[list[Candidate]]) -> None:
+def test_rrf_keeps_all_ids_and_copies_candidates(lists: list[list[Candidate]]) -> None:
     before = repr(lists)
     fused = reciprocal_rank_fusion(lists)
     assert repr(lists) == before
-    assert sorted(each.id for each in fused) == sorted({each.id for each_list in lists for each in each_list})
-    for found in fused:
-        assert found.score == pytest.approx(sum(part.points for part in found.contributions))
-        assert 0 < (found.relevance or 0) <= 1
+    assert sorted(candidate.id for candidate in fused) == sorted(
+        {candidate.id for ranking in lists for candidate in ranking}
+    )
+    for candidate in fused:
+        assert candidate.score == pytest.approx(sum(part.points for part in candidate.contributions))
+        assert 0 < (candidate.relevance or 0) <= 1
     assert reciprocal_rank_fusion(lists, limit=3) == fused[:3]
 
 
@@ -283,12 +289,12 @@ def test_nothing_is_lost_nothing_invented_and_nothing_given_is_changed(lists: li
         ([[]], {"legs": [1]}, r"legs\[0\]: must be a string, got 1"),
     ],
 )
-def test_wrong_arguments_are_named(lists: Any, options: dict[str, Any], message: str) -> None:
+def test_rrf_wrong_arguments_raise(lists: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=f"^{message}"):
         reciprocal_rank_fusion(lists, **options)
 
 
-def test_wrong_types_are_type_errors_and_wrong_values_value_errors() -> None:
+def test_rrf_error_types() -> None:
     with pytest.raises(TypeError) as caught:
         reciprocal_rank_fusion([], k=None)  # type: ignore[arg-type]
     assert isinstance(caught.value, ArgumentTypeError)

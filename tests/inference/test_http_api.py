@@ -101,7 +101,7 @@ def test_timeout_is_retried(server: JsonServer) -> None:
 
 
 def test_connection_error_is_reported() -> None:
-    with socket.socket() as free:  # a port that is taken, but where nobody listens
+    with socket.socket() as free:  # a bound port without a listener
         free.bind(("127.0.0.1", 0))
         api = api_at(f"http://me:{SECRET}@127.0.0.1:{free.getsockname()[1]}/v1/", retries=1)
         with pytest.raises(RerankerError, match=r"does not respond \(ConnectError: .*\(tried 2 times\)") as caught:

@@ -11,7 +11,7 @@ NOBODY = 65_534
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def without_read_permission(path: Path) -> Iterator[None]:
     """Remove the read permission of a file or folder below ``shared_path``; root becomes nobody meanwhile."""
     before = path.stat().st_mode
     path.chmod(0)

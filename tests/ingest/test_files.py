@@ -7,7 +7,7 @@ import pytest
 
 from recollect.errors import IngestError
 from recollect.ingest.files import scan_files
-from tests.ingest.permissions import locked
+from tests.ingest.permissions import without_read_permission
 
 
 def write_files(root: Path, *names: str, text: str = "tea") -> None:
@@ -146,7 +146,7 @@ def test_scan_reports_invalid_names(tmp_path: Path) -> None:
 def test_scan_reports_unreadable_folders(shared_path: Path) -> None:
     write_files(shared_path, "a.md", "x/b.md", "y/c.md")
     (shared_path / "y").chmod(0o444)  # its files can be listed, but not opened
-    with locked(shared_path / "x"):
+    with without_read_permission(shared_path / "x"):
         scan = scan_files(shared_path)
     (shared_path / "y").chmod(0o755)
     assert [file.name for file in scan.files] == ["a.md"]
@@ -158,7 +158,7 @@ def test_scan_reports_unreadable_folders(shared_path: Path) -> None:
 
 
 def test_scan_unreadable_root_raises(shared_path: Path) -> None:
-    with locked(shared_path), pytest.raises(IngestError, match="cannot be read: Permission denied"):
+    with without_read_permission(shared_path), pytest.raises(IngestError, match="cannot be read: Permission denied"):
         scan_files(shared_path)
 
 

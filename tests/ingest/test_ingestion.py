@@ -13,7 +13,7 @@ from recollect.errors import ArgumentError, IngestError, StoreFullError
 from recollect.ingest import DocumentStore, IngestReport, Problem, ingest
 from recollect.ingest import ingestion as ingestion_module
 from recollect.model import Document, Draft, NoteName, WriteCounts
-from tests.ingest.permissions import locked
+from tests.ingest.permissions import without_read_permission
 
 
 class FakeStore:
@@ -190,7 +190,7 @@ def test_ingest_unreadable_folder_keeps_notes(shared_path: Path, store: FakeStor
     write(shared_path, "c.md", "C.")
     ingest(shared_path, store)
     (shared_path / "c.md").unlink()
-    with locked(shared_path / "x"):
+    with without_read_permission(shared_path / "x"):
         report = ingest(shared_path, store)
     problem = Problem("x", None, "cannot be read: Permission denied", skipped=True)
     assert report == IngestReport(
@@ -208,7 +208,7 @@ def test_ingest_unreadable_files_keep_notes(shared_path: Path, store: FakeStore)
     write(shared_path, "large.md", "a" * 10_000_001)
     write(shared_path, "locked.md", "Secret.", changed=1)
     write(shared_path, "fine.md", "Milk.", changed=1)
-    with locked(shared_path / "locked.md"):
+    with without_read_permission(shared_path / "locked.md"):
         report = ingest(shared_path, store)
     assert [str(problem) for problem in report.problems] == [
         "binary.md: contains NUL characters: it is not a text file; the earlier version stays",
@@ -406,11 +406,12 @@ def test_ingest_texts_equals_ingest_of_files(memory: Memory, tmp_path: Path) -> 
     for name, text in texts.items():
         (vault / name).parent.mkdir(parents=True, exist_ok=True)
         (vault / name).write_text(text)
-    with recollect.open(tmp_path / "other.db", embedder=None) as other:
-        other.ingest(vault, prefix="v/")
+    with recollect.open(tmp_path / "other.db", embedder=None) as second_memory:
+        second_memory.ingest(vault, prefix="v/")
         fields = ("path", "title", "content", "tags")
         from_texts, from_files = (
-            {tuple(getattr(note, name) for name in fields) for note in source.notes()} for source in (memory, other)
+            {tuple(getattr(note, name) for name in fields) for note in source.notes()}
+            for source in (memory, second_memory)
         )
     assert from_texts == from_files
 

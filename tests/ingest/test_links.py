@@ -8,7 +8,7 @@ from hypothesis import given
 
 import recollect
 from recollect import Link, Memory
-from recollect.ingest.links import LinkResolver, find_mentions, resolve_file_link, resolve_links
+from recollect.ingest.links import LinkResolver, find_tags_and_links, resolve_file_link, resolve_links
 from recollect.model import NoteName
 from tests.ingest.strategies import markdown_text
 from tests.strategies import any_text
@@ -29,7 +29,7 @@ def vault(tmp_path: Path) -> Path:
     return folder
 
 
-def newer(supersedes: str) -> str:
+def superseding_note(supersedes: str) -> str:
     return f"---\nsupersedes: {supersedes}\n---\n# Honey of 2026\n\nTwelve jars for the market."
 
 
@@ -55,7 +55,7 @@ def newer(supersedes: str) -> str:
 )
 def test_supersedes_by_any_name(memory: Memory, vault: Path, target: str, name: str, prefix: str) -> None:
     (vault / "projects" / "m-old.md").write_text(OLD)
-    (vault / "projects" / name).write_text(newer(target))
+    (vault / "projects" / name).write_text(superseding_note(target))
     report = memory.ingest(vault, prefix=prefix)
     assert report.problems == ()
     superseded = [
@@ -82,7 +82,7 @@ def test_supersedes_several_notes(memory: Memory, vault: Path) -> None:
 
 
 def test_unresolved_target_is_reported_until_it_exists(memory: Memory, vault: Path) -> None:
-    (vault / "new.md").write_text(newer('"[[Honey of 2025]]"'))
+    (vault / "new.md").write_text(superseding_note('"[[Honey of 2025]]"'))
     (vault / "more.md").write_text("---\nrelated: Nowhere\n---\nTea.")
     for read in (2, 1):
         report = memory.ingest(vault)
@@ -102,15 +102,15 @@ def test_unresolved_target_is_reported_until_it_exists(memory: Memory, vault: Pa
 def test_supersedes_stored_notes(memory: Memory, vault: Path) -> None:
     memory.add("Eight jars.", id="n1", title="Honey of 2025")
     memory.add("Nine jars.", id="n2", metadata={"aliases": "Nine, IX"})
-    (vault / "new.md").write_text(newer("[Honey of 2025, ix]"))
+    (vault / "new.md").write_text(superseding_note("[Honey of 2025, ix]"))
     assert memory.ingest(vault).problems == ()
     assert memory.get("new.md").links == (Link("supersedes", "n1"), Link("supersedes", "n2"))  # type: ignore[union-attr]
 
 
 def test_ingest_texts_resolves_links(memory: Memory) -> None:
-    report = memory.ingest_texts({"new.md": newer("Honey of 2025")})
+    report = memory.ingest_texts({"new.md": superseding_note("Honey of 2025")})
     assert [problem.name for problem in report.problems] == ["new.md"]
-    report = memory.ingest_texts({"new.md": newer("Honey of 2025"), "old.md": OLD})
+    report = memory.ingest_texts({"new.md": superseding_note("Honey of 2025"), "old.md": OLD})
     assert (report.files_read, report.problems) == (2, ())
     assert memory.get("new.md").links == (Link("supersedes", "old.md"),)  # type: ignore[union-attr]
 
@@ -228,7 +228,7 @@ def test_supersession_cycle_is_reported(memory: Memory, vault: Path) -> None:
 
 
 def names(text: str, kind: str) -> list[str]:
-    return [mention.name for mention in find_mentions(text) if mention.kind == kind]
+    return [reference.name for reference in find_tags_and_links(text) if reference.kind == kind]
 
 
 @pytest.mark.parametrize(
@@ -280,10 +280,10 @@ def test_find_links(text: str, destinations: list[str]) -> None:
     assert names(text, "link") == destinations
 
 
-def test_mentions_are_in_text_order() -> None:
+def test_tags_and_links_are_in_text_order() -> None:
     text = "... [a](b.md) #c [[d]] #e"
-    assert [mention.name for mention in find_mentions(text, 3)] == ["b.md", "c", "d", "e"]
-    assert [mention.start for mention in find_mentions(text, 3)] == [6, 14, 17, 23]
+    assert [reference.name for reference in find_tags_and_links(text, 3)] == ["b.md", "c", "d", "e"]
+    assert [reference.start for reference in find_tags_and_links(text, 3)] == [6, 14, 17, 23]
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_resolve_file_link(destination: str, target: str | None) -> None:
 
 
 @given(markdown_text | any_text)
-def test_find_mentions_in_any_text(text: str) -> None:
-    for mention in find_mentions(text):
-        assert text.startswith(("#", "[", "]", " "), mention.start)
-        resolve_file_link(mention.name, "ines.md")
+def test_find_tags_and_links_in_any_text(text: str) -> None:
+    for reference in find_tags_and_links(text):
+        assert text.startswith(("#", "[", "]", " "), reference.start)
+        resolve_file_link(reference.name, "ines.md")

@@ -175,7 +175,7 @@ def test_invalid_front_matter_values_become_metadata() -> None:
         ),
     ]
     [problem] = parse_markdown("---\nimportance: 7\n---\nText.", Source("tea.md")).problems
-    assert problem.message == "importance: must lie between 0 and 1, got 7; it is kept as metadata"
+    assert problem.message == "importance: must be at most 1, got 7; it is kept as metadata"
 
 
 def test_malformed_front_matter_raises() -> None:
@@ -193,8 +193,8 @@ def test_markdown_created_at() -> None:
 
 
 def test_tags_and_links_belong_to_their_chunk() -> None:
-    three = f"## Three\n#three [x](/tea.md) [y](https://example.org/) {LONG}"
-    text = f"\n\n#one\n{LONG}\n## Two\n[[two]] {LONG}\n```\n#no [[no]]\n```\n{three}"
+    third_section = f"## Three\n#three [x](/tea.md) [y](https://example.org/) {LONG}"
+    text = f"\n\n#one\n{LONG}\n## Two\n[[two]] {LONG}\n```\n#no [[no]]\n```\n{third_section}"
     assert [(draft["tags"], draft["links"]) for draft in drafts(text)] == [
         (("one",), ()),
         ((), (Link("wikilink", "two"),)),

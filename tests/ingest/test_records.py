@@ -191,9 +191,9 @@ def test_bad_lines_are_reported() -> None:
         (6, "record: has a speaker and no text; it may be in text, content, message"),
         (7, "record: has a speaker and no text; it may be in text, content, message"),
         (8, "time: must be an ISO-8601 date or time, got 'some day'"),
-        (9, "importance: must lie between 0 and 1, got 7"),
+        (9, "importance: must be at most 1, got 7"),
         (10, "metadata: must be a mapping, got 'x'"),
-        (12, "record: has the id 'a', as line 11 has"),
+        (12, "record: has the same id 'a' as line 11"),
         (14, "text: must be a string, got {'no': 'text'}"),
         (15, "metadata: must be JSON data: Out of range float values are not JSON co"),
         (16, "nested too deep"),
@@ -204,7 +204,7 @@ def test_bad_lines_are_reported() -> None:
 def test_duplicate_path_is_rejected() -> None:
     turn = {"speaker": "Ines", "text": "a", "path": "p"}
     [problem] = parse_json_lines(lines(turn, turn), Source("a.jsonl")).problems
-    assert str(problem) == "a.jsonl, line 2: record: has the path 'p', as line 1 has"
+    assert str(problem) == "a.jsonl, line 2: record: has the same path 'p' as line 1"
 
 
 def test_number_of_problems_is_limited() -> None:
@@ -224,8 +224,8 @@ def test_file_without_notes_raises() -> None:
 
 def test_json_lines_keeps_other_line_separators() -> None:
     data = '\ufeff{"text": "a\u2028b"}\r\n\r\n{"text": "c\x85d"}\r\n'.encode()
-    [one, two] = JSON_LINES_READER.read(data, Source("a.jsonl")).drafts
-    assert (one["content"], two["content"], two["path"]) == ("a\u2028b", "c\x85d", "a.jsonl#line-3")
+    [first, second] = JSON_LINES_READER.read(data, Source("a.jsonl")).drafts
+    assert (first["content"], second["content"], second["path"]) == ("a\u2028b", "c\x85d", "a.jsonl#line-3")
 
 
 def test_parse_json() -> None:
@@ -234,7 +234,7 @@ def test_parse_json() -> None:
     assert problems == [Problem("a.json", None, "item 2: record: must be an object in braces, got int", skipped=True)]
     note = {"id": "a", "text": "Tea."}
     [problem] = parse_json(json.dumps([note, note]), Source("a.json")).problems
-    assert problem.message == "item 2: record: has the id 'a', as item 1 has"
+    assert problem.message == "item 2: record: has the same id 'a' as item 1"
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ LATEST = " [Note: look for the most recently dated event]"
 
 
 def test_expand_temporal_documented_example() -> None:
-    # The source document appends a note to this one; the question holds none of its six hints, so there is none.
+    # The source document appends a note here, but the question has none of its six hints.
     question = "what did I watch 2 weeks ago last Friday?"
     assert expand_temporal(question, "2026-04-18 (Sat)").to_dict() == {
         "originalQuery": question,
@@ -122,7 +122,7 @@ def test_expand_temporal_documented_example() -> None:
         ("0 days ago", "2026-04-18", ["2026/04/18"]),
         ("2 days\u3000\n ago", "2026-04-18", ["2026/04/16"]),
         ("2 days\x1cago", "2026-04-18", []),  # U+001C is no white space
-        ("٣ days ago", "2026-04-18", []),  # nor an Arabic digit one of JavaScript's
+        ("٣ days ago", "2026-04-18", []),  # JavaScript's \d has no Arabic digits
         ("last monday", "2026-04-20", ["2026/04/13"]),  # a Monday itself: seven days back
         ("last tuesday", "2026-04-20", ["2026/04/14"]),
         ("last sunday", "2026-04-20", ["2026/04/19"]),
@@ -154,7 +154,7 @@ def test_expand_temporal_date_hints(question: str, anchor: str, hints: list[str]
         ("last time", LATEST),
         ("the latest before that", EARLIEST),  # the earliest wins, and only one note is given
         ("most  recent", ""),
-        ("firstly", EARLIEST),  # a part of a word will do
+        ("firstly", EARLIEST),  # also as a part of a word
     ],
 )
 def test_expand_temporal_ordering_notes(question: str, note: str) -> None:
@@ -187,7 +187,7 @@ def test_expand_temporal_any_text(question: str, anchor: str) -> None:
 
 
 def test_expand_temporal_takes_linear_time() -> None:
-    # Quadratic, this would run for many minutes.
+    # A quadratic algorithm would take many minutes.
     assert not expand_temporal("1" * 1_000_000, "2026-04-18").resolved
 
 

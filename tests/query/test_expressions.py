@@ -38,7 +38,7 @@ def test_empty_query_cannot_be_rendered() -> None:
 
 
 class _Count:
-    """Another engine's renderer: counts leaves and brackets."""
+    """A renderer that counts leaves and brackets."""
 
     def match(self, kind: Kind, text: str) -> tuple[int, int]:
         assert kind in ("term", "phrase", "prefix")
@@ -61,7 +61,7 @@ def test_any_query_can_be_rendered(text: str, semantics: Semantics) -> None:
     if node is not None:
         leaves, depth = render(node, _Count())
         assert leaves >= 1
-        assert depth <= 5  # however long the query: engines bound how deep a query may nest
+        assert depth <= 5  # engines limit the nesting depth, whatever the length of the query
 
 
 @pytest.mark.parametrize(

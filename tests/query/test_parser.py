@@ -56,29 +56,29 @@ def test_parse_documented_examples(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        # where a star stands
+        # position of a star
         ("foo*bar", [("term", "foobar")]),
         ("foo**", [("prefix", "foo")]),
         ("*foo", [("term", "foo")]),
         ("*", []),
         ("the*", []),
         ('"foo"*', [("phrase", "foo")]),
-        # quotes cut words
+        # quotes split words
         ('foo"bar"baz', [("term", "foo"), ("phrase", "bar"), ("term", "baz")]),
         ('""', []),
         ('"  "', []),
         ('"to the End', [("phrase", "to the end")]),
         ('OR"x"', [("phrase", "x", "OR")]),
-        # what becomes of a pending operator
+        # pending operators
         ("foo AND ?? bar", [("term", "foo"), ("term", "bar")]),
         ('foo AND "" bar', [("term", "foo"), ("term", "bar", "AND")]),
         ("foo AND OR bar", [("term", "foo"), ("term", "bar", "OR")]),
         ("foo NOT", [("term", "foo")]),
-        # what counts as an operator
+        # operators
         ("foo and bar or not baz", [("term", "foo"), ("term", "bar"), ("term", "baz")]),
         ("(foo OR bar) AND baz", [("term", "foo"), ("term", "bar", "OR"), ("term", "baz", "AND")]),
         ("foo AND, bar", [("term", "foo"), ("term", "bar")]),
-        # what the filter drops, and when it is off
+        # the stopword filter, on and off
         ("go ab abc", [("term", "abc")]),
         ("het huis van de buren", [("term", "huis"), ("term", "buren")]),
         ("the OR ab", [("term", "the"), ("term", "ab", "OR")]),
@@ -220,7 +220,7 @@ def test_normalise_takes_linear_time() -> None:
     # Python alone takes many minutes for this.
     text = "a" + "\u0315" * 250_000 + "\u0323" * 250_000
     assert normalise(text) == "ạ" + "\u0323" * 249_999 + "\u0315" * 250_000
-    # This one is of class 0, but made of two marks that are not.
+    # Combining class 0, but composed of two marks of other classes.
     assert len(normalise("a" + "\u0f73" * 200_000)) == 400_001
 
 

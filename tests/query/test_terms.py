@@ -36,7 +36,7 @@ def test_sanitise_is_idempotent(text: str) -> None:
         ("the and or", [], None),
         ("go ab", [], None),
         ("foo foo Foo", ["foo"], "foo"),
-        ("NOT", ["not"], "not"),  # the ladder's stopwords are its own
+        ("NOT", ["not"], "not"),  # the ladder has its own stopwords
         ("to do list", ["list"], "list"),
     ],
 )

@@ -40,9 +40,9 @@ def test_trigrams(text: str, expected: set[str]) -> None:
 
 @given(any_text, any_text)
 def test_jaccard_is_symmetric(a: str, b: str) -> None:
-    one, other = trigrams(a), trigrams(b)
-    assert 0 <= jaccard(one, other) == jaccard(other, one) <= 1
-    assert jaccard(one, one) == (1 if one else 0)
+    first, second = trigrams(a), trigrams(b)
+    assert 0 <= jaccard(first, second) == jaccard(second, first) <= 1
+    assert jaccard(first, first) == (1 if first else 0)
 
 
 def test_jaccard_of_a_misspelling() -> None:
@@ -51,7 +51,7 @@ def test_jaccard_of_a_misspelling() -> None:
 
 def test_trigram_search_sorts_by_similarity_and_path() -> None:
     notes = [
-        {"id": "long", "path": "n/alpha-beta-gamma-delta.md"},  # each word alone is too small a part
+        {"id": "long", "path": "n/alpha-beta-gamma-delta.md"},  # a single word is too small a part
         {"id": "b", "path": "b/kubernetes.md"},
         {"id": "a", "path": "a/kubernetes.md"},
         {"id": "x", "path": "c/kubernetes-x.md"},

@@ -17,8 +17,8 @@ def accessed(days: float, **values: Any) -> Candidate:
 
 
 def score(candidate: Candidate, best: float = 1.0, **options: Any) -> float:
-    found = composite([Candidate("best", score=best), candidate], now=NOW, **options)
-    return next(each.score for each in found if each.id == "n")
+    ranked = composite([Candidate("best", score=best), candidate], now=NOW, **options)
+    return next(note.score for note in ranked if note.id == "n")
 
 
 @pytest.mark.parametrize(
@@ -32,54 +32,54 @@ def score(candidate: Candidate, best: float = 1.0, **options: Any) -> float:
         (Candidate("n", score=0.5, importance=0.0), 0.40),  # unknown access adds nothing
         (Candidate("n", score=0.5, importance=7.0), 0.40 + 0.15),  # importance is clamped
         (Candidate("n", score=0.5, importance=-7.0), 0.40),
-        (Candidate("n", score=0.5), 0.40 + 0.075),  # importance is 0.5 unless said
+        (Candidate("n", score=0.5), 0.40 + 0.075),  # importance defaults to 0.5
     ],
 )
-def test_the_formula(candidate: Candidate, expected: float) -> None:
+def test_composite_formula(candidate: Candidate, expected: float) -> None:
     assert score(candidate) == pytest.approx(expected, abs=1e-12)
 
 
-def test_relevance_is_the_share_of_the_best_score() -> None:
+def test_composite_relevance_is_the_share_of_the_best_score() -> None:
     assert score(Candidate("n", score=0.02, importance=0), best=0.04) == pytest.approx(0.40)
 
 
 @pytest.mark.parametrize("best", [0.0, -2.0, 1e-310])
-def test_no_score_above_zero_is_no_relevance(best: float) -> None:
+def test_composite_without_positive_scores(best: float) -> None:
     assert score(Candidate("n", score=-3.0, importance=0), best=best) == 0
 
 
 @pytest.mark.parametrize(
     "weights", [CompositeWeights(0.5, 0, 0.5), {"relevance": 0.5, "recency": 0, "importance": 0.5}, (0.5, 0, 0.5)]
 )
-def test_other_weights(weights: Any) -> None:
+def test_composite_weights(weights: Any) -> None:
     assert score(accessed(0, score=0.5, importance=1.0), weights=weights) == pytest.approx(0.75)
 
 
-def test_importance_edges_out_what_is_marginally_more_similar_but_not_what_is_much_more() -> None:
-    near = [Candidate("a", score=1.0, importance=0.0), Candidate("b", score=0.9, importance=1.0)]
-    far = [Candidate("a", score=1.0, importance=0.0), Candidate("b", score=0.7, importance=1.0)]
-    assert composite(near, now=NOW)[0].id == "b"
-    assert composite(far, now=NOW)[0].id == "a"
+def test_composite_importance_outweighs_small_score_differences() -> None:
+    close_scores = [Candidate("a", score=1.0, importance=0.0), Candidate("b", score=0.9, importance=1.0)]
+    distant_scores = [Candidate("a", score=1.0, importance=0.0), Candidate("b", score=0.7, importance=1.0)]
+    assert composite(close_scores, now=NOW)[0].id == "b"
+    assert composite(distant_scores, now=NOW)[0].id == "a"
 
 
-def test_equal_scores_stay_in_order_and_an_empty_list_empty() -> None:
-    assert [each.id for each in composite([Candidate("z"), Candidate("a")], now=NOW)] == ["z", "a"]
+def test_composite_keeps_order_of_equal_scores() -> None:
+    assert [note.id for note in composite([Candidate("z"), Candidate("a")], now=NOW)] == ["z", "a"]
     assert composite([], now=NOW) == []
 
 
-def test_the_record_names_each_part() -> None:
-    (found,) = composite([accessed(14, score=0.04, importance=0.9)], now=NOW)
-    assert [(step.stage, step.reason) for step in found.steps] == [
+def test_composite_records_steps() -> None:
+    (candidate,) = composite([accessed(14, score=0.04, importance=0.9)], now=NOW)
+    assert [(step.stage, step.reason) for step in candidate.steps] == [
         ("composite", "relevance: its share of the best score × 0.8"),
         ("composite", "recency: last accessed 14.0 days ago × 0.05"),
         ("composite", "importance 0.90 × 0.15"),
     ]
-    assert found.steps[-1].score_after == found.score
+    assert candidate.steps[-1].score_after == candidate.score
 
 
-def test_times_without_offset_are_utc_and_text_will_do() -> None:
+def test_composite_naive_times_are_utc() -> None:
     note = {"id": "n", "score": 1.0, "importance": 0, "last_accessed_at": "2026-05-25T02:00:00+02:00"}
-    naive = datetime(2026, 6, 1)  # noqa: DTZ001 (that is the point)
+    naive = datetime(2026, 6, 1)  # noqa: DTZ001 (a naive time on purpose)
     assert composite([note], now=naive)[0].score == pytest.approx(0.8 + 0.05 / math.e)
 
 
@@ -95,6 +95,6 @@ def test_times_without_offset_are_utc_and_text_will_do() -> None:
         ({"now": NOW, "weights": ("a", 0, 0)}, ArgumentTypeError, "weights.relevance: must be a number, got 'a'"),
     ],
 )
-def test_wrong_arguments_are_named(options: dict[str, Any], error: type[ArgumentError], message: str) -> None:
+def test_composite_wrong_arguments_raise(options: dict[str, Any], error: type[ArgumentError], message: str) -> None:
     with pytest.raises(error, match=f"^{message}"):
         composite([], **options)

@@ -25,20 +25,20 @@ BOTH = Intent(preference=True, concrete_fact=True)
             for query in ("how many", "count", "total", "in total", "sum", "add up", "list", "what are all")
         ),
         *(
-            (f"{asked} x {verb}", FACT)
-            for asked in ("did I", "have I", "was I", "were I")
+            (f"{opening} x {verb}", FACT)
+            for opening in ("did I", "have I", "was I", "were I")
             for verb in ("pick up", "picked up", "bought", "ordered", "spent", "earned", "sold", "drove", "travelled")
         ),
         *((f"did i {verb}", FACT) for verb in ("traveled", "watched", "visited", "completed", "finished", "submitted")),
         ("was I booked", FACT),
         ("recommend how many to buy", BOTH),
         ("tips-and-tricks", PREFERENCE),
-        ("did İ bought", FACT),  # lower-cased to an i and a dot that is no letter of ASCII
+        ("did İ bought", FACT),  # lower-cased to an i and a combining dot
         *((query, None) for query in ("recommendations", "suggested", "listing", "discount", "I bought", "did I go")),
         *((query, None) for query in ("what should  i", "hoeveel boeken", "", "ﬆips")),
     ],
 )
-def test_detection(query: str, expected: Intent | None) -> None:
+def test_detect_intent(query: str, expected: Intent | None) -> None:
     assert detect_intent(query) == (expected or Intent(preference=False, concrete_fact=False))
 
 
@@ -75,7 +75,7 @@ GLOBAL, WIKI = "memory/global/", "wiki/"
         (note(f"{WIKI}x.md", summary="totalling"), 0.9, 0.45),
     ],
 )
-def test_multipliers(candidate: Candidate, preference: float, fact: float) -> None:
+def test_intent_multiplier(candidate: Candidate, preference: float, fact: float) -> None:
     assert intent_multiplier(PREFERENCE, candidate) == pytest.approx(preference)
     assert intent_multiplier(FACT, candidate) == pytest.approx(fact)
     assert intent_multiplier(BOTH, candidate) == pytest.approx(preference * fact)
@@ -87,19 +87,19 @@ def test_multipliers(candidate: Candidate, preference: float, fact: float) -> No
     "prefer prefers preferred like likes liked love loves loved want wants wanted need needs needed avoid avoids "
     "avoided dislike dislikes disliked hate hates hated enjoy enjoys enjoyed".split(),
 )
-def test_every_word_of_preference_counts(word: str) -> None:
+def test_preference_words(word: str) -> None:
     assert intent_multiplier(PREFERENCE, note(f"{GLOBAL}x.md", f"she {word}.")) == 2.1
 
 
 @pytest.mark.parametrize(
     "word", "rollup roll-up summary recap overview aggregate combined overall totalled totalle totalling".split()
 )
-def test_every_word_of_a_roll_up_counts(word: str) -> None:
+def test_roll_up_words(word: str) -> None:
     assert intent_multiplier(BOTH, note(f"{GLOBAL}x.md", word)) == pytest.approx(0.9 * 0.45)
 
 
 @pytest.mark.parametrize("phrase", ["interested in", "looking for"])
-def test_two_words_state_a_preference_too(phrase: str) -> None:
+def test_preference_phrases(phrase: str) -> None:
     assert intent_multiplier(PREFERENCE, note(f"{GLOBAL}x.md", phrase)) == 2.1
 
 
@@ -108,43 +108,43 @@ def test_two_words_state_a_preference_too(phrase: str) -> None:
     "tip tips advice suggestion suggestions suggested recommend recommends recommendation recommended idea ideas "
     "option options guide tracking tracker checklist".split(),
 )
-def test_every_generic_word_counts(word: str) -> None:
+def test_generic_words(word: str) -> None:
     assert intent_multiplier(PREFERENCE, note("x.md", word)) == 0.82
 
 
-def test_reweighting_sorts_and_says_why() -> None:
+def test_reweight_by_intent_sorts_and_records_reasons() -> None:
     notes = [note(f"{WIKI}options.md", "options, a summary"), note(f"{GLOBAL}user-preference-tea.md"), note("plain.md")]
-    for position, each in enumerate(notes):
-        each.id, each.score = "opt"[position], 1 / (position + 1)
-    found = reweight_by_intent("recommend a tea", notes)
-    assert [each.id for each in found] == ["p", "o", "t"]
-    assert [each.score for each in found] == pytest.approx([0.5 * 2.35, 0.82 * 0.9, 1 / 3])
-    steps = found[1].steps
+    for position, candidate in enumerate(notes):
+        candidate.id, candidate.score = "opt"[position], 1 / (position + 1)
+    ranked = reweight_by_intent("recommend a tea", notes)
+    assert [candidate.id for candidate in ranked] == ["p", "o", "t"]
+    assert [candidate.score for candidate in ranked] == pytest.approx([0.5 * 2.35, 0.82 * 0.9, 1 / 3])
+    steps = ranked[1].steps
     assert [(step.stage, step.factor, step.rank_before, step.rank_after) for step in steps] == [
         ("intent", 0.82, 1, 2),
         ("intent", 0.9, 1, 2),
     ]
     assert steps[0].reason == "asks for advice; generic advice, not the user's own"
     assert steps[0].to_trace()["scoreAfter"] == steps[1].score_before == 0.82
-    assert [step.reason for step in found[2].steps] == ["no rule of this stage applies"]
+    assert [step.reason for step in ranked[2].steps] == ["no rule of this stage applies"]
 
 
-def test_equal_scores_stay_in_the_order_given() -> None:
+def test_reweight_by_intent_keeps_order_of_equal_scores() -> None:
     notes = [{"id": letter, "path": f"{letter}.md", "score": 1.0} for letter in "zxy"]
-    assert [each.id for each in reweight_by_intent("any tips", notes)] == ["z", "x", "y"]
+    assert [candidate.id for candidate in reweight_by_intent("any tips", notes)] == ["z", "x", "y"]
 
 
 @given(ranked_list)
-def test_without_an_intent_the_list_is_untouched_and_unsorted(candidates: list[Candidate]) -> None:
+def test_reweight_without_intent_changes_nothing(candidates: list[Candidate]) -> None:
     assert reweight_by_intent("hola amigo", candidates) == candidates
 
 
 @given(any_text)
-def test_no_text_is_an_error(text: str) -> None:
+def test_intent_accepts_any_text(text: str) -> None:
     intent_multiplier(detect_intent(text), note(text, text, text, text))
 
 
-def test_wrong_type_is_named() -> None:
+def test_intent_wrong_types_raise() -> None:
     with pytest.raises(ArgumentTypeError, match="^query: must be a string"):
         detect_intent(None)  # type: ignore[arg-type]
     with pytest.raises(ArgumentTypeError, match="^intent: must be an Intent"):

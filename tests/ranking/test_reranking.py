@@ -22,12 +22,12 @@ from tests.strategies import ranked_list
         ("", "", "", ""),
     ],
 )
-def test_text(title: str, summary: str, content: str, expected: str) -> None:
+def test_rerank_text(title: str, summary: str, content: str, expected: str) -> None:
     assert rerank_text(Candidate("n", title=title, summary=summary, content=content)) == expected
 
 
 def order(results: list[tuple[int, float]], count: int = 5, top_n: int = 3) -> str:
-    notes = [Candidate("abcdefghij"[place], score=1.0) for place in range(count)]
+    notes = [Candidate("abcdefghij"[index], score=1.0) for index in range(count)]
     return "".join(note.id for note in merge_reranked(notes, results, top_n=top_n))
 
 
@@ -36,31 +36,31 @@ def order(results: list[tuple[int, float]], count: int = 5, top_n: int = 3) -> s
     [
         ([(0, 0.1), (1, 0.9), (2, 0.5)], "bcade"),
         ([(2, 0.5), (0, 0.5), (1, 0.5)], "abcde"),  # ties stay in fused order
-        ([(2, 0.1)], "cabde"),  # what was not returned follows
+        ([(2, 0.1)], "cabde"),  # not returned: follows
         ([], "abcde"),
         ([(3, 9.0), (-1, 9.0), (1, 0.5)], "bacde"),  # out of range
         ([(1, 0.1), (1, 9.0), (0, 0.5)], "abcde"),  # returned twice: the first counts
         ([(1, float("nan")), (2, 0.1)], "cabde"),
     ],
 )
-def test_head_is_reordered_and_the_tail_stays(results: list[tuple[int, float]], expected: str) -> None:
+def test_merge_reranked_reorders_the_head(results: list[tuple[int, float]], expected: str) -> None:
     assert order(results) == expected
 
 
-def test_top_n_may_be_anything() -> None:
+def test_merge_reranked_top_n() -> None:
     assert order([(0, 0.1), (1, 0.2)], top_n=0) == "abcde"
     assert order([(4, 0.2)], top_n=99) == "eabcd"
 
 
-def test_the_record() -> None:
+def test_merge_reranked_records_steps() -> None:
     notes = [{"id": "a", "score": 0.5}, {"id": "b", "score": 0.4}, {"id": "c", "score": 0.3}]
-    found = merge_reranked(notes, [(1, 0.875)], top_n=2)
-    assert [(note.id, note.score, note.rerank_score) for note in found] == [
+    ranked = merge_reranked(notes, [(1, 0.875)], top_n=2)
+    assert [(note.id, note.score, note.rerank_score) for note in ranked] == [
         ("b", 0.4, 0.875),
         ("a", 0.5, None),
         ("c", 0.3, None),
     ]
-    assert [(step.stage, step.reason, step.rank_before, step.rank_after) for note in found for step in note.steps] == [
+    assert [(step.stage, step.reason, step.rank_before, step.rank_after) for note in ranked for step in note.steps] == [
         ("rerank", "reranker score 0.875", 2, 1),
         ("rerank", "not returned by the reranker", 1, 2),
     ]
@@ -71,13 +71,15 @@ def test_the_record() -> None:
     st.lists(st.tuples(st.integers(-3, 15), st.floats(allow_nan=True))),
     st.integers(0, 15),
 )
-def test_nothing_is_lost(candidates: list[Candidate], results: list[tuple[int, float]], top_n: int) -> None:
-    found = merge_reranked(candidates, results, top_n=top_n)
-    assert sorted(note.id for note in found) == sorted(note.id for note in candidates)
-    assert found[top_n:] == candidates[top_n:]
+def test_merge_reranked_loses_nothing(
+    candidates: list[Candidate], results: list[tuple[int, float]], top_n: int
+) -> None:
+    ranked = merge_reranked(candidates, results, top_n=top_n)
+    assert sorted(note.id for note in ranked) == sorted(note.id for note in candidates)
+    assert ranked[top_n:] == candidates[top_n:]
 
 
-def test_wrong_arguments_are_named() -> None:
+def test_merge_reranked_wrong_arguments_raise() -> None:
     with pytest.raises(ArgumentError, match="^top_n: must not be negative, got -1"):
         merge_reranked([], [], top_n=-1)
     with pytest.raises(ArgumentTypeError, match=r"^results\[0\]: must be a pair of an index and a score"):
@@ -93,26 +95,26 @@ def test_wrong_arguments_are_named() -> None:
     assert rerank_text({"id": None, "title": "T"}) == "T"
 
 
-def test_of_a_whole_book_only_the_beginning_is_read() -> None:
+def test_rerank_text_truncates_long_content() -> None:
     assert rerank_text({"content": "tea " * 100_000}) == ("tea " * 70).strip() + " ..."
     assert rerank_text({"content": " " * 20_000 + "tea"}) == "tea"
 
 
-def test_content_behind_title_and_summary() -> None:
+def test_rerank_text_characters() -> None:
     note = {"title": "Tea", "summary": "", "content": "Prefers  sencha to oolong."}
     assert rerank_text(note, characters=14) == "Tea\nPrefers sencha..."
     assert rerank_text({"title": "Tea"}, characters=14) == "Tea"
 
 
-def test_what_was_replaced_follows_and_what_replaced_it_counts_as_much() -> None:
+def test_merge_reranked_superseded_note_follows_its_successor() -> None:
     notes = [
         Candidate("new", score=0.9),
         Candidate("other", score=0.8),
         Candidate("old", score=0.4, superseded_by=("new", "elsewhere", "unread")),
         Candidate("unread", score=0.3),
     ]
-    found = merge_reranked(notes, [(0, 0.1), (1, 0.5), (2, 0.8)], top_n=4)
-    assert [(note.id, note.rerank_score, note.steps[-1].reason) for note in found] == [
+    ranked = merge_reranked(notes, [(0, 0.1), (1, 0.5), (2, 0.8)], top_n=4)
+    assert [(note.id, note.rerank_score, note.steps[-1].reason) for note in ranked] == [
         ("new", 0.1, "reranker score 0.1, but supersedes a note with 0.8"),
         ("other", 0.5, "reranker score 0.5"),
         ("old", 0.8, "reranker score 0.8, but superseded"),
@@ -120,9 +122,9 @@ def test_what_was_replaced_follows_and_what_replaced_it_counts_as_much() -> None
     ]
 
 
-def test_what_was_replaced_and_not_returned() -> None:
-    found = merge_reranked([Candidate("old", superseded_by=("new",)), Candidate("new")], [(1, 0.5)])
-    assert [(note.id, note.steps[-1].reason) for note in found] == [
+def test_merge_reranked_superseded_note_not_returned() -> None:
+    ranked = merge_reranked([Candidate("old", superseded_by=("new",)), Candidate("new")], [(1, 0.5)])
+    assert [(note.id, note.steps[-1].reason) for note in ranked] == [
         ("new", "reranker score 0.5"),
         ("old", "not returned by the reranker"),
     ]
@@ -135,11 +137,11 @@ def test_what_was_replaced_and_not_returned() -> None:
         ("abc", "abc", 2, 3),
         ("ab", "abc", 2, None),  # fewer than three
         ("", "", 2, None),
-        ("abc", "bac", 2, None),  # the same notes in other places
+        ("abc", "bac", 2, None),  # the same notes at other ranks
         ("abc", "axy", 2, None),
         ("abc", "axy", 1, 1),
         ("abc", "xyz", 0, 0),
-        ("xyza", "uvwa", 1, None),  # only the first three places count
+        ("xyza", "uvwa", 1, None),  # only the first three ranks count
     ],
 )
 def test_unanimity(lexical: str, vector: str, agree_min: int, agreements: int | None) -> None:
@@ -147,7 +149,7 @@ def test_unanimity(lexical: str, vector: str, agree_min: int, agreements: int | 
     assert unanimity(list(lexical), list(vector), agree_min) == expected
 
 
-def test_wrong_arguments_are_named_agreement() -> None:
+def test_unanimity_wrong_arguments_raise() -> None:
     with pytest.raises(ArgumentError, match="^agree_min: must not be negative, got -1"):
         unanimity([], [], -1)
     with pytest.raises(ArgumentTypeError, match=r"^lexical_ids\[0\]: must be a string, got None"):

@@ -1,4 +1,4 @@
-"""Which turns of a conversation are likely to hold an answer."""
+"""The speaker turns stage: who speaks, who asks and how long a turn is."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def turn(content: str, identifier: str = "", **fields: Any) -> Candidate:
     return Candidate(identifier or content, content=content, **settings)
 
 
-def weighed(*contents: str, query: str = "", **constants: float) -> dict[str, float]:
-    """Return what each turn is worth, with the constants that are not named at 0."""
-    found = weight_speaker_turns(
+def turn_scores(*contents: str, query: str = "", **constants: float) -> dict[str, float]:
+    """Return the scores of turns by content; constants that are not named are 0."""
+    ranked = weight_speaker_turns(
         [turn(content) for content in contents], query=query, **{"speaker": 0, "asks": 0, "length": 0} | constants
     )
-    return {note.content: note.score for note in found}
+    return {note.content: note.score for note in ranked}
 
 
 @pytest.mark.parametrize(
@@ -40,15 +40,15 @@ def weighed(*contents: str, query: str = "", **constants: float) -> dict[str, fl
         ("was sagt Émile", "Émile"),
     ],
 )
-def test_who_is_asked_about_tells_more(query: str, speaker: str) -> None:
-    told, other = f"{speaker}: I moved.", "Ben: She moved."
-    assert weighed(told, other, query=query, speaker=0.1) == {told: pytest.approx(1.1), other: 1.0}
+def test_named_speaker_is_lifted(query: str, speaker: str) -> None:
+    named, unnamed = f"{speaker}: I moved.", "Ben: She moved."
+    assert turn_scores(named, unnamed, query=query, speaker=0.1) == {named: pytest.approx(1.1), unnamed: 1.0}
 
 
 @pytest.mark.parametrize(
     ("query", "first", "second"),
     [
-        ("Where did Ada move?", "Ada: here.", "Ada: there."),  # all that is known is said by her
+        ("Where did Ada move?", "Ada: here.", "Ada: there."),  # she is the only speaker
         ("Where did Ada and Ben move?", "Ada: here.", "Ben: there."),
         ("Where did Cleo move?", "Ada: here.", "Ben: there."),
         ("Where did Ada Lovelace's cat move?", "Ada Byron: here.", "Ben: there."),
@@ -56,111 +56,129 @@ def test_who_is_asked_about_tells_more(query: str, speaker: str) -> None:
         ("What at 12?", "12: 30", "Ben: there."),
     ],
 )
-def test_a_name_that_sets_nothing_apart(query: str, first: str, second: str) -> None:
-    assert weighed(first, second, query=query, speaker=0.1) == {first: 1.0, second: 1.0}
+def test_name_without_distinction_changes_nothing(query: str, first: str, second: str) -> None:
+    assert turn_scores(first, second, query=query, speaker=0.1) == {first: 1.0, second: 1.0}
 
 
-def test_who_asks_tells_less() -> None:
-    asked, both, told, bare = "A: How is Oslo?", "B: Lovely. And you? Well?!", "A: Oslo.", "B: Oslo"
-    found = weighed(asked, both, told, bare, asks=0.3)
-    assert found == pytest.approx({asked: 0.7, both: 1 - 0.3 * 2 / 3, told: 1.0, bare: 1.0})
-
-
-def test_short_turns_tell_less() -> None:
-    two, four, eight, endless = "A: b", "A: b c d", "A: b c d e f g h", "A: " + " ".join("a" * 199)
-    found = weighed(two, four, eight, endless, length=0.1)
-    # The median of 2, 4, 8 and 200 words is 6.
-    assert found == pytest.approx(
-        {two: 1 + 0.1 * log(3 / 7), four: 1 + 0.1 * log(5 / 7), eight: 1 + 0.1 * log(9 / 7), endless: 1.15}
+def test_questions_are_lowered() -> None:
+    question, statement_and_question, statement, unpunctuated = (
+        "A: How is Oslo?",
+        "B: Lovely. And you? Well?!",
+        "A: Oslo.",
+        "B: Oslo",
+    )
+    scores = turn_scores(question, statement_and_question, statement, unpunctuated, asks=0.3)
+    assert scores == pytest.approx(
+        {question: 0.7, statement_and_question: 1 - 0.3 * 2 / 3, statement: 1.0, unpunctuated: 1.0}
     )
 
 
-def test_a_turn_is_short_or_long_for_its_own_speaker() -> None:
-    brief, wordy = "Ada: a b", "Ada: a b c d"
-    briefer, wordier = "Ben: " + "b " * 9 + "b", "Ben: " + "b " * 19 + "b"
-    found = weighed(brief, wordy, briefer, wordier, length=0.1)
-    # Three and five words of Ada, 4 by median; eleven and 21 of Ben, 16 by median.
-    assert found == pytest.approx(
+def test_short_turns_are_lowered() -> None:
+    two_words, four_words, eight_words, endless = "A: b", "A: b c d", "A: b c d e f g h", "A: " + " ".join("a" * 199)
+    scores = turn_scores(two_words, four_words, eight_words, endless, length=0.1)
+    # The median of 2, 4, 8 and 200 words is 6.
+    assert scores == pytest.approx(
         {
-            brief: 1 + 0.1 * log(4 / 5),
-            wordy: 1 + 0.1 * log(6 / 5),
-            briefer: 1 + 0.1 * log(12 / 17),
-            wordier: 1 + 0.1 * log(22 / 17),
+            two_words: 1 + 0.1 * log(3 / 7),
+            four_words: 1 + 0.1 * log(5 / 7),
+            eight_words: 1 + 0.1 * log(9 / 7),
+            endless: 1.15,
+        }
+    )
+
+
+def test_length_is_relative_to_the_speaker() -> None:
+    short_ada, long_ada = "Ada: a b", "Ada: a b c d"
+    short_ben, long_ben = "Ben: " + "b " * 9 + "b", "Ben: " + "b " * 19 + "b"
+    scores = turn_scores(short_ada, long_ada, short_ben, long_ben, length=0.1)
+    # Three and five words of Ada, 4 by median; eleven and 21 of Ben, 16 by median.
+    assert scores == pytest.approx(
+        {
+            short_ada: 1 + 0.1 * log(4 / 5),
+            long_ada: 1 + 0.1 * log(6 / 5),
+            short_ben: 1 + 0.1 * log(12 / 17),
+            long_ben: 1 + 0.1 * log(22 / 17),
         }
     )
 
 
 @pytest.mark.parametrize("speaker", ["user", "User", "human"])
 @pytest.mark.parametrize("query", ["when did I move", "What is my job?", "where do we meet", "who called me"])
-def test_a_query_about_its_author_favours_the_user(query: str, speaker: str) -> None:
-    own, other = f"{speaker}: I moved in May.", "assistant: You moved in May."
-    assert weighed(own, other, query=query, speaker=0.1) == {own: pytest.approx(1.1), other: 1.0}
+def test_first_person_query_lifts_the_user(query: str, speaker: str) -> None:
+    user_turn, assistant_turn = f"{speaker}: I moved in May.", "assistant: You moved in May."
+    assert turn_scores(user_turn, assistant_turn, query=query, speaker=0.1) == {
+        user_turn: pytest.approx(1.1),
+        assistant_turn: 1.0,
+    }
 
 
 @pytest.mark.parametrize("query", ["when did you tell me about Oslo?", "is your advice to me the same", "who moved"])
-def test_a_query_that_speaks_of_both_or_of_neither_favours_nobody(query: str) -> None:
-    own, other = "user: I moved in May.", "assistant: You moved in May."
-    assert weighed(own, other, query=query, speaker=0.1) == {own: 1.0, other: 1.0}
+def test_query_about_both_or_neither_changes_nothing(query: str) -> None:
+    user_turn, assistant_turn = "user: I moved in May.", "assistant: You moved in May."
+    assert turn_scores(user_turn, assistant_turn, query=query, speaker=0.1) == {user_turn: 1.0, assistant_turn: 1.0}
 
 
-def test_a_first_person_query_favours_no_named_speaker() -> None:
-    assert weighed("Ada: here.", "Ben: there.", query="where did I move", speaker=0.1) == {
+def test_first_person_query_lifts_no_named_speaker() -> None:
+    assert turn_scores("Ada: here.", "Ben: there.", query="where did I move", speaker=0.1) == {
         "Ada: here.": 1.0,
         "Ben: there.": 1.0,
     }
 
 
-def test_a_query_may_be_about_its_author_and_a_named_speaker() -> None:
-    own, named, other = "user: here.", "Ada: there.", "Ben: nowhere."
-    found = weighed(own, named, other, query="where did I meet Ada", speaker=0.1)
-    assert found == {own: pytest.approx(1.1), named: pytest.approx(1.1), other: 1.0}
+def test_query_lifts_user_and_named_speaker() -> None:
+    user_turn, named_turn, unnamed_turn = "user: here.", "Ada: there.", "Ben: nowhere."
+    scores = turn_scores(user_turn, named_turn, unnamed_turn, query="where did I meet Ada", speaker=0.1)
+    assert scores == {user_turn: pytest.approx(1.1), named_turn: pytest.approx(1.1), unnamed_turn: 1.0}
 
 
-def test_what_nobody_says_is_no_turn() -> None:
-    assert weighed("How is Oslo?", "A: Oslo.", asks=0.3, length=0.1) == {"How is Oslo?": 1.0, "A: Oslo.": 1.0}
+def test_note_without_speaker_is_no_turn() -> None:
+    assert turn_scores("How is Oslo?", "A: Oslo.", asks=0.3, length=0.1) == {"How is Oslo?": 1.0, "A: Oslo.": 1.0}
 
 
-def test_each_reason_is_a_step_of_its_own() -> None:
+def test_speaker_turns_records_a_step_per_reason() -> None:
     notes = [
         turn("Ada: And you?"),
         turn("Ada: I am still in Bergen."),
         turn("Ben: Well, I have moved to Oslo in May. Why?"),
         turn("Ben: I see."),
     ]
-    told = {
+    steps_by_id = {
         note.id: [(step.reason, step.factor) for step in note.steps]
         for note in weight_speaker_turns(notes, query="ada?")
     }
-    assert [reason for reason, _ in told["Ada: And you?"]] == [
+    assert [reason for reason, _ in steps_by_id["Ada: And you?"]] == [
         "the query is about its speaker, Ada",
         "asks more than it tells",
         "short for a turn",
     ]
-    assert [reason for reason, _ in told["Ben: Well, I have moved to Oslo in May. Why?"]] == ["asks", "long for a turn"]
-    assert [factor for _, factor in told["Ada: And you?"]][:2] == [1.1, 0.8]
+    assert [reason for reason, _ in steps_by_id["Ben: Well, I have moved to Oslo in May. Why?"]] == [
+        "asks",
+        "long for a turn",
+    ]
+    assert [factor for _, factor in steps_by_id["Ada: And you?"]][:2] == [1.1, 0.8]
 
 
 @pytest.mark.parametrize("fields", [{"session": ""}, {"position": None}])
-def test_notes_that_are_no_turns_stay(fields: dict[str, Any]) -> None:
+def test_notes_outside_sessions_keep_their_scores(fields: dict[str, Any]) -> None:
     note = turn("Ada: And you?", **fields)
     assert weight_speaker_turns([note], query="Ada") == [note]
-    apart, asking = weight_speaker_turns([note, turn("Ben: And you?", "b")], query="Ada")
-    assert (apart.score, asking.score) == (1.0, 0.8)
-    assert apart.steps[0].reason == "no rule of this stage applies"
+    plain_note, question = weight_speaker_turns([note, turn("Ben: And you?", "b")], query="Ada")
+    assert (plain_note.score, question.score) == (1.0, 0.8)
+    assert plain_note.steps[0].reason == "no rule of this stage applies"
     assert weight_speaker_turns([], query="Ada") == []
 
 
 @pytest.mark.parametrize("name", ["speaker", "asks", "length"])
-def test_wrong_constants(name: str) -> None:
+def test_speaker_turns_wrong_constants_raise(name: str) -> None:
     with pytest.raises(ArgumentError, match=f"^{name}: must be at least 0, got -1"):
         weight_speaker_turns([], query="", **{name: -1})
 
 
 @given(st.lists(any_text, max_size=6), any_text, st.floats(0, 1e6), st.floats(0, 1e6), st.floats(0, 1e6))
-def test_no_constant_makes_a_score_negative(
+def test_speaker_turns_scores_are_never_negative(
     contents: list[str], query: str, speaker: float, asks: float, length: float
 ) -> None:
-    turns = [turn(content, str(place)) for place, content in enumerate(contents)]
-    found = weight_speaker_turns(turns, query=query, speaker=speaker, asks=asks, length=length)
-    assert sorted(note.id for note in found) == sorted(note.id for note in turns)
-    assert all(note.score >= 0 for note in found)
+    turns = [turn(content, str(number)) for number, content in enumerate(contents)]
+    ranked = weight_speaker_turns(turns, query=query, speaker=speaker, asks=asks, length=length)
+    assert sorted(note.id for note in ranked) == sorted(note.id for note in turns)
+    assert all(note.score >= 0 for note in ranked)

@@ -1,4 +1,4 @@
-"""Laws that every stage keeps."""
+"""Properties of every stage."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ STAGES: dict[str, Stage] = {
 }
 
 
-def recomputed(found: Candidate) -> float:
-    """Return the score that the record alone gives."""
-    score = fsum(part.points for part in found.contributions)
-    for step in found.steps:
+def recomputed(candidate: Candidate) -> float:
+    """Compute the score from contributions and steps."""
+    score = fsum(part.points for part in candidate.contributions)
+    for step in candidate.steps:
         assert step.score_before == score
         score = score * step.factor + step.addend
         assert step.score_after == score
@@ -46,7 +46,7 @@ def recomputed(found: Candidate) -> float:
     st.lists(st.sampled_from(sorted(STAGES)), max_size=5),
     st.booleans(),
 )
-def test_every_score_can_be_recomputed_from_its_record(
+def test_scores_are_recomputed_from_steps(
     lists: list[list[Candidate]],
     fuse: Callable[[list[list[Candidate]]], list[Candidate]],
     names: list[str],
@@ -54,27 +54,30 @@ def test_every_score_can_be_recomputed_from_its_record(
 ) -> None:
     ranked = fuse(lists)
     for name in names:
-        before = {each.id: place for place, each in enumerate(ranked, 1)}
+        ranks_before = {candidate.id: rank for rank, candidate in enumerate(ranked, 1)}
         ranked = STAGES[name](ranked)
-        for place, found in enumerate(ranked, 1):
-            assert (found.steps[-1].rank_before, found.steps[-1].rank_after) == (before[found.id], place)
+        for rank, candidate in enumerate(ranked, 1):
+            assert (candidate.steps[-1].rank_before, candidate.steps[-1].rank_after) == (
+                ranks_before[candidate.id],
+                rank,
+            )
     if rerank:
         ranked = merge_reranked(ranked, [(index, float(index)) for index in range(len(ranked))])
-    for found in ranked:
-        assert recomputed(found) == found.score
+    for candidate in ranked:
+        assert recomputed(candidate) == candidate.score
 
 
 @pytest.mark.parametrize("name", sorted(STAGES))
 @given(candidates=ranked_list)
-def test_a_stage_sorts_loses_nothing_and_leaves_what_it_was_given(name: str, candidates: list[Candidate]) -> None:
+def test_stage_sorts_copies_and_loses_nothing(name: str, candidates: list[Candidate]) -> None:
     before = repr(candidates)
-    found = STAGES[name](candidates)
+    ranked = STAGES[name](candidates)
     assert repr(candidates) == before
-    assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
-    assert sorted(each.id for each in found) == sorted(each.id for each in candidates)
+    assert [candidate.score for candidate in ranked] == sorted((candidate.score for candidate in ranked), reverse=True)
+    assert sorted(candidate.id for candidate in ranked) == sorted(candidate.id for candidate in candidates)
 
 
 @pytest.mark.parametrize("name", sorted(STAGES))
-def test_a_stage_takes_mappings_and_nothing(name: str) -> None:
+def test_stage_accepts_mappings_and_empty_lists(name: str) -> None:
     assert STAGES[name]([]) == []
     assert STAGES[name]([{"id": "n", "score": 1.0}])[0].id == "n"  # type: ignore[list-item]

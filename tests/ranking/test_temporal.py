@@ -26,7 +26,7 @@ def gain(days: float, query: str, **options: Any) -> float:
 @pytest.mark.parametrize(
     ("query", "days", "proximity"),
     [
-        # "three weeks ago" is 21 days, give or take 5: full within 16–26, nothing from 6 and 36 on
+        # "three weeks ago" is 21 ± 5 days: proximity 1 within 16–26, 0 at 6 and 36
         ("three weeks ago", 21, 1.0),
         ("three weeks ago", 26, 1.0),
         ("three weeks ago", 16, 1.0),
@@ -46,13 +46,13 @@ def gain(days: float, query: str, **options: Any) -> float:
         ("recently", -14, 0.5),
     ],
 )
-def test_ramp(query: str, days: float, proximity: float) -> None:
+def test_temporal_proximity(query: str, days: float, proximity: float) -> None:
     assert gain(days, query) == pytest.approx(0.40 * proximity)
     assert gain(days, query, combine="multiply") == pytest.approx(0.40 * proximity)
     assert gain(days, query, boost=0.1) == pytest.approx(0.10 * proximity)
 
 
-def test_adding_can_lift_an_irrelevant_note_and_multiplying_cannot() -> None:
+def test_temporal_combine_add_and_multiply() -> None:
     notes = [created(0, "relevant", score=0.35), created(21, "dated", score=0.01)]
     for combine, first in (("add", "dated"), ("multiply", "relevant")):
         options: Any = {"query": "three weeks ago", "now": NOW, "combine": combine}
@@ -60,14 +60,14 @@ def test_adding_can_lift_an_irrelevant_note_and_multiplying_cannot() -> None:
     assert temporal_boost(notes, query="3 weeks ago", now=NOW, combine="multiply")[1].score == pytest.approx(0.014)
 
 
-def test_the_composite_comes_first() -> None:
+def test_temporal_follows_composite() -> None:
     notes = [created(1, "fresh", score=0.5), created(21, "then", score=0.5)]
     plain = composite(notes, now=NOW)
-    found = temporal(notes, query="what did I decide 3 weeks ago", now=NOW)
-    assert [each.id for each in found] == ["then", "fresh"]
-    assert found[0].score == pytest.approx(plain[1].score + 0.40)
-    assert [step.stage for step in found[0].steps] == ["composite", "composite", "composite", "temporal_boost"]
-    assert found[0].steps[-1].reason == "created 2026-05-11, proximity 1.00 to 2026-05-11"
+    ranked = temporal(notes, query="what did I decide 3 weeks ago", now=NOW)
+    assert [note.id for note in ranked] == ["then", "fresh"]
+    assert ranked[0].score == pytest.approx(plain[1].score + 0.40)
+    assert [step.stage for step in ranked[0].steps] == ["composite", "composite", "composite", "temporal_boost"]
+    assert ranked[0].steps[-1].reason == "created 2026-05-11, proximity 1.00 to 2026-05-11"
     multiplied = temporal(notes, query="3 weeks ago", now=NOW, combine="multiply")
     assert multiplied[0].score == pytest.approx(plain[1].score * 1.40)
 
@@ -82,18 +82,18 @@ def test_the_composite_comes_first() -> None:
         {"query": "999999 days ago"},  # before the calendar begins
     ],
 )
-def test_otherwise_it_is_the_composite_alone(options: dict[str, Any]) -> None:
+def test_temporal_without_anchor_is_composite(options: dict[str, Any]) -> None:
     notes = [created(21, "then", score=0.5), created(1, "fresh", score=0.5)]
     assert temporal(notes, now=NOW, **options) == composite(notes, now=NOW)
 
 
-def test_a_note_without_a_date_gains_nothing() -> None:
-    (found,) = temporal_boost([Candidate("n", score=1.0)], query="yesterday", now=NOW)
-    assert found.score == 1.0
-    assert found.steps[0].reason == "no rule of this stage applies"
+def test_temporal_note_without_date() -> None:
+    (candidate,) = temporal_boost([Candidate("n", score=1.0)], query="yesterday", now=NOW)
+    assert candidate.score == 1.0
+    assert candidate.steps[0].reason == "no rule of this stage applies"
 
 
-class _Fixed:
+class _FixedExtractor:
     def __init__(self, days: int, tolerance: int) -> None:
         self._anchor = TimeAnchor(days, tolerance)
 
@@ -102,13 +102,13 @@ class _Fixed:
         return self._anchor
 
 
-def test_another_extractor_can_be_given() -> None:
-    assert gain(10, "before my trip", extractor=_Fixed(10, 1)) == pytest.approx(0.4)
-    assert gain(10, "before my trip", extractor=_Fixed(10, 0)) == pytest.approx(0.4)
-    assert gain(11, "before my trip", extractor=_Fixed(10, 0)) == 0
+def test_temporal_custom_extractor() -> None:
+    assert gain(10, "before my trip", extractor=_FixedExtractor(10, 1)) == pytest.approx(0.4)
+    assert gain(10, "before my trip", extractor=_FixedExtractor(10, 0)) == pytest.approx(0.4)
+    assert gain(11, "before my trip", extractor=_FixedExtractor(10, 0)) == 0
 
 
-def test_wrong_arguments_are_named() -> None:
+def test_temporal_wrong_arguments_raise() -> None:
     with pytest.raises(ArgumentError, match="^combine: must be one of add, multiply, got 'max'"):
         gain(1, "yesterday", combine="max")
     with pytest.raises(ArgumentError, match="^boost: must be a number, got 'x'"):
@@ -121,7 +121,7 @@ def test_wrong_arguments_are_named() -> None:
     with pytest.raises(ArgumentError, match="^extractor: must return None or a TimeAnchor, got tuple"):
         gain(1, "yesterday", extractor=SimpleNamespace(anchor=lambda query: (len(query), 1)))
     with pytest.raises(ArgumentError, match="^extractor's tolerance: must be at least 0, got -1"):
-        gain(1, "yesterday", extractor=_Fixed(1, -1))
+        gain(1, "yesterday", extractor=_FixedExtractor(1, -1))
 
 
 anchor = RegexAnchorExtractor().anchor
@@ -148,14 +148,14 @@ WORDS = "one two three four five six seven eight nine ten eleven twelve".split()
         ("last\u3000year", 365, 30),
         ("recently", 14, 14),
         ("999999 days ago", 999_999, 2),
-        # the first row that matches wins, wherever it stands
+        # the first matching row of the table wins, wherever it is in the text
         ("last week or 3 days ago", 3, 2),
         ("recently, a year ago", 365, 30),
         ("2 weeks ago, yesterday", 1, 1),
         *((f"{word} days ago", number, 2) for number, word in enumerate(WORDS, 1)),
     ],
 )
-def test_table(query: str, days: int, tolerance: int) -> None:
+def test_anchor(query: str, days: int, tolerance: int) -> None:
     assert anchor(query) == TimeAnchor(days, tolerance)
 
 
@@ -165,15 +165,15 @@ def test_table(query: str, days: int, tolerance: int) -> None:
     + ["1000000 days ago", "1.5 weeks ago", "1,5 weeks ago", "yesterdays", "blast week", "unrecently", "٣ days ago"]
     + ["next week", "someone days ago", "twenty-one days ago"],
 )
-def test_nothing_else_names_a_time(query: str) -> None:
+def test_anchor_none(query: str) -> None:
     assert anchor(query) is None
 
 
 @given(any_text | query_text)
-def test_no_text_is_an_error(query: str) -> None:
+def test_anchor_accepts_any_text(query: str) -> None:
     anchor(query)
 
 
-def test_wrong_type_is_named() -> None:
+def test_anchor_wrong_type_raises() -> None:
     with pytest.raises(ArgumentTypeError, match="^query: must be a string"):
         anchor(None)  # type: ignore[arg-type]

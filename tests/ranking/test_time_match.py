@@ -14,7 +14,7 @@ from recollect.query import find_time_expressions
 from recollect.ranking import time_match
 from recollect.retrieval import Retrieval, presets
 from tests.ranking.stages import boost_time_matches
-from tests.retrieval.test_accounting import Letters
+from tests.retrieval.test_search_properties import LetterEmbedder
 
 NOW = datetime(2026, 11, 17, tzinfo=UTC)
 
@@ -26,7 +26,7 @@ def note(created: str | None, name: str = "n", score: float = 1.0, **values: Any
 @pytest.mark.parametrize(
     ("query", "created", "expected"),
     [
-        # March has 31 days: nothing is left 15 days before and behind it
+        # March has 31 days: 0 from 15 days before and after it
         ("in March", "2026-03-01", 1.0),
         ("in March", "2026-03-31T23:59:59Z", 1.0),
         ("in March", "2026-04-04", 1 - 4 / 15),
@@ -50,9 +50,7 @@ def note(created: str | None, name: str = "n", score: float = 1.0, **values: Any
         ("in March", None, 0.0),
     ],
 )
-def test_creation_within_the_interval_counts_fully_and_near_it_less(
-    query: str, created: str | None, expected: float
-) -> None:
+def test_time_match_of_created_at(query: str, created: str | None, expected: float) -> None:
     intervals = find_time_expressions(query, NOW)
     assert time_match(note(created), intervals) == pytest.approx(expected)
 
@@ -69,13 +67,13 @@ def test_creation_within_the_interval_counts_fully_and_near_it_less(
         ("in March", "Nothing of the kind.", 0.0),
     ],
 )
-def test_a_date_in_the_text_counts_like_the_date_of_creation(query: str, text: str, expected: float) -> None:
+def test_time_match_of_dates_in_the_text(query: str, text: str, expected: float) -> None:
     intervals = find_time_expressions(query, NOW)
     assert time_match(note("2026-06-01", content=text), intervals) == expected
     assert time_match(note("2026-06-01", title=text), intervals) == expected
 
 
-def test_the_factor_is_bounded_by_the_boost_and_the_reason_says_why() -> None:
+def test_time_match_boost_and_reasons() -> None:
     notes = [
         note("2026-04-20", "april", 0.5),
         note("2026-03-14", "march", 0.4),
@@ -84,8 +82,8 @@ def test_the_factor_is_bounded_by_the_boost_and_the_reason_says_why() -> None:
         note("2026-07-01", "text", 0.1, content="Paid on 2026-03-02."),
         note("2026-04-04", "days", 0.01),
     ]
-    found = boost_time_matches(notes, query="dentist last march", now=NOW, boost=0.5)
-    assert {each.id: (round(each.score, 6), each.steps[0].reason) for each in found} == {
+    ranked = boost_time_matches(notes, query="dentist last march", now=NOW, boost=0.5)
+    assert {candidate.id: (round(candidate.score, 6), candidate.steps[0].reason) for candidate in ranked} == {
         "march": (0.6, "created 2026-03-14, within March 2026"),
         "april": (0.5, "no rule of this stage applies"),
         "soon": (round(0.3 * (1 + 0.5 * (1 - 1 / 15)), 6), "created 2026-04-01, a day from March 2026"),
@@ -95,41 +93,45 @@ def test_the_factor_is_bounded_by_the_boost_and_the_reason_says_why() -> None:
     }
 
 
-def test_a_part_of_a_month_that_the_text_names_is_said() -> None:
-    (found,) = boost_time_matches([note(None, content="In March 2026.")], query="on 9 March", now=NOW, boost=0.5)
-    assert found.score == 1.25
-    assert found.steps[0].reason == "its text names March 2026, which includes 2026-03-09"
+def test_time_match_reason_for_a_month_in_the_text() -> None:
+    (candidate,) = boost_time_matches([note(None, content="In March 2026.")], query="on 9 March", now=NOW, boost=0.5)
+    assert candidate.score == 1.25
+    assert candidate.steps[0].reason == "its text names March 2026, which includes 2026-03-09"
 
 
 @pytest.mark.parametrize("options", [{"query": "green tea"}, {"query": "yesterday", "boost": 0}])
-def test_without_a_time_or_a_boost_the_list_stays_as_it_was(options: dict[str, Any]) -> None:
+def test_time_match_without_time_or_boost_changes_nothing(options: dict[str, Any]) -> None:
     notes = [note("2026-11-16", "a", 0.1), note(None, "b", 0.5)]
     assert boost_time_matches(notes, now=NOW, **options) == notes
 
 
-def test_a_date_cannot_lift_a_note_that_has_nothing_to_do_with_the_query() -> None:
+def test_time_match_keeps_relevant_notes_first() -> None:
     notes = [note("2026-01-01", "relevant", 0.5), note("2026-11-16", "dated", 0.01)]
     assert boost_time_matches(notes, query="yesterday", now=NOW)[0].id == "relevant"
 
 
-def test_an_added_boost_decides_where_no_note_stands_out_and_leaves_a_clear_lead() -> None:
-    alike = [note("2026-01-01", "other", 0.25, ceiling=1.0), note("2026-11-16", "dated", 0.01, ceiling=1.0)]
-    (first, second) = boost_time_matches(alike, query="yesterday", now=NOW, combine="add", boost=0.4)
-    assert (first.id, first.score, first.steps[0].addend) == ("dated", 0.26, 0.25)  # no more than the best score
+def test_time_match_combine_add() -> None:
+    low_scores = [note("2026-01-01", "other", 0.25, ceiling=1.0), note("2026-11-16", "dated", 0.01, ceiling=1.0)]
+    (first, second) = boost_time_matches(low_scores, query="yesterday", now=NOW, combine="add", boost=0.4)
+    assert (first.id, first.score, first.steps[0].addend) == ("dated", 0.26, 0.25)  # at most the best score
     assert second.score == 0.25
-    clear = [note("2026-01-01", "relevant", 0.9, ceiling=1.0), note("2026-11-16", "dated", 0.1, ceiling=1.0)]
-    (first, second) = boost_time_matches(clear, query="yesterday", now=NOW, combine="add", boost=0.4)
+    clear_lead = [note("2026-01-01", "relevant", 0.9, ceiling=1.0), note("2026-11-16", "dated", 0.1, ceiling=1.0)]
+    (first, second) = boost_time_matches(clear_lead, query="yesterday", now=NOW, combine="add", boost=0.4)
     assert (first.id, second.score) == ("relevant", 0.5)
     (first,) = boost_time_matches([note("2026-11-16", score=-1.0)], query="yesterday", now=NOW, combine="add")
     assert first.score == -1.0
     (first,) = boost_time_matches([note("2026-11-16", score=0.5)], query="yesterday", now=NOW, combine="add", boost=0.4)
-    assert first.score == 0.7  # before fusion, the best score is the most possible
+    assert first.score == 0.7  # without a ceiling, the best score is the highest possible
 
 
-def test_where_time_alone_is_asked_for_its_notes_come_first_and_then_those_near_it() -> None:
+def test_time_match_time_only() -> None:
     notes = [note("2026-01-01", "far", 0.9), note("2026-11-15", "near", 0.5), note("2026-11-16", "dated", 0.0)]
-    found = boost_time_matches(notes, query="yesterday", now=NOW, time_only=True)
-    assert [(each.id, round(each.score, 6)) for each in found] == [("dated", 1.8), ("near", 0.95), ("far", 0.9)]
+    ranked = boost_time_matches(notes, query="yesterday", now=NOW, time_only=True)
+    assert [(candidate.id, round(candidate.score, 6)) for candidate in ranked] == [
+        ("dated", 1.8),
+        ("near", 0.95),
+        ("far", 0.9),
+    ]
     (first,) = boost_time_matches([note("2026-11-16", score=0.0)], query="yesterday", now=NOW, time_only=True)
     assert first.score == 2.0
 
@@ -144,7 +146,7 @@ _RUNS = {
 }
 
 
-@pytest.mark.parametrize("embedder", [None, Letters()])
+@pytest.mark.parametrize("embedder", [None, LetterEmbedder()])
 @pytest.mark.parametrize(
     ("query", "day"),
     [
@@ -154,31 +156,33 @@ _RUNS = {
         ("run two weeks ago", "2026-11-03"),
     ],
 )
-def test_time_decides_in_a_log_of_one_subject(tmp_path: Path, embedder: Any, query: str, day: str) -> None:
+def test_search_by_time_in_a_log(tmp_path: Path, embedder: Any, query: str, day: str) -> None:
     with recollect.open(tmp_path / "log.db", embedder=embedder) as memory:
         memory.add_many([{"content": text, "created_at": day, "path": f"{day}.md"} for day, text in _RUNS.items()])
         assert memory.search(query, question_date="2026-11-17").hits[0].path == f"{day}.md"
 
 
-@pytest.mark.parametrize("embedder", [None, Letters()])
+@pytest.mark.parametrize("embedder", [None, LetterEmbedder()])
 @pytest.mark.parametrize("query", ["what happened on 11 November?", "2026-11-11", "was war am 11.11.?"])
-def test_a_query_for_a_time_alone_finds_its_notes_beyond_the_pool(tmp_path: Path, embedder: Any, query: str) -> None:
+def test_time_only_search_lists_notes_of_the_time(tmp_path: Path, embedder: Any, query: str) -> None:
     with recollect.open(tmp_path / "many.db", embedder=embedder) as memory:
-        many = [{"content": f"What happened: number {n}, it happened.", "created_at": "2026-02-01"} for n in range(60)]
+        frequent = [
+            {"content": f"What happened: number {n}, it happened.", "created_at": "2026-02-01"} for n in range(60)
+        ]
         rare = [{"content": f"Zebra {n}.", "created_at": "2026-11-11", "path": f"z{n}.md"} for n in range(2)]
-        memory.add_many([*many, *rare, {"content": "Quiz.", "created_at": "2026-11-11", "tags": ["x"]}])
+        memory.add_many([*frequent, *rare, {"content": "Quiz.", "created_at": "2026-11-11", "tags": ["x"]}])
         result = memory.search(query, question_date="2026-11-17", candidate_k=20, top_k=5)
         assert {hit.path for hit in result.hits[:3]} >= {"z0.md", "z1.md"}
         assert result.trace.time_only
-        told = result.trace.to_dict()
-        assert told["timeOnly"] is True
-        assert [time["label"] for time in told["times"]] == ["2026-11-11"]
+        trace = result.trace.to_dict()
+        assert trace["timeOnly"] is True
+        assert [time["label"] for time in trace["times"]] == ["2026-11-11"]
         assert "2026-11-11, and nothing else" in result.explain(width=200)
         only = memory.search(query, question_date="2026-11-17", candidate_k=20, filters={"tags": ["x"]})
         assert [hit.content for hit in only] == ["Quiz."]
 
 
-def test_a_query_for_more_than_a_time_says_which_time_was_read(tmp_path: Path) -> None:
+def test_search_explains_the_time(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
         memory.add("Run: in the rain.", created_at="2020-01-01")
         result = memory.search("run last week or since March", question_date="2026-11-17")
@@ -197,7 +201,7 @@ def test_a_query_for_more_than_a_time_says_which_time_was_read(tmp_path: Path) -
         assert not memory.search("last week", preset="memini", question_date="2026-11-17").trace.times
 
 
-def test_an_index_that_cannot_list_its_notes_is_searched_as_it_is() -> None:
+def test_time_only_search_without_listing() -> None:
     class Index:
         def search_text(self, *_: Any, **__: Any) -> list[Candidate]:
             return [Candidate("n1", content="August.", score=1.0)]
@@ -218,7 +222,7 @@ def test_an_index_that_cannot_list_its_notes_is_searched_as_it_is() -> None:
     assert any("notes of the query's time are missing: " in warning for warning in result.warnings)
 
 
-def test_wrong_arguments_are_named() -> None:
+def test_time_match_wrong_arguments_raise() -> None:
     with pytest.raises(ArgumentError, match="^boost: must be at least 0, got -1"):
         boost_time_matches([], query="yesterday", now=NOW, boost=-1)
     with pytest.raises(ArgumentError, match="^events: must be true or false, got 'no'"):
@@ -241,21 +245,22 @@ AFTER = note("2026-08-06", "after", 0.4, content="Bought curtain rails.")
         ("what did we buy since Lena's move", "after"),
     ],
 )
-def test_an_event_is_dated_by_the_note_that_it_is_the_title_of(query: str, first: str) -> None:
-    found = boost_time_matches([AFTER, BEFORE], query=query, now=NOW)
-    assert found == [AFTER, BEFORE]
-    found = boost_time_matches([AFTER, BEFORE, MOVE], query=query, now=NOW, boost=0.5)
-    assert next(each.id for each in found if each.id != "move") == first
-    assert next(each.score for each in found if each.id == "move") == 0.5  # the move is not before the move
+def test_event_is_dated_by_its_title(query: str, first: str) -> None:
+    ranked = boost_time_matches([AFTER, BEFORE], query=query, now=NOW)
+    assert ranked == [AFTER, BEFORE]
+    ranked = boost_time_matches([AFTER, BEFORE, MOVE], query=query, now=NOW, boost=0.5)
+    assert next(candidate.id for candidate in ranked if candidate.id != "move") == first
+    # the event itself is not lifted
+    assert next(candidate.score for candidate in ranked if candidate.id == "move") == 0.5
     assert boost_time_matches([AFTER, BEFORE, MOVE], query=query, now=NOW, events=False) == [AFTER, BEFORE, MOVE]
 
 
-def test_the_day_that_a_note_names_is_the_day_of_the_event() -> None:
+def test_event_is_dated_by_a_date_in_the_text() -> None:
     plan = note("2026-01-09", "plan", content="The offsite is on 2026-06-10.")
     early, late = note("2026-04-01", "early"), note("2026-09-01", "late")
-    found = boost_time_matches([early, late, plan], query="since the offsite in Lisbon", now=NOW, boost=0.5)
-    assert {each.id: each.score for each in found} == {"late": 1.5, "plan": 1.5, "early": 1.0}
-    assert found[0].steps[0].reason == "created 2026-09-01, within the time since 2026-06-10"
+    ranked = boost_time_matches([early, late, plan], query="since the offsite in Lisbon", now=NOW, boost=0.5)
+    assert {candidate.id: candidate.score for candidate in ranked} == {"late": 1.5, "plan": 1.5, "early": 1.0}
+    assert ranked[0].steps[0].reason == "created 2026-09-01, within the time since 2026-06-10"
 
 
 @pytest.mark.parametrize(
@@ -267,40 +272,40 @@ def test_the_day_that_a_note_names_is_the_day_of_the_event() -> None:
         [note("2026-05-23", "a", content="Nothing of it.")],
     ],
 )
-def test_an_event_whose_day_is_unclear_is_ignored(
+def test_event_without_a_clear_date_is_ignored(
     candidates: list[Candidate],
 ) -> None:
     assert boost_time_matches(candidates, query="before the move", now=NOW) == candidates
     assert boost_time_matches(candidates, query="before the and after the", now=NOW) == candidates
 
 
-def test_notes_of_one_week_tell_the_days_of_an_event_together() -> None:
+def test_event_spans_the_notes_of_a_week() -> None:
     notes = [
         note("2026-05-23T10:00:00Z", "a", title="The big move begins"),
         note("2026-05-25T10:00:00Z", "b", title="The big move is done"),
         note("2026-05-30", "c"),
     ]
-    found = boost_time_matches(notes, query="after the big move", now=NOW, boost=0.5)
-    assert found[0].steps[0].reason == "created 2026-05-30, within the time since 2026-05-26"
-    assert found[0].steps[0].factor == 1.5
+    ranked = boost_time_matches(notes, query="after the big move", now=NOW, boost=0.5)
+    assert ranked[0].steps[0].reason == "created 2026-05-30, within the time since 2026-05-26"
+    assert ranked[0].steps[0].factor == 1.5
 
 
-def test_a_search_in_the_default_preset_uses_the_question_date(tmp_path: Any) -> None:
+def test_search_uses_the_question_date(tmp_path: Any) -> None:
     with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
         for month in (1, 3, 5):
             memory.add(f"Dentist: visit {month}.", path=f"{month}.md", created_at=f"2026-0{month}-10")
-        for query, asked, first in (
+        for query, question_date, first in (
             ("dentist last march", "2026-11-17", "3.md"),
             ("dentist two months ago", "2026-07-10", "5.md"),
             ("dentist last month", "2026-02-27", "1.md"),
         ):
-            (hit, *_) = memory.search(query, question_date=asked)
+            (hit, *_) = memory.search(query, question_date=question_date)
             assert hit.path == first
             assert any(step.stage == "time_match" and step.addend > 0 for step in hit.candidate.steps)
         assert memory.search("dentist", now=NOW).hits[0].candidate.steps[-1].stage != "time_match"
 
 
-def test_near_misses_fall_with_the_distance() -> None:
+def test_time_match_decreases_with_distance() -> None:
     intervals = find_time_expressions("in March", NOW)
     end = datetime(2026, 4, 1, tzinfo=UTC)
     values = [time_match(Candidate("n", created_at=end + timedelta(days=days)), intervals) for days in range(-1, 20)]
@@ -309,7 +314,7 @@ def test_near_misses_fall_with_the_distance() -> None:
     assert values[-1] == 0.0
 
 
-def test_the_stage_helps_on_the_temporal_set_and_leaves_queries_without_a_time_alone(tmp_path: Path) -> None:
+def test_time_match_improves_the_temporal_dataset(tmp_path: Path) -> None:
     dataset = load_dataset(Path(__file__).parents[2] / "benchmarks" / "datasets" / "temporal")
     assert len(dataset.questions) == 129
     default = presets()["default"]

@@ -131,15 +131,15 @@ def test_key_is_sent_and_not_shown(server: JsonServer, monkeypatch: pytest.Monke
     reranker_at(server, key_variable="COHERE_API_KEY").rerank("tea", ["tea"])
     reranker_at(server, key_variable=None).rerank("tea", ["tea"])
     monkeypatch.setenv("OWN_KEY", SECRET)
-    given = reranker_at(server, key_variable="OWN_KEY")
-    given.rerank("tea", ["tea"])
+    reranker = reranker_at(server, key_variable="OWN_KEY")
+    reranker.rerank("tea", ["tea"])
     assert server.keys == [None, "Bearer of another", "Bearer of the vendor", None, f"Bearer {SECRET}"]
     server.answers = [Answer(401, f"wrong key {SECRET}".encode())]
     with pytest.raises(
         RerankerError, match=r"401 Unauthorized; check the key in the environment variable OWN_KEY; wrong key \*\*\*$"
     ) as caught:
-        given.rerank("tea", ["tea"])
-    assert SECRET not in f"{caught.value} {given!r} {given.describe()} {vars(given)} {vars(given._api)}"
+        reranker.rerank("tea", ["tea"])
+    assert SECRET not in f"{caught.value} {reranker!r} {reranker.describe()} {vars(reranker)} {vars(reranker._api)}"
 
 
 def test_threads_share_a_reranker(server: JsonServer) -> None:
@@ -228,7 +228,7 @@ COHERE = {"vendor_url": "https://api.cohere.com", "vendor_variable": "COHERE_API
     [
         ("https://api.cohere.com", "COHERE_API_KEY"),
         ("https://API.cohere.com/v1/rerank", "COHERE_API_KEY"),
-        ("http://api.cohere.com", "RECOLLECT_RERANKER_KEY"),  # a key does not go out in the clear
+        ("http://api.cohere.com", "RECOLLECT_RERANKER_KEY"),  # keys are not sent without TLS
         ("https://api.cohere.com.example.org", "RECOLLECT_RERANKER_KEY"),
         ("https://api.cohere.com@example.org", "RECOLLECT_RERANKER_KEY"),
         ("http://localhost:8000", "RECOLLECT_RERANKER_KEY"),

@@ -11,8 +11,8 @@ from recollect.rerankers import ChatReranker, FunctionReranker, HttpReranker, On
 from tests.rerankers.tiny import write_model
 
 
-class Own:
-    """A reranker of someone else's making, which can be called as well."""
+class CustomReranker:
+    """A custom reranker, which is callable, too."""
 
     name = "own"
 
@@ -72,8 +72,8 @@ def test_function_spec() -> None:
 
 
 def test_reranker_object_is_returned() -> None:
-    own = Own()
-    assert reranker_from(own) is own
+    reranker = CustomReranker()
+    assert reranker_from(reranker) is reranker
 
 
 def test_invalid_url_spec_is_refused() -> None:
@@ -102,7 +102,7 @@ def test_unknown_spec_lists_forms(spec: str) -> None:
         (7, "got int"),
         (["none"], "got list"),
         (Nameless(), "got Nameless"),
-        (Own, "got the class Own: construct it"),
+        (CustomReranker, "got the class CustomReranker: construct it"),
     ],
 )
 def test_other_types_list_forms(spec: Any, shown: str) -> None:

@@ -1,6 +1,6 @@
-"""A tiny BERT with a classifier on top, as a graph in ONNX and once more in numpy, written apart from each other.
+"""A tiny BERT with a classifier on top, as a graph in ONNX and, independently, in numpy.
 
-Nobody trained it: its weights are random, so that every token, place and segment changes every score.
+Its weights are random, so that every token, position and segment changes every score.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Reference:
     def logits(self, query: str, document: str) -> Array:
         first, second = query.split(), document.split()
         rows_left = self.max_tokens - 3
-        if len(first) + len(second) > rows_left:  # both get half of it, and the longer one what the shorter one leaves
+        if len(first) + len(second) > rows_left:  # half for each; the longer text also gets what the shorter leaves
             half = min(len(first), len(second), rows_left // 2)
             ends = (half, rows_left - half) if len(first) <= len(second) else (rows_left - half, half)
             first, second = first[: ends[0]], second[: ends[1]]
@@ -112,8 +112,8 @@ def write_graph(path: Path, weights: dict[str, Array], *, output: str = "logits"
         return node("MatMul", states, constant(weights[name]))
 
     def normed(states: str) -> str:
-        one = constant(np.ones(WIDTH))
-        return node("LayerNormalization", states, one, constant(np.zeros(WIDTH)), axis=-1, epsilon=EPSILON)
+        scale = constant(np.ones(WIDTH))
+        return node("LayerNormalization", states, scale, constant(np.zeros(WIDTH)), axis=-1, epsilon=EPSILON)
 
     def by_head(states: str, order: list[int]) -> str:
         shape = constant(np.array([0, 0, HEADS, WIDTH // HEADS]))
@@ -159,7 +159,7 @@ def write_graph(path: Path, weights: dict[str, Array], *, output: str = "logits"
 
 
 def write_model(folder: Path, labels: int = 1, **graph: Any) -> Reference:
-    """Write a folder with a tokenizer, a graph and its limit, and return what computes the same."""
+    """Write a folder with a tokenizer, a graph and its limit, and return the reference model."""
     folder.mkdir(parents=True, exist_ok=True)
     weights = make_weights(labels)
     write_tokenizer(folder)

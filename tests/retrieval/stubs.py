@@ -1,4 +1,4 @@
-"""Parts whose answers are written down, for what a real engine would not do on demand."""
+"""Stubs with scripted answers, for cases that a real engine does not produce on demand."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from recollect.query import Query, compile_fts5
 
 @dataclass
 class Index:
-    """An index that knows what to answer: ids by canonical query, the dense order, edges and names."""
+    """An index with scripted answers: ids by canonical query, ids by similarity, edges and names."""
 
-    words: Mapping[str, Sequence[str]] | Exception = field(default_factory=dict)
-    nearest: Sequence[str] | Exception = ()
+    lexical_ids: Mapping[str, Sequence[str]] | Exception = field(default_factory=dict)
+    vector_ids: Sequence[str] | Exception = ()
     links: Sequence[Edge] | Exception = ()
     names: Sequence[str] = ()
     spellings: Mapping[str, Sequence[str]] = field(default_factory=dict)
     notes: Mapping[str, Candidate] = field(default_factory=dict)
-    asked: list[str] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
     delay: float = 0.0
 
     def note(self, identifier: str) -> Candidate:
@@ -31,27 +31,27 @@ class Index:
     def search_text(self, query: Query, *_: Any, **__: Any) -> list[Candidate]:
         time.sleep(self.delay)
         text = compile_fts5(query)
-        self.asked.append(text)
-        if isinstance(self.words, Exception):
-            raise self.words
-        found = [self.note(each) for each in self.words.get(text, ())]
-        for place, each in enumerate(found):
-            each.score = each.lexical_score = float(len(found) - place)
-        return found
+        self.queries.append(text)
+        if isinstance(self.lexical_ids, Exception):
+            raise self.lexical_ids
+        candidates = [self.note(identifier) for identifier in self.lexical_ids.get(text, ())]
+        for rank, candidate in enumerate(candidates):
+            candidate.score = candidate.lexical_score = float(len(candidates) - rank)
+        return candidates
 
     def search_vectors(self, *_: Any, **__: Any) -> list[Candidate]:
-        if isinstance(self.nearest, Exception):
-            raise self.nearest
-        found = [self.note(each) for each in self.nearest]
-        for place, each in enumerate(found):
-            each.score = each.vector_similarity = 1 - place / 100
-        return found
+        if isinstance(self.vector_ids, Exception):
+            raise self.vector_ids
+        candidates = [self.note(identifier) for identifier in self.vector_ids]
+        for rank, candidate in enumerate(candidates):
+            candidate.score = candidate.vector_similarity = 1 - rank / 100
+        return candidates
 
     def edges(self, ids: Sequence[str], *, reach: int, kinds: Collection[str] | None, **_: Any) -> list[Edge]:
         if isinstance(self.links, Exception):
             raise self.links
         near = [edge for edge in self.links if edge.distance <= reach and (kinds is None or edge.kind in kinds)]
-        return [edge for each in ids for edge in near if edge.source == each]
+        return [edge for identifier in ids for edge in near if edge.source == identifier]
 
     def candidates(self, ids: Iterable[str], *, without: Query | None = None, **_: Any) -> list[Candidate]:
         excluded = {token.text for token in without.tokens if token.operator == "NOT"} if without else set()
@@ -73,7 +73,7 @@ class BareIndex:
 
 
 class Embedder:
-    """An embedder that answers as it is told to."""
+    """An embedder with a scripted answer."""
 
     name = "stub"
     dimension = 2
@@ -95,31 +95,31 @@ class Embedder:
 
 
 class Reranker:
-    """A reranker that turns the order round, or does what it is told to."""
+    """A reranker that reverses the order, or returns a scripted answer."""
 
     name = "turner"
 
-    def __init__(self, verdict: Any = None, *, delay: float = 0.0) -> None:
-        self.verdict = verdict
+    def __init__(self, answer: Any = None, *, delay: float = 0.0) -> None:
+        self.answer = answer
         self.delay = delay
         self.documents: list[list[str]] = []
 
     def rerank(self, _: str, documents: Sequence[str]) -> Any:
         self.documents.append(list(documents))
         time.sleep(self.delay)
-        if isinstance(self.verdict, Exception):
-            raise self.verdict
-        return [(place, float(place)) for place in range(len(documents))] if self.verdict is None else self.verdict
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return [(index, float(index)) for index in range(len(documents))] if self.answer is None else self.answer
 
 
 @dataclass
-class KnowingIndex(Index):
-    """An index that can also tell how many notes hold a word, and how near a note is."""
+class CountingIndex(Index):
+    """An index that also has document frequencies and similarities."""
 
     counts: Mapping[str, int] | Exception = field(default_factory=dict)
     total: int = 100
-    similar: Mapping[str, Any] | Exception = field(default_factory=dict)
-    asked_about: list[list[str]] = field(default_factory=list)
+    similarity_by_id: Mapping[str, Any] | Exception = field(default_factory=dict)
+    similarity_calls: list[list[str]] = field(default_factory=list)
 
     def note_counts(self, queries: Sequence[Query], **_: Any) -> tuple[int, list[int]]:
         if isinstance(self.counts, Exception):
@@ -127,18 +127,18 @@ class KnowingIndex(Index):
         return self.total, [self.counts.get(query.raw, 1) for query in queries]
 
     def similarities(self, _: Any, ids: Sequence[str], **__: Any) -> Mapping[str, Any]:
-        self.asked_about.append(list(ids))
-        if isinstance(self.similar, Exception):
-            raise self.similar
-        return self.similar
+        self.similarity_calls.append(list(ids))
+        if isinstance(self.similarity_by_id, Exception):
+            raise self.similarity_by_id
+        return self.similarity_by_id
 
 
 @dataclass
-class ScoringIndex(KnowingIndex):
-    """An index that can also tell the lexical scores of given notes; it writes down how many notes it was asked for."""
+class ScoringIndex(CountingIndex):
+    """An index that also has lexical scores by id, and records the limits of its searches."""
 
-    texts: Mapping[str, Any] | Exception = field(default_factory=dict)
-    scored: list[list[str]] = field(default_factory=list)
+    lexical_scores: Mapping[str, Any] | Exception = field(default_factory=dict)
+    text_score_calls: list[list[str]] = field(default_factory=list)
     limits: list[int] = field(default_factory=list)
 
     def search_text(self, query: Query, limit: int, **_: Any) -> list[Candidate]:
@@ -146,7 +146,7 @@ class ScoringIndex(KnowingIndex):
         return super().search_text(query)
 
     def text_scores(self, _: Query, ids: Sequence[str], **__: Any) -> Mapping[str, Any]:
-        self.scored.append(list(ids))
-        if isinstance(self.texts, Exception):
-            raise self.texts
-        return self.texts
+        self.text_score_calls.append(list(ids))
+        if isinstance(self.lexical_scores, Exception):
+            raise self.lexical_scores
+        return self.lexical_scores

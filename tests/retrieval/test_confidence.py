@@ -52,7 +52,7 @@ def scorer(
     )
 
 
-def test_coverage_weighs_terms_by_how_rare_they_are() -> None:
+def test_coverage_weighs_terms_by_idf() -> None:
     # ln(1 + 90.5/10.5) = 2.264 and ln(1 + 99.5/1.5) = 4.210
     frequencies = TermFrequencies(100, {"tea": 10, "sencha": 1})
     note = Candidate("a", content="Sencha.", title="", score=0.5)
@@ -64,50 +64,52 @@ def test_coverage_weighs_terms_by_how_rare_they_are() -> None:
     assert scorer("?", note).evidence(note).coverage == 0.0
 
 
-def test_the_margin_is_the_distance_to_the_best_other_candidate() -> None:
+def test_margin_is_the_distance_to_the_next_candidate() -> None:
     first, second, third = (
         Candidate(name, score=score, ceiling=2.0) for name, score in zip("abc", (1.0, 0.6, 0.5), strict=True)
     )
-    known = scorer("tea", first, second, third)
-    assert [known.evidence(each).margin for each in (first, second, third)] == pytest.approx([0.2, -0.2, -0.25])
+    confidence_scorer = scorer("tea", first, second, third)
+    assert [confidence_scorer.evidence(note).margin for note in (first, second, third)] == pytest.approx(
+        [0.2, -0.2, -0.25]
+    )
     assert scorer("tea", first).evidence(first).margin == 0.5
     assert scorer("tea").evidence(Candidate("x")).margin == 0.0
     assert scorer("tea", first, second, compares_scores=False).evidence(second).margin == AVERAGE_MARGIN
 
 
-def test_a_similarity_that_is_not_known_is_the_background() -> None:
+def test_missing_similarity_is_the_background() -> None:
     note = Candidate("a", score=1.0)
     assert scorer("tea", note, background=0.12).evidence(note).similarity == 0.12
     assert scorer("tea", note).evidence(note).similarity is None
 
 
-def test_a_note_of_the_time_that_the_query_names_is_more_certain() -> None:
+def test_time_match_is_evidence() -> None:
     march, june = (
         Candidate(day, score=0.5, created_at=datetime.fromisoformat(day)) for day in ("2026-03-14", "2026-06-14")
     )
-    known = scorer("decided in March", march, june)
-    assert (known.evidence(march).time_match, known.evidence(june).time_match) == (1.0, 0.0)
+    confidence_scorer = scorer("decided in March", march, june)
+    assert (confidence_scorer.evidence(march).time_match, confidence_scorer.evidence(june).time_match) == (1.0, 0.0)
 
 
-def test_a_term_of_the_time_counts_as_held_by_the_time_match() -> None:
+def test_time_match_covers_time_terms() -> None:
     query = "haircut in March"
     note = Candidate("a", content="A haircut.", score=0.5, created_at=datetime(2026, 3, 14, tzinfo=UTC))
-    other = Candidate("b", content="Van insurance paid.", score=0.4, created_at=datetime(2026, 3, 14, tzinfo=UTC))
+    unrelated = Candidate("b", content="Van insurance paid.", score=0.4, created_at=datetime(2026, 3, 14, tzinfo=UTC))
     june = Candidate("c", content="A haircut.", score=0.3, created_at=datetime(2026, 6, 14, tzinfo=UTC))
-    known = scorer(query, note, other, june)
-    assert [known.evidence(each).coverage for each in (note, other, june)] == [1.0, 0.5, 0.5]
+    confidence_scorer = scorer(query, note, unrelated, june)
+    assert [confidence_scorer.evidence(note).coverage for note in (note, unrelated, june)] == [1.0, 0.5, 0.5]
 
 
-def test_a_superseded_note_is_judged_as_if_nothing_superseded_it() -> None:
+def test_confidence_at_ignores_supersession() -> None:
     old = Candidate("a", score=0.4, ceiling=1.0, vector_similarity=0.5)
     new = Candidate("b", score=0.8, ceiling=1.0)
-    known = scorer("tea", new, old)
+    confidence_scorer = scorer("tea", new, old)
     # margin (0.8 − 0.4) / 1
-    assert known.confidence_at(old, 0.8) == confidence(ConfidenceEvidence(0.5, 0.0, 0.4), MINILM)
-    assert known.confidence_at(old, 0.8) > confidence(known.evidence(old), MINILM)
+    assert confidence_scorer.confidence_at(old, 0.8) == confidence(ConfidenceEvidence(0.5, 0.0, 0.4), MINILM)
+    assert confidence_scorer.confidence_at(old, 0.8) > confidence(confidence_scorer.evidence(old), MINILM)
 
 
-def test_confidence_can_be_recomputed_from_the_trace(tmp_path: Path) -> None:
+def test_confidence_is_recomputed_from_the_trace(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "memory.db", embedder="static") as memory:
         memory.add("Prefers green tea.")
         memory.add("The frame number of the bike is WVB-7741-K.")
@@ -119,47 +121,49 @@ def test_confidence_can_be_recomputed_from_the_trace(tmp_path: Path) -> None:
     assert result.has_answer
 
 
-def test_what_only_a_fallback_query_found_holds_half_as_much() -> None:
+def test_fallback_query_halves_coverage() -> None:
     note = Candidate("a", content="Bread dough 500.", score=0.5)
     assert scorer("48,500", note, fallback="500").evidence(note).coverage == 0.5
     assert scorer("500", note, fallback="500").evidence(note).coverage == 1.0
     assert scorer("bread dough", note, fallback="500").evidence(note).coverage == 1.0
 
 
-def test_the_coverage_of_a_query_that_names_only_a_time_is_the_time_match() -> None:
+def test_coverage_of_a_time_query_is_the_time_match() -> None:
     march, june = (
         Candidate(day, content="Sencha.", score=0.5, created_at=datetime.fromisoformat(day))
         for day in ("2026-03-14", "2026-06-14")
     )
-    known = scorer("what happened in March?", march, june)
-    assert [known.evidence(each).coverage for each in (march, june)] == [1.0, 0.0]
+    confidence_scorer = scorer("what happened in March?", march, june)
+    assert [confidence_scorer.evidence(note).coverage for note in (march, june)] == [1.0, 0.0]
 
 
-def test_a_query_of_stopwords_covers_nothing() -> None:
+def test_stopword_query_has_no_coverage() -> None:
     note = Candidate("a", content="The tea is there.", score=0.5)
     assert scorer("is the tea", note).evidence(note).coverage == 1.0
     assert scorer("is the tea", note, only_stopwords=True).evidence(note).coverage == 0.0
 
 
 MEASURED = Calibration(-6.0, 9.0, 2.0, -1.0, 4.0, 3.0)
-CERTAINTY_MINILM = calibration_of("all-MiniLM-L6-v2/int8")
+MINILM_INT8 = calibration_of("all-MiniLM-L6-v2/int8")
 
 
-def test_it_is_the_logistic_function_of_the_weighted_evidence() -> None:
+def test_confidence_is_logistic() -> None:
     # −6 + 9·0.5 + 2·1 − 1·0.5·1 + 4·0.25 + 3·1 = 4
     assert confidence(ConfidenceEvidence(0.5, 1.0, 0.25, 1.0), MEASURED) == pytest.approx(0.982013790)
     # −6 + 9·2/3 = 0
     assert confidence(ConfidenceEvidence(2 / 3, 0.0, 0.0), MEASURED) == pytest.approx(0.5)
 
 
-def test_a_margin_counts_up_to_a_half_on_either_side() -> None:
-    far, farther = (confidence(ConfidenceEvidence(0.5, 0.5, margin), MEASURED) for margin in (0.5, 0.9))
-    assert far == farther
-    behind, further = (confidence(ConfidenceEvidence(0.5, 0.5, margin), MEASURED) for margin in (-0.5, -3.0))
-    assert behind == further < far
+def test_margin_is_clamped_to_half() -> None:
+    at_limit, above_limit = (confidence(ConfidenceEvidence(0.5, 0.5, margin), MEASURED) for margin in (0.5, 0.9))
+    assert at_limit == above_limit
+    at_negative_limit, below_negative_limit = (
+        confidence(ConfidenceEvidence(0.5, 0.5, margin), MEASURED) for margin in (-0.5, -3.0)
+    )
+    assert at_negative_limit == below_negative_limit < at_limit
 
 
-def test_without_a_similarity_the_lexical_weights_count() -> None:
+def test_confidence_without_similarity_uses_lexical_weights() -> None:
     evidence = ConfidenceEvidence(None, 1.0, 0.5)
     assert confidence(evidence, MEASURED) == confidence(evidence, LEXICAL_ONLY) > 0.5
     assert confidence(ConfidenceEvidence(None, 0.2, 0.0), MEASURED) < 0.25
@@ -167,28 +171,28 @@ def test_without_a_similarity_the_lexical_weights_count() -> None:
 
 
 @given(st.floats(-1, 1) | st.none(), st.floats(0, 1), st.floats(-1, 1), st.floats(0, 1))
-def test_it_lies_between_0_and_1_and_rises_with_margin_and_time(
+def test_confidence_is_bounded_and_monotonic(
     similarity: float | None, coverage: float, margin: float, time: float
 ) -> None:
     evidence = ConfidenceEvidence(similarity, coverage, margin, time)
-    value = confidence(evidence, CERTAINTY_MINILM)
-    assert 0 <= value <= confidence(evidence._replace(margin=1.0, time_match=1.0), CERTAINTY_MINILM) <= 1
+    value = confidence(evidence, MINILM_INT8)
+    assert 0 <= value <= confidence(evidence._replace(margin=1.0, time_match=1.0), MINILM_INT8) <= 1
 
 
-def test_a_single_exact_term_is_an_answer_and_an_unrelated_note_is_none() -> None:
-    assert confidence(ConfidenceEvidence(0.1, 1.0, 0.5), CERTAINTY_MINILM) > 0.8
-    assert confidence(ConfidenceEvidence(0.15, 0.0, 0.02), CERTAINTY_MINILM) < 0.05
+def test_confidence_of_exact_and_unrelated_notes() -> None:
+    assert confidence(ConfidenceEvidence(0.1, 1.0, 0.5), MINILM_INT8) > 0.8
+    assert confidence(ConfidenceEvidence(0.15, 0.0, 0.02), MINILM_INT8) < 0.05
 
 
-def test_numbers_beyond_measure() -> None:
+def test_confidence_of_extreme_similarities() -> None:
     assert confidence(ConfidenceEvidence(1e9, 1.0, 0.0), MEASURED) == pytest.approx(1.0)
     assert confidence(ConfidenceEvidence(-1e9, 1.0, 0.0), MEASURED) == pytest.approx(0.0)
 
 
-def test_a_weak_model_is_known_to_be_weak() -> None:
+def test_model_quality() -> None:
     assert calibration_of("wordllama").model_quality == 0.45
-    assert CERTAINTY_MINILM.model_quality == calibration_of("my own").model_quality == 1.0
+    assert MINILM_INT8.model_quality == calibration_of("my own").model_quality == 1.0
 
 
-def test_the_similarity_of_a_model_that_was_never_measured_does_not_count() -> None:
+def test_unknown_model_uses_lexical_weights() -> None:
     assert calibration_of("") == calibration_of("my own") == LEXICAL_ONLY

@@ -17,7 +17,7 @@ from tests.ranking.stages import importance_prior
 from tests.strategies import any_text, ranked_list
 
 
-def test_the_drawing_shows_legs_stages_and_moves_on_one_scale() -> None:
+def test_explain_shows_legs_stages_and_rank_changes() -> None:
     lexical = [Candidate("guide", path="wiki/tea-guide.md", title="Tea guide", content="tips", score=7.5)]
     vector = [
         Candidate("pref", path="memory/global/user-preference-tea.md", score=0.83),
@@ -43,12 +43,12 @@ def test_the_drawing_shows_legs_stages_and_moves_on_one_scale() -> None:
     ]
 
 
-def test_a_candidate_without_a_record_shows_its_score() -> None:
+def test_explain_candidate_without_steps() -> None:
     assert explain([{"id": "a", "score": 0.5}]).splitlines()[1].split() == ["score", "0.500000", "█" * 22]
     assert explain([]) == ""
 
 
-def test_without_stages_the_fused_score_is_the_last_line() -> None:
+def test_explain_without_stages_ends_with_the_fused_score() -> None:
     fused = reciprocal_rank_fusion([[Candidate("a")]])
     assert explain(fused).splitlines()[-1].split()[0] == "fused"
     fused[0].confidence = 0.875
@@ -57,7 +57,7 @@ def test_without_stages_the_fused_score_is_the_last_line() -> None:
     assert explain(fused).endswith("██  confidence 0.88")
 
 
-def test_what_is_added_and_what_is_taken_away() -> None:
+def test_explain_shows_addends() -> None:
     steps = (Step("bonus", "more", 1.0, 0.25, 0.5, 0.75, 1, 1), Step("malus", "less", 2.0, -0.5, 0.75, 1.0, 1, 1))
     drawing = explain([Candidate("a", score=1.0, steps=steps, confidence=0.5)])
     assert "+ 0.25" in drawing
@@ -65,7 +65,7 @@ def test_what_is_added_and_what_is_taken_away() -> None:
     assert drawing.endswith("  confidence 0.50")
 
 
-def test_a_stage_that_did_nothing_is_left_out() -> None:
+def test_explain_omits_stages_without_effect() -> None:
     idle = Step("importance", "no rule of this stage applies", 1.0, 0.0, 0.5, 0.5, 1, 1)
     assert len(explain([Candidate("a", score=0.5, steps=(idle,))]).splitlines()) == 2
     passed = idle._replace(rank_after=3)
@@ -75,7 +75,7 @@ def test_a_stage_that_did_nothing_is_left_out() -> None:
     assert "=  0.500000  ██████████████████████  rank 3 → 1 · others fell behind it\n" in drawing
 
 
-def test_a_stage_of_several_steps_tells_its_move_once() -> None:
+def test_explain_shows_the_rank_change_of_a_stage_once() -> None:
     steps = (
         Step("composite", "relevance", 2.0, 0.0, 0.25, 0.5, 4, 2),
         Step("composite", "importance", 1.0, 0.5, 0.5, 1.0, 4, 2),
@@ -85,14 +85,14 @@ def test_a_stage_of_several_steps_tells_its_move_once() -> None:
     assert reasons[1:4] == ["relevance", "rank 4 → 2 · importance", "rank 2 → 1 · near"]
 
 
-def test_a_reranker_shows_its_score_even_where_it_moved_nothing() -> None:
+def test_explain_shows_reranker_scores() -> None:
     drawing = explain(merge_reranked([{"id": "a"}, {"id": "b"}, {"id": "c"}], [(0, 0.9), (2, 0.5)]))
     assert "  reranker score 0.9\n" in drawing
     assert "  rank 3 → 2 · reranker score 0.5\n" in drawing
     assert "  rank 2 → 3 · not returned by the reranker\n" in drawing
 
 
-def test_a_superseded_note_points_at_the_notes_that_supersede_it() -> None:
+def test_explain_lists_superseding_notes() -> None:
     old = Candidate("old", score=0.6, superseded_by=("new", "untitled", "elsewhere"))
     notes = [Candidate("new", path="tea.md", score=0.7), old, Candidate("untitled", title="Oolong")]
     assert explain(notes).splitlines()[3:7] == [
@@ -103,21 +103,21 @@ def test_a_superseded_note_points_at_the_notes_that_supersede_it() -> None:
     ]
 
 
-def test_what_a_note_is_called_cannot_harm_a_terminal() -> None:
-    first = explain([Candidate("a", title="Tea\x1b[31m\n\u202e" + "x" * 200)]).splitlines()[0]
-    assert first == " 1  Tea [31m " + "x" * 90 + "…  (a)"
+def test_explain_sanitises_titles() -> None:
+    heading = explain([Candidate("a", title="Tea\x1b[31m\n\u202e" + "x" * 200)]).splitlines()[0]
+    assert heading == " 1  Tea [31m " + "x" * 90 + "…  (a)"
 
 
-def test_a_blank_title_is_no_name() -> None:
+def test_explain_blank_title_shows_the_path() -> None:
     assert explain([Candidate("a", title="  ", path="p.md")]).splitlines()[0] == " 1  p.md  (a)"
 
 
-def test_a_note_without_a_name_is_called_by_how_it_begins() -> None:
+def test_explain_untitled_note_shows_its_content() -> None:
     turn = Candidate("t4", content="Sam: In the Rozenstraat,\nthird floor, with a balcony over the canal.")
     assert explain([turn]).splitlines()[0] == " 1  Sam: In the Rozenstraat, third floor, with a balc…  (t4)"
 
 
-def test_limit_and_width() -> None:
+def test_explain_limit_and_width() -> None:
     notes = [Candidate(str(number)) for number in range(12)]
     assert explain(notes).count("score") == 10
     assert explain(notes, limit=3).count("score") == 3
@@ -129,21 +129,21 @@ def test_limit_and_width() -> None:
     assert explain([Candidate("a", score=1.0)], width=1).endswith("  " + "█" * 12)
 
 
-def test_a_search_is_drawn_from_its_trace_alone() -> None:
+def test_explain_search_uses_only_the_trace() -> None:
     trace = Trace(mode="bm25", original_query="tea", total_elapsed=2.0)
     assert explain_search(trace).endswith("2.0 ms  0 shown")
     trace.results = reciprocal_rank_fusion([[Candidate("a"), Candidate("b")]])
-    drawn = explain_search(trace, limit=1, width=80)
-    assert drawn.endswith("2 shown\n\n" + explain(trace.results, limit=1, width=80))
+    drawing = explain_search(trace, limit=1, width=80)
+    assert drawing.endswith("2 shown\n\n" + explain(trace.results, limit=1, width=80))
 
 
-def test_the_line_of_the_lexical_leg_says_what_a_note_was_read_with() -> None:
+def test_explain_search_shows_neighbours() -> None:
     turn = Candidate("b", session="s", position=2)
     trace = Trace(mode="hybrid", original_query="tea", contexts={"b": Context(2.5, ("a", "c"))})
     trace.results = reciprocal_rank_fusion([[Candidate("a"), turn], [turn]])
-    drawn = explain_search(trace, width=140)
-    assert drawn.count("rank 2 · raw 0 · with 2 neighbours, 2.50 before\n") == 1
-    assert drawn.count("neighbours") == 1
+    drawing = explain_search(trace, width=140)
+    assert drawing.count("rank 2 · raw 0 · with 2 neighbours, 2.50 before\n") == 1
+    assert drawing.count("neighbours") == 1
 
 
 @given(st.lists(ranked_list, max_size=3), st.floats(0, 3), st.integers(0, 200))
@@ -155,7 +155,7 @@ def test_explain_draws_any_candidates(lists: list[list[Candidate]], slope: float
 
 
 @given(any_text, any_text, any_text)
-def test_nothing_that_a_note_says_breaks_a_line(title: str, leg: str, reason: str) -> None:
+def test_explain_sanitises_notes(title: str, leg: str, reason: str) -> None:
     step = Step(leg, reason, 2.0, 0.0, 0.5, 1.0, 2, 1)
     note = Candidate("a", title=title, score=1.0, evidence=(leg, 1, 0.5, 0.5), steps=(step,), superseded_by=(title,))
     drawing = explain([note], width=110)
@@ -163,8 +163,8 @@ def test_nothing_that_a_note_says_breaks_a_line(title: str, leg: str, reason: st
     assert all(character == "\n" or character.isprintable() for character in drawing)
 
 
-class TestTheAccountAsData:
-    def test_it_has_the_rows_of_the_drawing_in_figures(self) -> None:
+class TestExplanationData:
+    def test_explanation_data_has_waterfalls(self) -> None:
         steps = (
             Step("intent", "a preference", 2.0, 0.0, 0.75, 1.5, 2, 1),
             Step("session", "no rule applies", 1.0, 0.0, 1.5, 1.5, 1, 1),
@@ -173,14 +173,14 @@ class TestTheAccountAsData:
         fused = Candidate("a", score=1.0, steps=steps, confidence=0.5, superseded_by=("b",))
         fused.evidence = ("lexical", 1, 7.0, 0.5, "vector", 3, 0.25, 0.25)
         trace = Trace(mode="hybrid", original_query="tea", results=[fused, Candidate("b", path="tea.md", score=0.5)])
-        told = SearchResult("tea", (), trace).explanation_data()
-        assert told["max_score"] == 1.5
-        first, second = told["waterfalls"]
+        data = SearchResult("tea", (), trace).explanation_data()
+        assert data["max_score"] == 1.5
+        first, second = data["waterfalls"]
         ranks = "1st by lexical search and 3rd by vector search"
         assert first["sentence"] == f"{ranks}; lifted by intent, lowered by superseded: a preference."
         assert (first["id"], first["pointers"]) == ("a", ["superseded by tea.md, rank 2"])
-        figures = [(row["kind"], row["name"], row["start"], row["end"], row["change"]) for row in first["rows"]]
-        assert figures == [
+        row_values = [(row["kind"], row["name"], row["start"], row["end"], row["change"]) for row in first["rows"]]
+        assert row_values == [
             ("leg", "lexical", 0.0, 0.5, "+0.500000"),
             ("leg", "vector", 0.5, 0.75, "+0.250000"),
             ("fused", "fused", 0.0, 0.75, ""),
@@ -194,32 +194,32 @@ class TestTheAccountAsData:
             {"kind": "score", "name": "score", "start": 0.0, "end": 0.5, "change": "", "reason": ""}
         ]
 
-    def test_it_tells_the_walk_and_what_was_tried(self) -> None:
-        tries = [Attempt("initial", "kubernets", 0), Attempt("did_you_mean", "kubernetes", 2)]
-        trace = Trace(mode="bm25", original_query="kubernets", attempts=tries, bm25_elapsed=1.5, total_elapsed=2.0)
-        told = SearchResult("kubernets", (), trace).explanation_data()
-        assert told["notice"] == "nothing matched “kubernets”; did you mean “kubernetes”?"
-        assert told["query_summary"][0] == {"label": "query", "text": "kubernets"}
-        assert told["timeline"][0] == {"name": "lexical", "start": 0.0, "elapsed": 1.5, "message": "0 results"}
-        assert told["timeline"][-1]["elapsed"] == 2.0
+    def test_explanation_data_has_timeline_and_attempts(self) -> None:
+        attempts = [Attempt("initial", "kubernets", 0), Attempt("did_you_mean", "kubernetes", 2)]
+        trace = Trace(mode="bm25", original_query="kubernets", attempts=attempts, bm25_elapsed=1.5, total_elapsed=2.0)
+        data = SearchResult("kubernets", (), trace).explanation_data()
+        assert data["notice"] == "nothing matched “kubernets”; did you mean “kubernetes”?"
+        assert data["query_summary"][0] == {"label": "query", "text": "kubernets"}
+        assert data["timeline"][0] == {"name": "lexical", "start": 0.0, "elapsed": 1.5, "message": "0 results"}
+        assert data["timeline"][-1]["elapsed"] == 2.0
 
-    def test_as_many_results_as_one_likes(self) -> None:
-        trace = Trace(mode="bm25", original_query="tea", results=[Candidate(str(each)) for each in range(12)])
+    def test_explanation_data_limit(self) -> None:
+        trace = Trace(mode="bm25", original_query="tea", results=[Candidate(str(number)) for number in range(12)])
         result = SearchResult("tea", (), trace)
         assert [len(result.explanation_data(limit=limit)["waterfalls"]) for limit in (10, 3, None)] == [10, 3, 12]
 
 
-def test_a_search_without_an_answer_says_so() -> None:
+def test_query_summary_without_answer() -> None:
     weak = Candidate("n1", confidence=0.25)
     trace = Trace(mode="bm25", original_query="tea", answer_threshold=0.5, results=[weak])
     line = "the best confidence is 0.25, below the answer threshold of 0.5"
     assert ("no answer", line) in list(_query_summary(trace))
-    sure = replace(trace, results=[weak, Candidate("n2", confidence=0.5)])
-    assert "no answer" not in dict(_query_summary(sure))
+    confident = replace(trace, results=[weak, Candidate("n2", confidence=0.5)])
+    assert "no answer" not in dict(_query_summary(confident))
     assert "no answer" not in dict(_query_summary(replace(trace, results=[])))
 
 
-def test_a_whole_search() -> None:
+def test_explain_search_head() -> None:
     trace = Trace(
         mode="hybrid",
         original_query="what did I drnik two weeks ago?",
@@ -270,7 +270,7 @@ def test_a_whole_search() -> None:
     ]
 
 
-def test_what_was_done_without() -> None:
+def test_explain_search_shows_skipped_parts_and_warnings() -> None:
     trace = Trace(
         mode="bm25",
         original_query="tea",
@@ -287,18 +287,18 @@ def test_what_was_done_without() -> None:
         error_stage="bm25",
         error_detail="torn",
     )
-    told = _draw_head(trace, 60).splitlines()
-    assert told[1:4] == [
+    lines = _draw_head(trace, 60).splitlines()
+    assert lines[1:4] == [
         "searched     no terms",
         "preset       mine",
         "mode         bm25, since vector search failed",
     ]
-    assert told[4:7] == [
+    assert lines[4:7] == [
         "warning      only lexical search ran: no model",
         "warning      lexical search failed: torn",
         "",
     ]
-    assert told[7:] == [
+    assert lines[7:] == [
         "vector       ███████████▎     3.0 ms  0 results",
         "graph                              –  skipped: the index",
         "                                      knows no edges",
@@ -311,19 +311,19 @@ def test_what_was_done_without() -> None:
     assert "failed       bm25: torn" in _draw_head(trace, 60).splitlines()
 
 
-def test_what_stood_for_the_meaning_is_told_where_it_was_embedded() -> None:
+def test_explain_search_shows_the_embedded_query() -> None:
     trace = Trace(mode="bm25", original_query="tea NOT coffee", compiled_query="tea NOT coffee", embedded_query="tea")
     assert "embedded as" not in _draw_head(trace, 80)
     trace.embedder_used = True
     assert _draw_head(trace, 80).splitlines()[2] == "embedded as  tea"
 
 
-def test_where_there_was_nothing_to_read_more_closely() -> None:
+def test_explain_search_nothing_rescored() -> None:
     trace = Trace(mode="bm25", original_query="tea", context_elapsed=1.0, total_elapsed=1.0)
     assert _draw_head(trace, 80).splitlines()[4].endswith("1.0 ms  none rescored")
 
 
-def test_where_nothing_was_found_there_is_nothing_to_rerank() -> None:
+def test_explain_search_without_candidates() -> None:
     trace = Trace(mode="hybrid", original_query="tea", rerank_skipped_reason="empty_candidates")
     assert [line.split() for line in _draw_head(trace, 80).splitlines()[4:]] == [
         ["vector", "–", "0", "results"],
@@ -332,7 +332,7 @@ def test_where_nothing_was_found_there_is_nothing_to_rerank() -> None:
 
 
 @given(any_text)
-def test_no_query_breaks_a_line(text: str) -> None:
+def test_explain_search_sanitises_queries(text: str) -> None:
     trace = Trace(
         mode="bm25",
         original_query=text,
@@ -351,39 +351,39 @@ def test_no_query_breaks_a_line(text: str) -> None:
 
 
 @given(any_text, st.integers(1, 50))
-def test_one_line_is_one_line(text: str, longest: int) -> None:
-    shown = one_line(text, longest)
-    assert shown.isprintable()
-    assert len(shown) <= longest + 1
+def test_one_line_is_printable_and_short(text: str, limit: int) -> None:
+    line = one_line(text, limit)
+    assert line.isprintable()
+    assert len(line) <= limit + 1
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "drawn"),
+    ("start", "end", "expected"),
     [
         (0.0, 1.0, "██████████"),
         (0.0, 0.0, ""),
         (0.5, 0.4, ""),
         (0.0, 1e-9, "▏"),
-        (1.0, 1.1, "         █"),  # what lies beyond the scale is drawn at its end
+        (1.0, 1.1, "         █"),  # beyond the scale: drawn at its end
         (-1.0, 0.25, "██▌"),
         (0.37, 0.5, "    █"),  # from the nearest whole cell
     ],
 )
-def test_bars(start: float, end: float, drawn: str) -> None:
-    assert _bar(start, end, 10) == drawn
+def test_bar(start: float, end: float, expected: str) -> None:
+    assert _bar(start, end, 10) == expected
 
 
 @given(st.floats(-1, 2), st.floats(-1, 2), st.integers(1, 40))
-def test_no_bar_is_longer_than_its_scale(one: float, other: float, cells: int) -> None:
-    assert len(_bar(one, other, cells)) <= cells
-    assert len(_change_bar(one, other, cells)) <= cells
+def test_bar_fits_its_scale(start: float, end: float, cells: int) -> None:
+    assert len(_bar(start, end, cells)) <= cells
+    assert len(_change_bar(start, end, cells)) <= cells
 
 
-def test_a_text_hangs_below_its_beginning() -> None:
+def test_wrap_indents_lines() -> None:
     assert _wrap("tea  ", "", 20) == ["tea"]
     assert _wrap("tea  ", "cool", 2) == ["tea  c", "     o", "     o", "     l"]
 
 
-def test_shortened() -> None:
+def test_truncated() -> None:
     assert truncated("tea", 3) == "tea"
     assert truncated("a tea", 3) == "a…"

@@ -120,11 +120,11 @@ class TestAdjustments:
         free = {note.id: note.score for note in add_transfers(notes.values(), transfers, weight=weight)}
         assert len(ranked) == len(notes)
         for note in ranked:
-            own = notes[note.id].score
-            assert own <= note.score <= free[note.id] + 1e-9
+            own_score = notes[note.id].score
+            assert own_score <= note.score <= free[note.id] + 1e-9
             sources = [notes[part.source].score for part in transfers.get(note.id, ()) if part.source in notes]
             if sources:
-                assert note.score <= max(own, lift * max(sources)) + 1e-9
+                assert note.score <= max(own_score, lift * max(sources)) + 1e-9
 
     def test_reason_names_the_two_largest_transfers(self) -> None:
         transfers = [
@@ -180,7 +180,7 @@ def test_min_own_score_ratio_scales_transfers() -> None:
     notes = [Candidate("a", score=1.0), Candidate("b", score=0.2), Candidate("c", score=0.05), Candidate("d")]
     transfers = {note: [Transfer("a", "mention", 0.4)] for note in "bcd"}
     ranked = {note.id: note.score for note in add_transfers(notes, transfers, min_own_score_ratio=0.1)}
-    # b has more than a tenth of what a has, c half of that, and d nothing
+    # b has more than a tenth of the score of a, c half of that, d none
     assert ranked == pytest.approx({"a": 1.0, "b": 0.6, "c": 0.05 + 0.4 / 2, "d": 0.0})
 
 

@@ -14,7 +14,7 @@ from recollect.retrieval.ladder import FallbackLadder, fallback_steps
 from recollect.retrieval.request import SearchScope, parse_request
 from recollect.retrieval.trace import Attempt
 from recollect.stores.search_index import IndexAbilities
-from tests.retrieval.stubs import KnowingIndex
+from tests.retrieval.stubs import CountingIndex
 
 
 def run_ladder(
@@ -22,7 +22,7 @@ def run_ladder(
 ) -> tuple[list[str], list[tuple[str, str, int]]]:
     rules = LadderRules(vocabulary=correction is not None, skip_stopwords=skip_stopwords)
     preset = Preset(name="ladder", query=QueryRules(semantics="literal"), ladder=rules)
-    index: Any = KnowingIndex(names=["named"] if named else [], spellings={text: [correction]} if correction else {})
+    index: Any = CountingIndex(names=["named"] if named else [], spellings={text: [correction]} if correction else {})
     ladder = FallbackLadder(IndexAbilities(index), preset, None, SearchScope("default", Filters(), 10), None)
     attempts: list[Attempt] = []
     results, _ = ladder.run(
@@ -93,7 +93,7 @@ def test_this_week_does_not_find_a_name_of_the_same_stem(tmp_path: Path) -> None
         result = memory.search("this week")
         assert [hit.id for hit in result] == []
         assert "this" not in [attempt.query for attempt in result.trace.attempts]
-        attempts = memory.search("this week", preset="jeffs-brain").trace.attempts  # as its document has it
+        attempts = memory.search("this week", preset="jeffs-brain").trace.attempts  # as documented by the source
         assert attempts[1] == Attempt("strongest_term", "this", 0)
         memory.add("The way of this and that.", id="words")
         assert "words" in [hit.id for hit in memory.search("this")]  # stopwords alone are searched for

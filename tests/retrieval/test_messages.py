@@ -25,7 +25,7 @@ from recollect.retrieval.trace import Context
 
 
 @pytest.mark.parametrize(
-    ("rules", "told"),
+    ("rules", "expected"),
     [
         ({}, ""),
         ({"method": "rrf", "k": 5.0, "rank_base": 0}, "rrf, k 5, ranks from 0"),
@@ -36,12 +36,12 @@ from recollect.retrieval.trace import Context
         ),
     ],
 )
-def test_fusion(rules: dict[str, Any], told: str) -> None:
-    assert fusion_summary(rules) == told
+def test_fusion_summary(rules: dict[str, Any], expected: str) -> None:
+    assert fusion_summary(rules) == expected
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "expected"),
     [
         ({}, ""),
         ({"reranked": True, "rerank_provider": "tei:\x1b[31mx"}, "by tei: [31mx"),
@@ -52,12 +52,12 @@ def test_fusion(rules: dict[str, Any], told: str) -> None:
         ({"rerank_skipped_reason": "a reason\nof one's own"}, "skipped: a reason of one's own"),
     ],
 )
-def test_rerank(fields: dict[str, Any], told: str) -> None:
-    assert rerank_message(Trace(mode="hybrid", original_query="tea", **fields)) == told
+def test_rerank_message(fields: dict[str, Any], expected: str) -> None:
+    assert rerank_message(Trace(mode="hybrid", original_query="tea", **fields)) == expected
 
 
 @pytest.mark.parametrize(
-    ("attempt", "told"),
+    ("attempt", "expected"),
     [
         (None, ""),
         (Attempt("did_you_mean", "green", 0), ""),
@@ -67,13 +67,13 @@ def test_rerank(fields: dict[str, Any], told: str) -> None:
         (Attempt("any_word", "a OR b", 2), "nothing matched all words; showing notes that match any of them"),
     ],
 )
-def test_retry(attempt: Attempt | None, told: str) -> None:
+def test_retry_message(attempt: Attempt | None, expected: str) -> None:
     attempts = [Attempt("initial", "gren OR tea", 0), *([attempt] if attempt else [])]
-    assert retry_message(Trace(mode="bm25", original_query="gren\ntea", attempts=attempts)) == told
+    assert retry_message(Trace(mode="bm25", original_query="gren\ntea", attempts=attempts)) == expected
 
 
 @pytest.mark.parametrize(
-    ("context", "fields", "told"),
+    ("context", "fields", "expected"),
     [
         (Context(2.125, ("a",)), {"session": "s", "position": 2}, "with its neighbour, 2.12 before"),
         (Context(None, ("a", "c")), {"session": "s", "position": 2}, "with 2 neighbours, not retrieved before"),
@@ -82,12 +82,12 @@ def test_retry(attempt: Attempt | None, told: str) -> None:
         (Context(3.0, ()), {}, "with its best chunk, 3.00 before"),
     ],
 )
-def test_what_a_note_was_read_with(context: Context, fields: dict[str, Any], told: str) -> None:
-    assert context_message(context, Candidate("b", **fields)) == told
+def test_context_message(context: Context, fields: dict[str, Any], expected: str) -> None:
+    assert context_message(context, Candidate("b", **fields)) == expected
 
 
 @pytest.mark.parametrize(
-    ("rank", "told"),
+    ("rank", "expected"),
     [
         (1, "1st"),
         (2, "2nd"),
@@ -100,14 +100,14 @@ def test_what_a_note_was_read_with(context: Context, fields: dict[str, Any], tol
         (112, "112th"),
     ],
 )
-def test_places(rank: int, told: str) -> None:
-    assert rank_summary(Candidate("a", evidence=("vector", rank, 0.5, 0.1))) == f"{told} by vector search."
+def test_rank_summary_ordinals(rank: int, expected: str) -> None:
+    assert rank_summary(Candidate("a", evidence=("vector", rank, 0.5, 0.1))) == f"{expected} by vector search."
 
 
-def test_a_note_that_only_its_connections_found() -> None:
-    lent = Step("graph", "linked by 'Tea' (related)", 1.0, 0.25, 0.0, 0.25, 9, 2)
-    told = rank_summary(Candidate("a", steps=(lent,)))
-    assert told == "retrieved by neither leg; lifted by the graph: linked by 'Tea' (related)."
+def test_rank_summary_of_an_expanded_note() -> None:
+    transfer = Step("graph", "linked by 'Tea' (related)", 1.0, 0.25, 0.0, 0.25, 9, 2)
+    summary = rank_summary(Candidate("a", steps=(transfer,)))
+    assert summary == "retrieved by neither leg; lifted by the graph: linked by 'Tea' (related)."
 
 
 def trace(**fields: Any) -> Trace:
@@ -131,12 +131,12 @@ def test_exclusion_message_names_the_terms() -> None:
     assert exclusion_message(trace(excluded=("decaf", "mate"))) == "excluding notes with: decaf, mate"
 
 
-def test_index_warnings_leaves_out_those_about_the_query() -> None:
+def test_index_warnings_omits_query_warnings() -> None:
     assert index_warnings(trace(warnings=[ONLY_STOPWORDS, "the disk is full"])) == ["the disk is full"]
 
 
-def test_stem_only_message_has_the_words_and_the_score() -> None:
-    assert stem_only_message(StemDiscount(3.5, ("ines",))) == "only another form of ines, 3.5 before the discount"
+def test_stem_only_message() -> None:
+    assert stem_only_message(StemOnly(3.5, ("ines",))) == "only another form of ines, 3.5 before the discount"
 
 
 def test_rank_summary_nets_the_steps_of_a_stage() -> None:

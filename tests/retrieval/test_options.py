@@ -16,7 +16,7 @@ from recollect import ArgumentError, AsyncMemory, Filters, Memory, Retrieval, Se
 from recollect.retrieval.options import MODES, SearchKeywords, search_options
 from tests.retrieval.stubs import Index
 
-INDEX: Any = Index(words={"tea": ["a", "b", "c"]})
+INDEX: Any = Index(lexical_ids={"tea": ["a", "b", "c"]})
 NAMES = [option.name for option in fields(SearchOptions)]
 
 

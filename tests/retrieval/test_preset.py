@@ -15,18 +15,18 @@ from recollect.ranking import Duplicates, ImportancePrior
 from recollect.retrieval import FusionRules, GraphRules, Preset, QueryRules, preset_from, presets
 
 
-def written(folder: Path, text: str) -> Path:
+def write_preset(folder: Path, text: str) -> Path:
     path = folder / "mine.toml"
     path.write_text(text, encoding="utf-8")
     return path
 
 
-class TestTheFive:
-    def test_their_names(self) -> None:
+class TestBuiltInPresets:
+    def test_preset_names(self) -> None:
         assert list(presets()) == ["default", "jeffs-brain", "trovella", "memini", "weighted-graph"]
         assert all(name == preset.name for name, preset in presets().items())
 
-    def test_they_are_frozen(self) -> None:
+    def test_presets_are_frozen(self) -> None:
         preset = presets()["default"]
         with pytest.raises(FrozenInstanceError):
             preset.name = "mine"  # type: ignore[misc]
@@ -46,13 +46,13 @@ class TestTheFive:
             ("weighted-graph", "rrf", 60, 1, "id"),
         ],
     )
-    def test_their_fusion_is_that_of_their_documents(
+    def test_source_presets_have_documented_fusion(
         self, name: str, method: str, k: float, base: int, ties: str
     ) -> None:
         rules = presets()[name].fusion
         assert (rules.method, rules.k, rules.rank_base, rules.ties) == (method, k, base, ties)
 
-    def test_what_is_special_in_each(self) -> None:
+    def test_preset_stages_and_weights(self) -> None:
         assert dict(presets()["weighted-graph"].fusion.weights) == {"lexical": 1.0, "vector": 1.0, "graph": 0.35}
         assert [stage.name for stage in presets()["memini"].stages] == ["temporal", "duplicates"]
         assert [stage.name for stage in presets()["jeffs-brain"].stages] == ["intent"]
@@ -61,15 +61,15 @@ class TestTheFive:
         assert literal == ["jeffs-brain", "trovella", "memini", "weighted-graph"]
 
     @pytest.mark.parametrize("preset", presets().values(), ids=lambda preset: preset.name)
-    def test_each_survives_toml_and_pickle(self, preset: Preset, tmp_path: Path) -> None:
-        assert preset_from(written(tmp_path, preset.to_toml())) == preset
+    def test_toml_and_pickle_round_trip(self, preset: Preset, tmp_path: Path) -> None:
+        assert preset_from(write_preset(tmp_path, preset.to_toml())) == preset
         assert tomllib.loads(preset.to_toml()) == preset.to_dict()
-        assert pickle.loads(pickle.dumps(preset)) == preset  # noqa: S301 (our own)
+        assert pickle.loads(pickle.dumps(preset)) == preset  # noqa: S301 (trusted data)
 
 
-class TestOnesOwn:
-    def test_it_changes_its_base_setting_by_setting(self, tmp_path: Path) -> None:
-        path = written(
+class TestCustomPresets:
+    def test_file_changes_its_base(self, tmp_path: Path) -> None:
+        path = write_preset(
             tmp_path,
             """
             base = "memini"
@@ -79,20 +79,25 @@ class TestOnesOwn:
             weights = { vector = 0.5, lexical = 0.5 }
             """,
         )
-        own = preset_from(path)
-        assert (own.name, own.about, own.fusion.method, own.fusion.k) == ("mine", "memini by scores", "convex", 5)
-        assert own.stages == presets()["memini"].stages
-        assert preset_from(str(path)) == own
+        preset = preset_from(path)
+        assert (preset.name, preset.about, preset.fusion.method, preset.fusion.k) == (
+            "mine",
+            "memini by scores",
+            "convex",
+            5,
+        )
+        assert preset.stages == presets()["memini"].stages
+        assert preset_from(str(path)) == preset
 
-    def test_stages_are_given_as_a_whole(self, tmp_path: Path) -> None:
-        own = preset_from(written(tmp_path, '[[stages]]\nstage = "importance"\nbase = 0.9\n'))
-        assert own.stages == (ImportancePrior(base=0.9),)
-        assert own.graph == presets()["default"].graph
+    def test_file_replaces_all_stages(self, tmp_path: Path) -> None:
+        preset = preset_from(write_preset(tmp_path, '[[stages]]\nstage = "importance"\nbase = 0.9\n'))
+        assert preset.stages == (ImportancePrior(base=0.9),)
+        assert preset.graph == presets()["default"].graph
 
-    def test_in_code(self) -> None:
-        own = replace(presets()["default"], name="mine", fusion=FusionRules(k=10), stages=[{"stage": "duplicates"}])  # type: ignore[arg-type]
-        assert preset_from(own) is own
-        assert own.stages == (Duplicates(),)
+    def test_preset_from_code(self) -> None:
+        preset = replace(presets()["default"], name="mine", fusion=FusionRules(k=10), stages=[{"stage": "duplicates"}])  # type: ignore[arg-type]
+        assert preset_from(preset) is preset
+        assert preset.stages == (Duplicates(),)
 
     @pytest.mark.parametrize(
         ("text", "problem"),
@@ -141,12 +146,12 @@ class TestOnesOwn:
             ('name = ""', "name: must not be empty"),
         ],
     )
-    def test_what_is_wrong_with_a_file_is_told_in_one_line(self, text: str, problem: str, tmp_path: Path) -> None:
+    def test_wrong_file_raises(self, text: str, problem: str, tmp_path: Path) -> None:
         with pytest.raises(ArgumentError, match=f"^preset: .*mine.toml:? .*{problem}") as caught:
-            preset_from(written(tmp_path, text))
+            preset_from(write_preset(tmp_path, text))
         assert "\n" not in str(caught.value)
 
-    def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
+    def test_unreadable_file_raises(self, tmp_path: Path) -> None:
         with pytest.raises(ArgumentError, match=r"preset: .*none\.toml cannot be read: No such file"):
             preset_from(tmp_path / "none.toml")
         (tmp_path / "noise.toml").write_bytes(b"\xff\xfe\x00")
@@ -154,11 +159,11 @@ class TestOnesOwn:
             preset_from(tmp_path / "noise.toml")
 
     @pytest.mark.parametrize(("spec", "problem"), [("magic", "must be one of default, jeffs-brain"), (3, "got int")])
-    def test_no_preset(self, spec: Any, problem: str) -> None:
+    def test_unknown_preset_raises(self, spec: Any, problem: str) -> None:
         with pytest.raises(ArgumentError, match=problem):
             preset_from(spec)
 
-    def test_a_section_of_another_kind(self) -> None:
+    def test_wrong_section_type_raises(self) -> None:
         with pytest.raises(ArgumentTypeError, match="fusion: must be FusionRules, got GraphRules"):
             Preset(name="mine", fusion=GraphRules())  # type: ignore[arg-type]
         assert QueryRules().changed(QueryRules(semantics="literal")).semantics == "literal"

@@ -1,4 +1,4 @@
-"""Where a query's words stand in a text."""
+"""Term matching, document frequencies and frequent terms of a query."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from recollect.stores.sqlite.search import render_fts5
 from tests.strategies import any_text, query_text
 
 
-def held(text: str, query: str) -> list[str]:
+def matched_texts(text: str, query: str) -> list[str]:
     return [text[match.start : match.end] for match in match_terms(text, parse(query))]
 
 
@@ -51,21 +51,21 @@ def held(text: str, query: str) -> list[str]:
         ("tea", "", []),
     ],
 )
-def test_what_matches(text: str, query: str, expected: list[str]) -> None:
-    assert held(text, query) == expected
+def test_match_terms(text: str, query: str, expected: list[str]) -> None:
+    assert matched_texts(text, query) == expected
 
 
-def test_aliases_stand_for_the_same_word() -> None:
+def test_match_terms_aliases_share_a_term() -> None:
     query = expand_aliases(parse("bicycle NOT lock"), {"bicycle": ["bike", "two wheels"], "lock": ["chain", "bolt"]})
     assert [match.term for match in match_terms("a bike on two wheels, no chain, no bolt, no bicycle", query)] == [0, 0]
 
 
-def test_a_very_long_text_is_looked_through_so_far() -> None:
-    assert held("x " * (MAX_SCANNED // 2) + "tea", "tea") == []
+def test_match_terms_stops_at_max_scanned() -> None:
+    assert matched_texts("x " * (MAX_SCANNED // 2) + "tea", "tea") == []
 
 
 @given(any_text, query_text)
-def test_matches_are_in_order_and_apart(text: str, query: str) -> None:
+def test_matches_are_ordered_and_disjoint(text: str, query: str) -> None:
     tree = parse(query)
     last = 0
     for match in match_terms(text, tree):
@@ -73,33 +73,33 @@ def test_matches_are_in_order_and_apart(text: str, query: str) -> None:
         last = match.end
 
 
-def test_long_runs_and_repeated_words_take_no_longer() -> None:
+def test_match_terms_of_long_and_repeated_words() -> None:
     assert match_terms("a" * MAX_SCANNED, parse("a")) == []
     assert [match.term for match in match_terms("tea tea", parse("tea " * 500))] == [0, 0]
 
 
-def test_each_word_is_a_query_of_its_own() -> None:
-    words = positive_terms(expand_aliases(parse('k8s "green tea" OR ket* NOT coffee'), {"k8s": ["kubernetes", "kube"]}))
-    assert list(words) == ["k8s", '"green tea"', "ket*"]
-    assert [[token.text for token in query.tokens] for query in words.values()] == [
+def test_positive_terms_are_queries() -> None:
+    terms = positive_terms(expand_aliases(parse('k8s "green tea" OR ket* NOT coffee'), {"k8s": ["kubernetes", "kube"]}))
+    assert list(terms) == ["k8s", '"green tea"', "ket*"]
+    assert [[token.text for token in query.tokens] for query in terms.values()] == [
         ["kubernetes", "kube"],
         ["green tea"],
         ["ket"],
     ]
-    assert not any(token.operator for query in words.values() for token in query.tokens)
+    assert not any(token.operator for query in terms.values() for token in query.tokens)
     assert positive_terms(parse("?! NOT tea")) == {}
 
 
 @given(query_text)
-def test_words_have_the_numbers_that_matches_give_them(query: str) -> None:
+def test_match_terms_numbers_positive_terms(query: str) -> None:
     tree = parse(query)
-    words = positive_terms(tree)
-    assert {match.term for match in match_terms(query, tree)} <= set(range(len(words)))
-    for own in words.values():
-        assert {match.term for match in match_terms(query, own)} <= {0}
+    terms = positive_terms(tree)
+    assert {match.term for match in match_terms(query, tree)} <= set(range(len(terms)))
+    for term_query in terms.values():
+        assert {match.term for match in match_terms(query, term_query)} <= {0}
 
 
-def test_occurrences_are_counted_as_matches_are() -> None:
+def test_count_terms() -> None:
     text = "A greenhouse of Green teas; tea, and a teapot. Evergreen."
     assert count_terms(text, parse("green tea coffee")) == {0: 1, 1: 2}
     assert count_terms("", parse("green tea")) == {}
@@ -120,68 +120,68 @@ def test_occurrences_are_counted_as_matches_are() -> None:
         ("Flat 1: no lock, 11 keys", "flat AND 1", ["Flat", "1"]),
     ],
 )
-def test_accents_do_not_count_and_symbols_do(text: str, query: str, expected: list[str]) -> None:
-    assert held(text, query) == expected
-    counted = sum(count_terms(text, parse(query)).values())
-    assert counted == len(expected)
+def test_match_terms_folds_accents_and_keeps_symbols(text: str, query: str, expected: list[str]) -> None:
+    assert matched_texts(text, query) == expected
+    total = sum(count_terms(text, parse(query)).values())
+    assert total == len(expected)
 
 
-class Counting:
-    """An index that has 100 notes and finds in them as many as a word has letters."""
+class CountingIndex:
+    """An index of 100 notes in which the frequency of a term is its length."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.queries_sent: list[str] = []
 
     def note_counts(self, queries: Sequence[Query], *, namespace: str) -> tuple[int, list[int]]:
-        assert namespace == "home"
-        self.asked += [render_fts5(query) for query in queries]
+        assert namespace == "work"
+        self.queries_sent += [render_fts5(query) for query in queries]
         return 100, [len(query.raw) for query in queries]
 
 
-def counted(query: Query) -> tuple[TermFrequencies | None, list[str]]:
-    index: Any = Counting()
-    return document_frequencies(query, index, "home"), index.asked
+def count(query: Query) -> tuple[TermFrequencies | None, list[str]]:
+    index: Any = CountingIndex()
+    return document_frequencies(query, index, "work"), index.queries_sent
 
 
-def test_each_word_is_counted_once() -> None:
-    frequencies, asked = counted(parse("green tea, green kettles"))
+def test_document_frequencies_counts_terms_once() -> None:
+    frequencies, queries_sent = count(parse("green tea, green kettles"))
     assert frequencies == TermFrequencies(100, {"green": 5, "tea,": 4, "kettles": 7})
-    assert asked == ['"green"', '"tea"', '"kettles"']
+    assert queries_sent == ['"green"', '"tea"', '"kettles"']
 
 
-def test_a_word_is_found_by_its_aliases_too() -> None:
-    frequencies, asked = counted(expand_aliases(parse("k8s pod"), {"k8s": ["kubernetes", "kube"]}))
+def test_document_frequencies_counts_aliases() -> None:
+    frequencies, queries_sent = count(expand_aliases(parse("k8s pod"), {"k8s": ["kubernetes", "kube"]}))
     assert frequencies is not None
     assert list(frequencies.counts) == ["k8s", "pod"]
-    assert len(asked) == 2
-    assert "kubernetes" in asked[0]
-    assert "kube" in asked[0]
+    assert len(queries_sent) == 2
+    assert "kubernetes" in queries_sent[0]
+    assert "kube" in queries_sent[0]
 
 
-def test_what_is_excluded_or_has_no_letter_is_not_counted() -> None:
-    assert counted(parse("tea NOT coffee"))[0] == TermFrequencies(100, {"tea": 3})
-    assert counted(parse('"?!" OR tea'))[0] == TermFrequencies(100, {"tea": 3})
+def test_document_frequencies_skips_excluded_terms_and_symbols() -> None:
+    assert count(parse("tea NOT coffee"))[0] == TermFrequencies(100, {"tea": 3})
+    assert count(parse('"?!" OR tea'))[0] == TermFrequencies(100, {"tea": 3})
 
 
 @pytest.mark.parametrize("query", ["", "NOT tea", " ".join(f"word{number}" for number in range(MAX_COUNTED_TERMS + 1))])
-def test_too_few_or_too_many_words(query: str) -> None:
-    assert counted(parse(query)) == (None, [])
+def test_document_frequencies_none_or_too_many_terms(query: str) -> None:
+    assert count(parse(query)) == (None, [])
 
 
-def test_as_many_words_as_may_be() -> None:
-    frequencies, asked = counted(parse(" ".join(f"word{number}" for number in range(MAX_COUNTED_TERMS))))
+def test_document_frequencies_max_terms() -> None:
+    frequencies, queries_sent = count(parse(" ".join(f"word{number}" for number in range(MAX_COUNTED_TERMS))))
     assert frequencies is not None
-    assert len(frequencies.counts) == len(asked) == MAX_COUNTED_TERMS
+    assert len(frequencies.counts) == len(queries_sent) == MAX_COUNTED_TERMS
 
 
-def test_the_weight_is_that_of_bm25() -> None:
+def test_bm25_weight() -> None:
     frequencies = TermFrequencies(100, {"tea": 4, "the": 60, "all": 100, "none": 0})
     assert frequencies.bm25_weight("tea") == pytest.approx(log(96.5 / 4.5))
     assert frequencies.bm25_weight("none") == pytest.approx(log(100.5 / 0.5))
     assert frequencies.bm25_weight("the") == frequencies.bm25_weight("all") == 1e-6
 
 
-def test_the_information_of_a_word_that_every_note_holds_is_above_0() -> None:
+def test_weight_is_positive_for_every_frequency() -> None:
     frequencies = TermFrequencies(100, {"tea": 4, "all": 100, "none": 0, "beyond": 10**6})
     assert frequencies.weight("tea") == pytest.approx(log(1 + 96.5 / 4.5))
     assert frequencies.weight("none") == pytest.approx(log(1 + 100.5 / 0.5))
@@ -190,50 +190,50 @@ def test_the_information_of_a_word_that_every_note_holds_is_above_0() -> None:
 
 
 @given(st.integers(0, 1000), st.integers(0, 2000))
-def test_whatever_an_index_counts_a_word_weighs_something(notes: int, held: int) -> None:
-    frequencies = TermFrequencies(notes, {"tea": held})
+def test_weights_are_positive_for_any_counts(notes: int, frequency: int) -> None:
+    frequencies = TermFrequencies(notes, {"tea": frequency})
     assert frequencies.bm25_weight("tea") >= 1e-6
     assert frequencies.weight("tea") > 0
 
 
-def about(query: str, *, notes: int = 100, share: float = 0.45, **holding: int) -> str:
-    """Return what is left of a query whose other words no note holds."""
+def drop_frequent(query: str, *, notes: int = 100, share: float = 0.45, **frequencies: int) -> str:
+    """Drop frequent terms from a query; the frequency of terms not given is 0."""
     tree = parse(query)
     return drop_frequent_terms(
-        query, tree, TermFrequencies(notes, {word: holding.get(word, 0) for word in positive_terms(tree)}), share
+        query, tree, TermFrequencies(notes, {word: frequencies.get(word, 0) for word in positive_terms(tree)}), share
     )
 
 
-def test_a_word_that_most_notes_hold_is_left_out() -> None:
-    assert about("When did Caroline paint?", Caroline=60) == "When did paint?"
-    assert about("When did Caroline and Melanie paint?", Caroline=60, Melanie=70) == "When did and paint?"
+def test_drop_frequent_terms() -> None:
+    assert drop_frequent("When did Caroline paint?", Caroline=60) == "When did paint?"
+    assert drop_frequent("When did Caroline and Melanie paint?", Caroline=60, Melanie=70) == "When did and paint?"
 
 
-def test_the_share_must_be_passed_by_more_than_chance() -> None:
-    assert about("Caroline paints", Caroline=55) == "Caroline paints"  # 0.45 + 1/√100 = 0.55
-    assert about("Caroline paints", Caroline=56) == "paints"
-    assert about("Caroline paints", Caroline=480, notes=1000) == "Caroline paints"  # 0.45 + 0.0316
-    assert about("Caroline paints", Caroline=482, notes=1000) == "paints"
-    assert about("Caroline paints", Caroline=100, share=0.9) == "Caroline paints"
+def test_drop_frequent_terms_needs_significance() -> None:
+    assert drop_frequent("Caroline paints", Caroline=55) == "Caroline paints"  # 0.45 + 1/√100 = 0.55
+    assert drop_frequent("Caroline paints", Caroline=56) == "paints"
+    assert drop_frequent("Caroline paints", Caroline=480, notes=1000) == "Caroline paints"  # 0.45 + 0.0316
+    assert drop_frequent("Caroline paints", Caroline=482, notes=1000) == "paints"
+    assert drop_frequent("Caroline paints", Caroline=100, share=0.9) == "Caroline paints"
 
 
-def test_a_name_that_the_index_takes_for_a_stopword_stays() -> None:
-    assert about("When did Ines paint?", Ines=90) == "When did Ines paint?"  # its stem is that of "in"
+def test_drop_frequent_terms_keeps_names_with_a_stopword_stem() -> None:
+    assert drop_frequent("When did Ines paint?", Ines=90) == "When did Ines paint?"  # its stem is that of "in"
 
 
-def test_among_few_notes_all_words_count() -> None:
-    assert about("Caroline paints", Caroline=MIN_NOTES - 1, notes=MIN_NOTES - 1) == "Caroline paints"
-    assert about("Caroline paints", Caroline=MIN_NOTES, notes=MIN_NOTES) == "paints"
+def test_drop_frequent_terms_needs_min_notes() -> None:
+    assert drop_frequent("Caroline paints", Caroline=MIN_NOTES - 1, notes=MIN_NOTES - 1) == "Caroline paints"
+    assert drop_frequent("Caroline paints", Caroline=MIN_NOTES, notes=MIN_NOTES) == "paints"
 
 
-def test_where_no_other_word_is_left_all_stay() -> None:
-    assert about("Who is Caroline?", **{"Caroline?": 90}) == "Who is Caroline?"
-    assert about("Caroline Melanie", Caroline=90, Melanie=80) == "Caroline Melanie"
+def test_drop_frequent_terms_keeps_all_if_none_is_left() -> None:
+    assert drop_frequent("Who is Caroline?", **{"Caroline?": 90}) == "Who is Caroline?"
+    assert drop_frequent("Caroline Melanie", Caroline=90, Melanie=80) == "Caroline Melanie"
 
 
-def test_phrases_prefixes_and_aliases_stay() -> None:
-    assert about('"Caroline paints" sunrise', **{'"Caroline paints"': 90}) == '"Caroline paints" sunrise'
-    assert about("carol* sunrise", **{"carol*": 90}) == "carol* sunrise"
+def test_drop_frequent_terms_keeps_phrases_prefixes_and_aliases() -> None:
+    assert drop_frequent('"Caroline paints" sunrise', **{'"Caroline paints"': 90}) == '"Caroline paints" sunrise'
+    assert drop_frequent("carol* sunrise", **{"carol*": 90}) == "carol* sunrise"
     tree = expand_aliases(parse("caro sunrise"), {"caro": ["caroline"]})
     assert (
         drop_frequent_terms("caro sunrise", tree, TermFrequencies(100, {"caro": 90, "sunrise": 1}), 0.45)
@@ -242,12 +242,12 @@ def test_phrases_prefixes_and_aliases_stay() -> None:
 
 
 @pytest.mark.parametrize("query", ["Caroline sunrise NOT coffee", 'Caroline sunrise OR "?!"'])
-def test_what_was_not_counted_is_no_reason_to_fail(query: str) -> None:
-    assert "Caroline" not in about(query, Caroline=90)
-    assert "sunrise" in about(query, Caroline=90)
+def test_drop_frequent_terms_without_counts_of_some_terms(query: str) -> None:
+    assert "Caroline" not in drop_frequent(query, Caroline=90)
+    assert "sunrise" in drop_frequent(query, Caroline=90)
 
 
-def test_a_text_of_common_words_alone_stays_whatever_else_was_counted() -> None:
+def test_drop_frequent_terms_keeps_text_of_frequent_terms() -> None:
     assert (
         drop_frequent_terms(
             "Caroline", parse("Caroline paints"), TermFrequencies(100, {"Caroline": 90, "paints": 0}), 0.45
@@ -257,11 +257,13 @@ def test_a_text_of_common_words_alone_stays_whatever_else_was_counted() -> None:
 
 
 @given(query_text, st.integers(0, 1000), st.floats(0, 1), st.data())
-def test_it_never_leaves_nothing_and_adds_nothing(query: str, notes: int, share: float, data: st.DataObject) -> None:
+def test_drop_frequent_terms_returns_a_nonempty_subsequence(
+    query: str, notes: int, share: float, data: st.DataObject
+) -> None:
     tree = parse(query)
-    words = list(positive_terms(tree))
-    counts = data.draw(st.lists(st.integers(0, notes), min_size=len(words), max_size=len(words)))
-    left = drop_frequent_terms(tree.raw, tree, TermFrequencies(notes, dict(zip(words, counts, strict=True))), share)
-    assert bool(left) == bool(tree.raw)
-    kept = iter(tree.raw.split())
-    assert all(word in kept for word in left.split())  # some of the words, in their order
+    terms = list(positive_terms(tree))
+    counts = data.draw(st.lists(st.integers(0, notes), min_size=len(terms), max_size=len(terms)))
+    reduced = drop_frequent_terms(tree.raw, tree, TermFrequencies(notes, dict(zip(terms, counts, strict=True))), share)
+    assert bool(reduced) == bool(tree.raw)
+    remaining = iter(tree.raw.split())
+    assert all(word in remaining for word in reduced.split())  # a subsequence

@@ -1,4 +1,4 @@
-"""A note that holds a word as it was written counts more in the lexical leg than one that shares its stem."""
+"""Stem-only discounts, substituted word forms and spelling corrections."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from recollect.query import Query, expand_aliases, parse
 from recollect.retrieval import Retrieval, recomputed_score
 from recollect.retrieval.request import MAX_SUBSTITUTED, Substitution, TermFrequencies, substitute
 from recollect.retrieval.rescoring import MAX_CHARACTERS, discount_stem_only, is_one_word
-from tests.retrieval.stubs import KnowingIndex
+from tests.retrieval.stubs import CountingIndex
 
 
 def note(name: str, content: str, score: float, **fields: str) -> Candidate:
@@ -21,22 +21,22 @@ def note(name: str, content: str, score: float, **fields: str) -> Candidate:
 
 
 def scores(query: str, *notes: Candidate, weight: float = 0.5) -> dict[str, float]:
-    found, _ = discount_stem_only(notes, parse(query), weight)
-    assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
-    assert [each.score for each in found] == [each.lexical_score for each in found]
-    return {each.id: each.score for each in found}
+    ranked, _ = discount_stem_only(notes, parse(query), weight)
+    assert [candidate.score for candidate in ranked] == sorted((candidate.score for candidate in ranked), reverse=True)
+    assert [candidate.score for candidate in ranked] == [candidate.lexical_score for candidate in ranked]
+    return {candidate.id: candidate.score for candidate in ranked}
 
 
-def test_the_only_word_of_a_query_as_written_comes_first() -> None:
+def test_exact_form_of_a_single_term_ranks_first() -> None:
     notes = note("a", "In May, in Rome", 4.0), note("b", "Ask INES.", 1.0), note("c", "Ines", 2.0)
     assert scores("ines", *notes) == {"c": 2.0, "b": 1.0, "a": 0.5}
-    found, discounted = discount_stem_only(notes, parse("who is Ines?"), 0.5)
-    assert [(each.id, each.lexical_rank) for each in found] == [("c", 1), ("b", 2), ("a", 3)]
-    assert {name: each.to_dict() for name, each in discounted.items()} == {"a": {"before": 4.0, "words": ["ines"]}}
+    ranked, discounted = discount_stem_only(notes, parse("who is Ines?"), 0.5)
+    assert [(candidate.id, candidate.lexical_rank) for candidate in ranked] == [("c", 1), ("b", 2), ("a", 3)]
+    assert {name: record.to_dict() for name, record in discounted.items()} == {"a": {"before": 4.0, "words": ["ines"]}}
     assert notes[0].score == 4.0
 
 
-def test_an_inflected_form_ranks_below_an_exact_form_and_counts_in_full_without_one() -> None:
+def test_inflected_form_is_discounted_only_beside_an_exact_form() -> None:
     notes = note("a", "a mug", 4.0), note("b", "two mugs", 1.0)
     assert scores("mugs", *notes) == {"b": 1.0, "a": 0.5}
     assert scores("mugs", notes[0]) == {"a": 4.0}
@@ -53,67 +53,70 @@ def test_an_inflected_form_ranks_below_an_exact_form_and_counts_in_full_without_
         ("used", "using", 4.0),
         ("used", "us", 2.0),
         ("adoption", "adopted", 4.0),
-        ("universe", "university", 4.0),  # they begin alike: only where the word itself is found does it come behind
+        ("universe", "university", 4.0),  # common prefix: discounted only beside an exact match
         ("generic", "the generals", 4.0),
         ("anal", "analysis", 4.0),
         ("busy", "the business", 2.0),
         ("ines", "in", 2.0),
         ("this", "Nguyễn Thị Mai", 2.0),
-        ("ines", "unrelated", 4.0),  # found by a field that is not read, such as a tag
+        ("ines", "unrelated", 4.0),  # matched in a field that is not read, such as a tag
     ],
 )
-def test_a_stem_only_match_has_the_weight(query: str, text: str, expected: float) -> None:
+def test_stem_only_weight(query: str, text: str, expected: float) -> None:
     tree = parse(query, drop_stopwords=False)
-    (found,), _ = discount_stem_only([note("a", text, 4.0)], tree, 0.5)
-    assert found.score == expected
+    (candidate,), _ = discount_stem_only([note("a", text, 4.0)], tree, 0.5)
+    assert candidate.score == expected
 
 
-def test_a_note_that_keeps_its_rank_is_not_copied() -> None:
+def test_candidate_of_unchanged_rank_is_not_copied() -> None:
     first = Candidate("b", content="Ines", score=3.0, lexical_rank=1)
-    found, _ = discount_stem_only([first, Candidate("a", content="in", score=2.0, lexical_rank=2)], parse("Ines"), 0.5)
-    assert found[0] is first
-    assert (found[1].score, found[1].lexical_rank) == (1.0, 2)
+    ranked, _ = discount_stem_only([first, Candidate("a", content="in", score=2.0, lexical_rank=2)], parse("Ines"), 0.5)
+    assert ranked[0] is first
+    assert (ranked[1].score, ranked[1].lexical_rank) == (1.0, 2)
 
 
-def test_of_several_words_the_mean_counts() -> None:
+def test_discount_is_the_mean_of_the_terms() -> None:
     assert scores("Ines dentist", note("a", "the dentist in town", 4.0)) == {"a": 3.0}
     assert scores("Ines dentist", note("a", "the dentist in town", 4.0), weight=0.0) == {"a": 2.0}
     assert scores("Ines dentist", note("a", "dentist", 4.0, title="Ines")) == {"a": 4.0}
 
 
-def test_phrases_prefixes_exclusions_and_words_with_punctuation_are_left_alone() -> None:
+def test_no_discount_for_phrases_prefixes_and_exclusions() -> None:
     for query in ('"ines"', "ines*", "x NOT ines", "in.es", "?!"):
         assert scores(query, note("a", "in", 4.0)) == {"a": 4.0}
 
 
-def test_an_alias_is_as_good_as_the_word() -> None:
+def test_alias_counts_as_exact() -> None:
     tree = expand_aliases(parse("ines NOT k8s"), {"ines": ["Agnes", "Inés"], "k8s": ["kube", "in"]})
     notes = [note("a", "Agnes", 4.0), note("b", "in", 3.0)]
-    assert {each.id: each.score for each in discount_stem_only(notes, tree, 0.5)[0]} == {"a": 4.0, "b": 1.5}
+    assert {candidate.id: candidate.score for candidate in discount_stem_only(notes, tree, 0.5)[0]} == {
+        "a": 4.0,
+        "b": 1.5,
+    }
 
 
-def test_a_content_longer_than_what_is_read_is_not_discounted() -> None:
+def test_no_discount_for_long_content() -> None:
     long = note("a", "in " + "x" * MAX_CHARACTERS + " Ines", 4.0)
     assert scores("Ines", long) == {"a": 4.0}
 
 
-def test_a_weight_of_one_changes_nothing() -> None:
+def test_weight_1_changes_nothing() -> None:
     assert scores("Ines", note("a", "in", 4.0), weight=1.0) == {"a": 4.0}
 
 
-def test_of_several_words_only_ambiguous_stems_are_checked() -> None:
+def test_several_terms_check_only_ambiguous_stems() -> None:
     assert scores("busy dentist", note("a", "the dentist's business", 4.0)) == {"a": 4.0}
     assert scores("busy", note("a", "the dentist's business", 4.0)) == {"a": 2.0}
 
 
-def test_a_score_that_is_given_is_the_highest_without_the_word_as_written() -> None:
-    found, _ = discount_stem_only(
+def test_max_score_limits_stem_only_matches() -> None:
+    ranked, _ = discount_stem_only(
         [note("a", "two mugs", 4.0), note("b", "a mug", 3.0)], parse("mug"), 0.5, max_score=0.2
     )
-    assert {each.id: each.score for each in found} == {"a": 0.2, "b": 3.0}
+    assert {candidate.id: candidate.score for candidate in ranked} == {"a": 0.2, "b": 3.0}
 
 
-def test_which_queries_have_one_word() -> None:
+def test_is_one_word() -> None:
     assert [is_one_word(parse(query)) for query in ("Ines", "who is Ines?", "green tea", '"Ines"', "")] == [
         True,
         True,
@@ -123,41 +126,41 @@ def test_which_queries_have_one_word() -> None:
     ]
 
 
-class TestSearching:
+class TestSearch:
     @pytest.fixture
     def memory(self, tmp_path: Path) -> Iterator[Memory]:
-        with recollect.open(tmp_path / "memory.db", embedder=None) as opened:
-            opened.add_many({"id": f"n{n}", "content": f"In the city, in street {n}, in May"} for n in range(150))
-            opened.add("Ask Ines about the long and winding list of the many things to do.", id="ines", path="z.md")
-            yield opened
+        with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
+            memory.add_many({"id": f"n{n}", "content": f"In the city, in street {n}, in May"} for n in range(150))
+            memory.add("Ask Ines about the long and winding list of the many things to do.", id="ines", path="z.md")
+            yield memory
 
-    def test_a_name_whose_stem_is_a_stopword_is_found_first(self, memory: Memory) -> None:
+    def test_name_with_a_stopword_stem_ranks_first(self, memory: Memory) -> None:
         result = memory.search("who is Ines?")
         assert result[0].id == "ines"
-        told = result.trace.to_dict()["results"]
-        assert "stemOnly" not in told[0]
-        assert told[1]["stemOnly"]["words"] == ["ines"]
-        assert told[1]["stemOnly"]["before"] > told[1]["lexicalScore"]
-        assert [recomputed_score(each) for each in told] == [hit.score for hit in result]
+        results = result.trace.to_dict()["results"]
+        assert "stemOnly" not in results[0]
+        assert results[1]["stemOnly"]["words"] == ["ines"]
+        assert results[1]["stemOnly"]["before"] > results[1]["lexicalScore"]
+        assert [recomputed_score(item) for item in results] == [hit.score for hit in result]
         assert "only another form of ines, " in result.explain(width=200)
         assert "another form of ines" in str(result.explanation_data()["waterfalls"][1]["rows"])
 
-    def test_the_source_presets_count_stems(self, memory: Memory) -> None:
+    def test_source_presets_have_no_discount(self, memory: Memory) -> None:
         result = memory.search("Ines", preset="jeffs-brain", top_k=60)
         assert result.trace.stem_only == {}
         assert "ines" not in [hit.id for hit in result]
 
 
-def test_a_name_with_a_symbol_is_exact_only_as_written() -> None:
+def test_name_with_a_symbol_matches_exactly() -> None:
     notes = note("a", "C++ and plain C", 4.0), note("b", "Ported to C#.", 1.0)
     sharp = parse("C#", drop_stopwords=False)
-    assert [each.id for each in discount_stem_only(notes, sharp, 0.1)[0]] == ["b", "a"]
+    assert [candidate.id for candidate in discount_stem_only(notes, sharp, 0.1)[0]] == ["b", "a"]
     assert discount_stem_only(notes[:1], sharp, 0.1)[0][0].score == pytest.approx(0.4)
     plain = parse("C", drop_stopwords=False)
     assert discount_stem_only((note("a", "C++", 4.0), note("b", "In C.", 1.0)), plain, 0.1)[0][0].id == "b"
 
 
-def test_a_name_with_a_symbol_is_checked_beside_other_words() -> None:
+def test_name_with_a_symbol_among_other_terms() -> None:
     notes = note("a", "net service", 4.0), note("b", ".NET service", 3.0)
     assert scores(".NET service", *notes) == {"a": 3.0, "b": 3.0}
 
@@ -182,13 +185,13 @@ NOTES = (
 
 @pytest.fixture(scope="module")
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    with recollect.open(tmp_path_factory.mktemp("forms") / "memory.db", embedder=None) as opened:
-        opened.add_many([{"content": text, "tags": ["all"]} for text in NOTES])
-        yield opened
+    with recollect.open(tmp_path_factory.mktemp("forms") / "memory.db", embedder=None) as memory:
+        memory.add_many([{"content": text, "tags": ["all"]} for text in NOTES])
+        yield memory
 
 
 @pytest.mark.parametrize(
-    ("query", "held", "form"),
+    ("query", "content", "form"),
     [
         ("1240", "1,240", "1 240"),
         ("what costs 1850?", "1.850", "1 850"),
@@ -207,10 +210,10 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
         ("Lodz", "Łódź", "łodz"),
     ],
 )
-def test_a_form_that_a_note_holds_is_found_and_named(memory: Memory, query: str, held: str, form: str) -> None:
+def test_search_substitutes_indexed_forms(memory: Memory, query: str, content: str, form: str) -> None:
     result = memory.search(query)
-    assert held in result[0].content
-    assert [each.forms for each in result.trace.substitutions] == [(form,)]
+    assert content in result[0].content
+    assert [substitution.forms for substitution in result.trace.substitutions] == [(form,)]
     assert f"searched for “{form}” as well" in result.warnings[-1]
     assert result.trace.to_dict()["substitutions"][0]["forms"] == [form]
     assert result[0].candidate.steps  # the exact term counts, or the query has other words
@@ -218,58 +221,60 @@ def test_a_form_that_a_note_holds_is_found_and_named(memory: Memory, query: str,
 
 
 @pytest.mark.parametrize("query", ["W-118", "PF-3KQ7ZX", "PF-3KQ7ZY", "W119", "1241", "rent", "Lange Straße"])
-def test_what_is_held_as_written_or_in_no_form_stays_as_it_is(memory: Memory, query: str) -> None:
+def test_search_substitutes_nothing(memory: Memory, query: str) -> None:
     assert memory.search(query).trace.substitutions == ()
 
 
-def test_under_filters_only_what_was_found_is_named(memory: Memory) -> None:
+def test_substitutions_of_hidden_notes_are_not_named(memory: Memory) -> None:
     assert memory.search("1240", filters={"tags": ["all"]}).trace.substitutions
     hidden = memory.search("1240", filters={"tags": ["none"]})
     assert (hidden.trace.substitutions, hidden.warnings) == ((), [])
 
 
-def test_dates_stay_behind_the_words(memory: Memory) -> None:
+def test_dates_follow_substituted_forms(memory: Memory) -> None:
     result = memory.search("rent 1240 2 days ago", question_date="2026-04-18")
     assert result.trace.compiled_query == 'rent OR 1240 OR "1 240" OR 2 OR days OR ago OR "2026 04 16"'
 
 
-def test_an_operator_stays_with_the_word_and_what_is_excluded_is_left_alone() -> None:
+def test_substitute_keeps_operators_and_exclusions() -> None:
     query = parse("rent AND 1240 NOT 1850")
-    found, done = substitute(query, TermFrequencies(9, {"rent": 1, "1240": 0}), lambda asked: [1] * len(asked))
-    assert [(each.text, each.operator) for each in found.tokens][1:] == [
+    expanded, substitutions = substitute(
+        query, TermFrequencies(9, {"rent": 1, "1240": 0}), lambda queries: [1] * len(queries)
+    )
+    assert [(token.text, token.operator) for token in expanded.tokens][1:] == [
         ("1240", "AND"),
         ("1 240", None),
         ("0x1240", None),
         ("1850", "NOT"),
     ]
-    assert done == (Substitution("1240", ("1 240", "0x1240")),)
+    assert substitutions == (Substitution("1240", ("1 240", "0x1240")),)
 
 
-def test_overlapping_runs_are_joined_once_and_phrases_that_notes_hold_are_not() -> None:
-    def counts(asked: Sequence[Query]) -> list[int]:
-        held = {"123456", "345678", "1234", "12 34"}
-        return [int(any(token.text in held for token in each.tokens)) for each in asked]
+def test_substitute_joins_overlapping_runs_once() -> None:
+    def counts(queries: Sequence[Query]) -> list[int]:
+        indexed = {"123456", "345678", "1234", "12 34"}
+        return [int(any(token.text in indexed for token in query.tokens)) for query in queries]
 
     words = parse("12 34 56 78", keep_short=True)
-    found, done = substitute(words, TermFrequencies(9, dict.fromkeys(["12", "34", "56", "78"], 1)), counts)
-    assert [token.text for token in found.tokens] == ["123456", "12 34 56", "78"]
-    assert [each.written for each in done] == ["12 34 56"]
+    expanded, substitutions = substitute(words, TermFrequencies(9, dict.fromkeys(["12", "34", "56", "78"], 1)), counts)
+    assert [token.text for token in expanded.tokens] == ["123456", "12 34 56", "78"]
+    assert [substitution.written for substitution in substitutions] == ["12 34 56"]
 
 
-def test_only_so_many_absent_words_are_looked_up() -> None:
-    asked: list[int] = []
+def test_substitute_is_limited() -> None:
+    query_counts: list[int] = []
 
     def counts(queries: Sequence[Query]) -> list[int]:
-        asked.append(len(queries))
+        query_counts.append(len(queries))
         return [0] * len(queries)
 
     text = " ".join(f"{letter}oil" for letter in "bcfhjkmnprst")
     substitute(parse(text), TermFrequencies(9, dict.fromkeys(text.split(), 0)), counts)
-    assert asked == [MAX_SUBSTITUTED]
+    assert query_counts == [MAX_SUBSTITUTED]
 
 
-def test_an_index_that_fails_to_count_is_done_without() -> None:
-    class Failing(KnowingIndex):
+def test_failing_counts_skip_substitution() -> None:
+    class Failing(CountingIndex):
         calls = 0
 
         def note_counts(self, queries: Sequence[Query], **_: object) -> tuple[int, list[int]]:
@@ -278,49 +283,49 @@ def test_an_index_that_fails_to_count_is_done_without() -> None:
                 raise OSError("no disk")
             return 5, [0] * len(queries)
 
-    index = Failing(words={"1240": ["a"]}, notes={"a": Candidate("a", content="1240")})
+    index = Failing(lexical_ids={"1240": ["a"]}, notes={"a": Candidate("a", content="1240")})
     result = Retrieval(index).search("1240")
     assert [hit.id for hit in result] == ["a"]
     assert "other forms of the query's words were not searched" in result.warnings[0]
 
 
-class TestGuesses:
+class TestSpelling:
     @pytest.fixture
-    def boat(self, tmp_path: Path) -> Iterator[Memory]:
-        with recollect.open(tmp_path / "boat.db", embedder=None) as opened:
-            opened.add_many(
+    def memory(self, tmp_path: Path) -> Iterator[Memory]:
+        with recollect.open(tmp_path / "boat.db", embedder=None) as memory:
+            memory.add_many(
                 [
                     {"content": "South harbour full, moored four deep.", "title": "PD4417"},
                     {"content": "Rudder bearing has 4 mm play."},
                     {"content": "Staging runs on pg-stage-02."},
                 ]
             )
-            yield opened
+            yield memory
 
     @pytest.mark.parametrize(
         ("query", "guess"),
         [("hull", None), ("udder", None), ("ruder", "rudder"), ("urdder", "rudder"), ("beering", "bearing")],
     )
-    def test_a_guess_is_near_the_word(self, boat: Memory, query: str, guess: str | None) -> None:
-        result = boat.search(query)
-        attempts = {each.strategy: each.query for each in result.trace.attempts}
+    def test_did_you_mean(self, memory: Memory, query: str, guess: str | None) -> None:
+        result = memory.search(query)
+        attempts = {attempt.strategy: attempt.query for attempt in result.trace.attempts}
         assert attempts.get("did_you_mean") == guess
-        assert [f"did you mean “{guess}”" in each for each in result.warnings] == ([True] if guess else [])
+        assert [f"did you mean “{guess}”" in warning for warning in result.warnings] == ([True] if guess else [])
 
-    def test_words_that_were_not_replaced_lower_the_coverage(self, boat: Memory) -> None:
-        alone, among_others = boat.search("ruder"), boat.search("which colour is the ruder paint?")
+    def test_unmatched_terms_lower_coverage(self, memory: Memory) -> None:
+        alone, among_others = memory.search("ruder"), memory.search("which colour is the ruder paint?")
         assert alone[0].id == among_others[0].id
         assert alone[0].score > 2 * among_others[0].score
         assert among_others.trace.evidence[among_others[0].id].coverage < 0.25
 
-    def test_words_with_a_digit_are_not_guessed(self, boat: Memory) -> None:
-        result = boat.search("PD4418")
+    def test_words_with_digits_are_not_corrected(self, memory: Memory) -> None:
+        result = memory.search("PD4418")
         assert not result
-        assert [each.strategy for each in result.trace.attempts][-1] == "refreshed_strongest"
-        assert boat.search("PD4418", preset="jeffs-brain").trace.attempts[-1].strategy == "trigram_fuzzy"
+        assert [attempt.strategy for attempt in result.trace.attempts][-1] == "refreshed_strongest"
+        assert memory.search("PD4418", preset="jeffs-brain").trace.attempts[-1].strategy == "trigram_fuzzy"
 
-    def test_a_part_of_an_identifier_is_named(self, boat: Memory) -> None:
-        result = boat.search("pg-stage-03")
+    def test_part_of_an_identifier_is_searched(self, memory: Memory) -> None:
+        result = memory.search("pg-stage-03")
         assert result.warnings == ["nothing matched “pg-stage-03”; showing what matches “stage”"]
         assert result.trace.evidence[result[0].id].coverage < 0.3
 
@@ -329,14 +334,14 @@ class TestGuesses:
     ("query", "expected"),
     [("the", True), ("is it", True), ("of", True), ("and the", True), ("rent", False), ('"the"', False), ("?", False)],
 )
-def test_a_query_of_nothing_but_stopwords_is_flagged(memory: Memory, query: str, *, expected: bool) -> None:
+def test_stopword_query_is_flagged(memory: Memory, query: str, *, expected: bool) -> None:
     result = memory.search(query)
     assert result.trace.only_stopwords is expected
     assert ("the query has only stopwords" in result.warnings) is expected
     assert result.trace.to_dict().get("onlyStopwords", False) is expected
 
 
-def test_short_names_decide(tmp_path: Path) -> None:
+def test_short_terms_are_matched(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "flats.db", embedder=None) as memory:
         memory.add_many(
             [{"content": f"Flat {number}: {'late rent' if number % 2 else 'piano'}."} for number in range(1, 9)]
@@ -344,14 +349,14 @@ def test_short_names_decide(tmp_path: Path) -> None:
         memory.add_many(
             [{"content": "Class 1b: Ms Roth."}, {"content": "Class 2b: Mr Adler."}, {"content": "QA by Ines."}]
         )
-        for query, begins in (
+        for query, beginning in (
             ("flat 1", "Flat 1:"),
             ("flat 8", "Flat 8:"),
             ("class 2b", "Class 2b"),
             ("who does QA?", "QA"),
         ):
-            found = memory.search(query)
-            assert found[0].content.startswith(begins)
-            assert found.trace.evidence[found[0].id].coverage == 1.0
+            result = memory.search(query)
+            assert result[0].content.startswith(beginning)
+            assert result.trace.evidence[result[0].id].coverage == 1.0
         missing = memory.search("flat 13")
-        assert all(each.coverage < 0.5 for each in missing.trace.evidence.values())
+        assert all(evidence.coverage < 0.5 for evidence in missing.trace.evidence.values())

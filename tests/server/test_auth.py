@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from recollect import ArgumentError, ForbiddenError, KeyFileError
 from recollect.server import EVERYONE, Caller, Grant, KeyRing, Right, auth
-from tests.ingest.permissions import locked
+from tests.ingest.permissions import without_read_permission
 
 
 @pytest.fixture
@@ -45,8 +45,8 @@ def test_caller_is_found_by_the_text_of_the_key(path: Path) -> None:
         "tea\ud800_a_b",
     ):
         assert ring.caller(wrong) is None
-    other, _ = ring.add("kettle", None, Right.ADMIN)
-    assert ring.caller(text.replace(key.id, other.id)) is None
+    other_key, _ = ring.add("kettle", None, Right.ADMIN)
+    assert ring.caller(text.replace(key.id, other_key.id)) is None
 
 
 def test_key_file_has_hashes_and_is_private(path: Path) -> None:
@@ -67,13 +67,13 @@ def test_key_file_has_hashes_and_is_private(path: Path) -> None:
 
 
 def test_changes_by_another_process_are_seen_at_once(path: Path) -> None:
-    ring, other = KeyRing(path), KeyRing(path)
-    key, text = other.add("kettle", None, "read")
+    ring, other_ring = KeyRing(path), KeyRing(path)
+    key, text = other_ring.add("kettle", None, "read")
     assert ring.caller(text) is not None
     assert ring.keys() == [key]
-    assert other.revoke(key.id)
+    assert other_ring.revoke(key.id)
     assert ring.caller(text) is None
-    assert not other.revoke(key.id)
+    assert not other_ring.revoke(key.id)
     assert ring.keys() == []
 
 
@@ -121,13 +121,13 @@ def test_failed_write_leaves_no_temporary_file(path: Path) -> None:
     empty = KeyRing(path.with_name("other.json"))
     empty.path.with_name("other.json.lock").touch()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", _no_room)
+        patch.setattr(os, "fsync", _raise_disk_full)
         with pytest.raises(KeyFileError, match="other.json cannot be written: No space left on device"):
             empty.add("kettle", None, "read")
     assert [item.name for item in path.parent.glob("other.json*")] == ["other.json.lock"]
 
 
-def _no_room(_: int) -> None:
+def _raise_disk_full(_: int) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
@@ -203,7 +203,7 @@ def test_key_file_that_is_a_folder(path: Path) -> None:
 
 
 def test_key_file_in_a_forbidden_folder(path: Path) -> None:
-    with locked(path.parent), pytest.raises(KeyFileError, match="cannot be read: Permission denied"):
+    with without_read_permission(path.parent), pytest.raises(KeyFileError, match="cannot be read: Permission denied"):
         KeyRing(path).keys()
 
 
@@ -252,7 +252,7 @@ def test_invalid_names_are_argument_errors() -> None:
 
 
 def test_namespace_is_compared_after_normalisation() -> None:
-    """Names are compared in the form in which a store would keep them."""
+    """Names are compared in the normal form of the store."""
     assert Caller("kettle", Grant.of(["tea\ud800"], "read")).namespace("tea\ufffd", Right.READ) == "tea\ufffd"
 
 

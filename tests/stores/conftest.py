@@ -20,13 +20,13 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture(scope="session")
 def postgres() -> Server:
-    """Give the PostgreSQL server of the tests."""
+    """Return the PostgreSQL server of the tests."""
     return server()
 
 
 @pytest.fixture
 def database(postgres: Server) -> Iterator[str]:
-    """Give the address of an empty database."""
+    """Create an empty database; yield its address."""
     name = postgres.create()
     yield postgres.address(name)
     postgres.drop(name)

@@ -1,6 +1,6 @@
-"""Every store that keeps the contract: the suite in ``test_contract.py`` runs over all of them.
+"""The engines that the suite in ``test_contract.py`` tests.
 
-An engine opens the store of a folder, and the same one again for the same folder.
+An engine is a function from a folder to its store; the same folder opens the same store.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from recollect.stores.sqlite.store import SQLiteStore
 from tests.stores.postgres.server import Server
 
 _databases: dict[Path, str] = {}
-"""The PostgreSQL database of each folder; one whose folder is gone is used again."""
+"""Folder to PostgreSQL database; databases of deleted folders are reused."""
 
 
 @cache
 def server() -> Server:
-    """Return a PostgreSQL server, one for all tests of a process."""
+    """Return the PostgreSQL server that all tests of a process share."""
     started = Server()
     atexit.register(started.remove)
     started.start()
@@ -32,7 +32,7 @@ def server() -> Server:
 
 @cache
 def _ready() -> str:
-    """Return the name of a database that is a store, and which others are copies of."""
+    """Return the name of a database with an empty store, the template of the others."""
     name = server().create()
     PostgresStore(server().address(name)).close()
     return name
@@ -40,7 +40,7 @@ def _ready() -> str:
 
 def _postgres(folder: Path) -> Store:
     if folder not in _databases:
-        idle = next((other for other in _databases if not other.exists()), None)
+        idle = next((candidate for candidate in _databases if not candidate.exists()), None)
         if idle is None:
             _databases[folder] = server().create(_ready())
         else:
@@ -49,17 +49,17 @@ def _postgres(folder: Path) -> Store:
     return PostgresStore(server().address(_databases[folder]))
 
 
-_LAST = ("notes", "documents", "namespaces", "models")  # others refer to them
+_LAST = ("notes", "documents", "namespaces", "models")  # other tables refer to them
 
 
 def _empty(database: str) -> None:
-    """Take all rows from a database: with few in it, that is quicker than to truncate its tables or to make another."""
+    """Delete all rows of a database; for few rows this is faster than TRUNCATE or a new database."""
     tables = (*(table for table in TABLES if table not in _LAST), *_LAST)
     server().execute(";".join(f"DELETE FROM recollect.{table}" for table in tables), database=database)  # noqa: S608 (names of our own)
 
 
 def release(folder: Path) -> None:
-    """Let the database of a folder be used again for another: its store is no longer needed."""
+    """Mark the database of a folder as reusable."""
     if folder in _databases:
         _databases[folder / "released"] = _databases.pop(folder)
 

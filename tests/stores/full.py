@@ -16,7 +16,7 @@ MODEL = Model("tiny", 3)
 
 
 def fill(store: Store, *, plain: int = 20) -> None:
-    """Write notes of every kind: in two namespaces by turns, of documents, with links ahead, some without vector."""
+    """Write notes of every kind: in two namespaces, from documents, with forward links, some without vector."""
     drafts: list[dict[str, Any]] = [
         {
             "id": "full",
@@ -59,7 +59,7 @@ def fill(store: Store, *, plain: int = 20) -> None:
 
 
 def contents(store: Store) -> tuple[list[Note], list[DocumentRecord], Model | None, list[Any]]:
-    """Return all that a store contains, such that it can be compared."""
+    """Return everything in a store in a comparable form."""
     notes = list(store.notes())
     model, vectors = store.vectors_of(notes)
     comparable = [vector if vector is None else (vector.shape, vector.tobytes()) for vector in vectors]
@@ -67,7 +67,7 @@ def contents(store: Store) -> tuple[list[Note], list[DocumentRecord], Model | No
 
 
 class FailingStore:
-    """A store of which one method fails, or does something else first, from some call on."""
+    """A store with a method that fails, or calls ``instead`` first, after ``after`` calls."""
 
     def __init__(self, store: Store, method: str, *, after: int = 0, instead: Callable[[], None] | None = None) -> None:
         self._store = store

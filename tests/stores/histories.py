@@ -1,4 +1,4 @@
-"""Histories of notes that name each other, and what must hold at the end of every one."""
+"""Random histories of notes that mention one another, and the checks after a history."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from recollect.stores.base import Store
 from tests.stores import naming
 from tests.stores.engines import ENGINES
 
-HOME = "default"
+NAMESPACE = "default"
 
 TRIP: list[dict[str, Any]] = [
     {"id": "kyoto", "title": "Kyoto", "content": "A city of temples.", "metadata": {"entities": ["Japan"]}},
@@ -38,21 +38,21 @@ histories = st.lists(st.one_of(batches, batches, deletions), max_size=8)
 
 
 def play(store: Store, history: list[list[Any]]) -> dict[str, dict[str, Any]]:
-    """Write and delete, and return what is there in the end."""
-    there: dict[str, dict[str, Any]] = {}
+    """Write and delete notes; return the remaining ones by id."""
+    notes: dict[str, dict[str, Any]] = {}
     for step in history:
         if step and isinstance(step[0], str):
-            store.delete(step, namespace=HOME)
-            there = {key: note for key, note in there.items() if key not in step}
+            store.delete(step, namespace=NAMESPACE)
+            notes = {key: note for key, note in notes.items() if key not in step}
         else:
             store.write(step)
             for draft in step:
-                there[draft["id"]] = {**there.get(draft["id"], {}), **draft}
-    return there
+                notes[draft["id"]] = {**notes.get(draft["id"], {}), **draft}
+    return notes
 
 
 def edges(store: Store, kind: str = "mention", direction: str = "out") -> set[tuple[str, str]]:
-    results = store.edges([note.id for note in store.notes()], namespace=HOME)
+    results = store.edges([note.id for note in store.notes()], namespace=NAMESPACE)
     return {(edge.source, edge.target) for edge in results if (edge.kind, edge.direction) == (kind, direction)}
 
 
@@ -62,18 +62,18 @@ def problems(store: Store) -> dict[str, str]:
 
 @contextmanager
 def scratch(engine: str) -> Iterator[Any]:
-    """Give a store of its own for each case."""
+    """Open a temporary store."""
     with TemporaryDirectory() as folder, closing(ENGINES[engine](Path(folder))) as store:
         yield store
 
 
 def check_against_brute_force(store: Store, history: list[list[Any]]) -> None:
-    """Hold what a store says after a history against every title in every text; it is empty in the end."""
-    there = play(store, history)
-    assert edges(store) == naming.mentions(there)
-    assert edges(store, direction="in") == {(named, namer) for namer, named in naming.mentions(there)}
-    assert edges(store, "entity") == naming.sharing(there)
+    """Compare the edges after a history with a brute-force search; leave the store empty."""
+    notes = play(store, history)
+    assert edges(store) == naming.mentions(notes)
+    assert edges(store, direction="in") == {(target, source) for source, target in naming.mentions(notes)}
+    assert edges(store, "entity") == naming.sharing(notes)
     assert problems(store) == {}
     assert not any(finding.problem for finding in store.repair())
-    assert edges(store) == naming.mentions(there)
-    store.delete(list("abcd"), namespace=HOME)
+    assert edges(store) == naming.mentions(notes)
+    store.delete(list("abcd"), namespace=NAMESPACE)

@@ -1,4 +1,4 @@
-"""Who names whom, by brute force: every title against every text."""
+"""Mentions by brute force: every title against every text."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 
 from recollect.query.terms import DUTCH, ENGLISH
 
-BEARERS = 64
+MAX_TITLE_NOTES = 64
 NAMERS = 1000
 
 
 def folded(text: str) -> list[str]:
     """Return the words of a text without case and accents."""
-    plain = "".join(sign for sign in unicodedata.normalize("NFD", text) if not unicodedata.combining(sign))
+    plain = "".join(char for char in unicodedata.normalize("NFD", text) if not unicodedata.combining(char))
     return re.findall(r"(?:[^\W_]|\ue000)+", plain.lower())
 
 
 def names_of(title: str) -> set[tuple[str, ...]]:
-    """Return the ways in which a note with this title may be named."""
-    if "\ue000" in title:  # a sign for private use
+    """Return the token sequences that mention a note with this title."""
+    if "\ue000" in title:  # a private-use character
         return set()
     names = {tuple(folded(title))}
     if brackets := re.fullmatch(r"(.*)\([^()]*\)\s*", title, re.DOTALL):
@@ -36,29 +36,35 @@ def names_of(title: str) -> set[tuple[str, ...]]:
     }
 
 
-def holds(text: str, name: Sequence[str]) -> bool:
+def contains(text: str, name: Sequence[str]) -> bool:
     words = folded(text)
     return any(tuple(words[start : start + len(name)]) == tuple(name) for start in range(len(words)))
 
 
-def mentions(notes: Mapping[str, Mapping[str, Any]], bearers: int = BEARERS) -> set[tuple[str, str]]:
-    """Return who names whom among the notes of one namespace, each with its title, summary and content."""
-    borne = {key: names_of(note.get("title", "")) for key, note in notes.items()}
-    count = Counter(name for names in borne.values() for name in names)
+def mentions(notes: Mapping[str, Mapping[str, Any]], max_title_notes: int = MAX_TITLE_NOTES) -> set[tuple[str, str]]:
+    """Return the pairs (mentioning note, mentioned note) of one namespace."""
+    names_by_id = {key: names_of(note.get("title", "")) for key, note in notes.items()}
+    count = Counter(name for names in names_by_id.values() for name in names)
     return {
-        (namer, named)
-        for named, names in borne.items()
+        (source, target)
+        for target, names in names_by_id.items()
         for name in names
-        if count[name] <= bearers
-        for namer, note in notes.items()
-        if name not in borne[namer] and any(holds(note.get(part, ""), name) for part in ("summary", "content"))
+        if count[name] <= max_title_notes
+        for source, note in notes.items()
+        if name not in names_by_id[source]
+        and any(contains(note.get(part, ""), name) for part in ("summary", "content"))
     }
 
 
 def sharing(notes: Mapping[str, Mapping[str, Any]]) -> set[tuple[str, str]]:
-    """Return which notes list the same entities."""
-    listed = {
+    """Return the pairs of notes with a common entity."""
+    entities = {
         key: {" ".join(name.split()).casefold() for name in note.get("metadata", {}).get("entities", ())}
         for key, note in notes.items()
     }
-    return {(one, other) for one in notes for other in notes if one != other and listed[one] & listed[other]}
+    return {
+        (source, target)
+        for source in notes
+        for target in notes
+        if source != target and entities[source] & entities[target]
+    }

@@ -53,18 +53,18 @@ class History(RuleBasedStateMachine):
 
     @rule(drafts=st.lists(draft, max_size=4), namespace=namespaces)
     def write(self, drafts: list[dict[str, Any]], namespace: str) -> None:
-        given = [
+        notes = [
             {**draft, "namespace": namespace, "vector": np.array(draft["vector"], dtype=np.float32)} for draft in drafts
         ]
-        self.store.write(given)
-        for written in given:
+        self.store.write(notes)
+        for written in notes:
             note = self.known.setdefault((namespace, written["path"]), {"tags": (), "title": ""})
             note.update(written)
 
     @rule(name=path, namespace=namespaces)
     def delete(self, name: str, namespace: str) -> None:
-        there = self.known.pop((namespace, name), None)
-        assert self.store.delete([name], namespace=namespace) == (there is not None)
+        known = self.known.pop((namespace, name), None)
+        assert self.store.delete([name], namespace=namespace) == (known is not None)
 
     @rule()
     def reopen(self) -> None:
@@ -76,12 +76,12 @@ class History(RuleBasedStateMachine):
         assert not any(finding.problem for finding in self.store.repair())
 
     @rule(word=st.sampled_from(WORDS), namespace=namespaces)
-    def search_by_words(self, word: str, namespace: str) -> None:
+    def lexical_search(self, word: str, namespace: str) -> None:
         results = self.store.search_text(parse(word), 100, namespace=namespace, filters=Filters())
         expected = {
             name
-            for (where, name), note in self.known.items()
-            if where == namespace and word in f"{note['title']} {note['content']}".split()
+            for (owner, name), note in self.known.items()
+            if owner == namespace and word in f"{note['title']} {note['content']}".split()
         }
         assert {result.path for result in results} == expected
         assert len(results) == len(expected)
@@ -92,44 +92,44 @@ class History(RuleBasedStateMachine):
         assert self.store.text_scores(parse(word), [*ids, "nobody"], namespace=namespace) == scores
 
     @rule(name=path, namespace=namespaces)
-    def search_by_names(self, name: str, namespace: str) -> None:
+    def name_search(self, name: str, namespace: str) -> None:
         letter = name.removesuffix(".md")
         results = self.store.search_names([letter], 100, namespace=namespace, filters=Filters())
         assert [result.path for result in results] == [name] * ((namespace, name) in self.known)
         titled = self.store.search_names(WORDS, 100, namespace=namespace, filters=Filters(), titles=True)
-        expected = {name for (where, name), note in self.known.items() if where == namespace and note["title"] in WORDS}
+        expected = {name for (owner, name), note in self.known.items() if owner == namespace and note["title"] in WORDS}
         assert expected <= {result.path for result in titled if result.score == 1}
 
     @rule(word=st.sampled_from(["gren", "whele", "bikke"]), namespace=namespaces)
     def similar_words(self, word: str, namespace: str) -> None:
         indexed = {
             term
-            for (where, _), note in self.known.items()
+            for (owner, _), note in self.known.items()
             for term in f"{note['title']} {note['content']}".split()
-            if where == namespace
+            if owner == namespace
         }
-        meant = {"gren": "green", "whele": "wheel", "bikke": "bike"}[word]
+        correction = {"gren": "green", "whele": "wheel", "bikke": "bike"}[word]
         results = self.store.similar_words([word], namespace=namespace)
-        assert results == ({word: (meant,)} if meant in indexed else {})
+        assert results == ({word: (correction,)} if correction in indexed else {})
 
     @rule(name=path, namespace=namespaces, day=st.integers(1, 28))
     def touch(self, name: str, namespace: str, day: int) -> None:
         (note,) = self.store.get([name], namespace=namespace)
         if note is not None:
-            moment = datetime(2026, 4, day, tzinfo=UTC)
-            later = note.last_accessed_at is None or note.last_accessed_at < moment
-            assert self.store.touch({note.id: moment}, namespace=namespace) == later
+            accessed_at = datetime(2026, 4, day, tzinfo=UTC)
+            later = note.last_accessed_at is None or note.last_accessed_at < accessed_at
+            assert self.store.touch({note.id: accessed_at}, namespace=namespace) == later
 
     @rule(query=vector, namespace=namespaces, limit=st.integers(1, 10), tagged=st.booleans())
-    def search_by_vectors(self, query: tuple[int, ...], namespace: str, limit: int, tagged: bool) -> None:
+    def vector_search(self, query: tuple[int, ...], namespace: str, limit: int, tagged: bool) -> None:
         filters = Filters(tags=("x",) if tagged else ())
         query_vector = np.array(query, dtype=np.float32)
         results = self.store.search_vectors(query_vector, limit, namespace=namespace, filters=filters)
         unit = query_vector.astype(np.float64) / np.linalg.norm(query_vector)
         expected = sorted(
             (-round(_similarity(note["vector"], unit), 5), name)
-            for (where, name), note in self.known.items()
-            if where == namespace and (not tagged or "x" in note["tags"])
+            for (owner, name), note in self.known.items()
+            if owner == namespace and (not tagged or "x" in note["tags"])
         )
         assert [-round(result.score, 5) for result in results] == pytest.approx(
             [score for score, _ in expected[:limit]], abs=2e-5
@@ -140,9 +140,9 @@ class History(RuleBasedStateMachine):
 
     @rule(word=st.sampled_from(WORDS), namespace=namespaces)
     def count(self, word: str, namespace: str) -> None:
-        there = [f"{note['title']} {note['content']}" for (where, _), note in self.known.items() if where == namespace]
-        matching = sum(word in text.split() for text in there)
-        assert self.store.note_counts([parse(word)], namespace=namespace) == (len(there), [matching])
+        texts = [f"{note['title']} {note['content']}" for (owner, _), note in self.known.items() if owner == namespace]
+        matching = sum(word in text.split() for text in texts)
+        assert self.store.note_counts([parse(word)], namespace=namespace) == (len(texts), [matching])
 
     @rule(namespace=namespaces)
     def edges(self, namespace: str) -> None:
@@ -150,24 +150,24 @@ class History(RuleBasedStateMachine):
         paths = {name: path for path, name in ids.items()}
         edges = self.store.edges(list(ids.values()), namespace=namespace)
         assert {edge.kind for edge in edges} <= {"mention"}
-        there = {name: note for (where, name), note in self.known.items() if where == namespace}
+        notes = {name: note for (owner, name), note in self.known.items() if owner == namespace}
         out = {(paths[edge.source], paths[edge.target]) for edge in edges if edge.direction == "out"}
-        assert out == naming.mentions(there)
+        assert out == naming.mentions(notes)
         assert out == {(paths[edge.target], paths[edge.source]) for edge in edges if edge.direction == "in"}
 
     @invariant()
     def all_notes_are_stored(self) -> None:
         if hasattr(self, "store"):
-            there = {(note.namespace, note.path): note for note in self.store.notes()}
-            assert there.keys() == self.known.keys()
-            for key, note in there.items():
+            stored = {(note.namespace, note.path): note for note in self.store.notes()}
+            assert stored.keys() == self.known.keys()
+            for key, note in stored.items():
                 known = self.known[key]
                 assert (note.content, note.title, note.tags) == (known["content"], known["title"], known["tags"])
 
 
 @pytest.mark.parametrize("engine", sorted(ENGINES))
 def test_any_history(engine: str) -> None:
-    histories = settings().max_examples // (1 if engine == "sqlite" else 4)  # a server takes longer for each
+    histories = settings().max_examples // (1 if engine == "sqlite" else 4)  # a server is slower
     run_state_machine_as_test(
         type("History", (History,), {"engine": engine}),
         settings=settings(stateful_step_count=20, max_examples=histories),

@@ -1,4 +1,4 @@
-"""What drafts do to notes is decided without an engine: here the notes lie in a dictionary."""
+"""A batch plans the changes of notes without an engine; here the tables are dictionaries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VECTOR = np.array([1, 0], dtype=np.float32)
 
 
 class MemoryTables:
-    """Notes by their keys, as the tables of a batch."""
+    """The tables of a batch in memory."""
 
     def __init__(self) -> None:
         self.rows: dict[int, NoteRow] = {}
@@ -35,8 +35,8 @@ class MemoryTables:
         return self.namespaces.setdefault(name, len(self.namespaces) + 1)
 
     def notes(self, namespace: int, ids: Sequence[str], paths: Sequence[str]) -> list[NoteRow]:
-        here = [row for row in self.rows.values() if row.namespace == namespace]
-        return [row for row in here if row.id in ids] + [row for row in here if row.path in paths]
+        rows = [row for row in self.rows.values() if row.namespace == namespace]
+        return [row for row in rows if row.id in ids] + [row for row in rows if row.path in paths]
 
     def links(self, notes: Sequence[int]) -> dict[int, tuple[Link, ...]]:
         return {note: self.linked[note] for note in notes if note in self.linked}
@@ -93,7 +93,7 @@ def read(stored: MemoryTables, root: str, *documents: tuple[str, Sequence[Draft]
     return written
 
 
-def test_notes_begin_and_change() -> None:
+def test_notes_are_created_and_changed() -> None:
     stored = MemoryTables()
     plan = write(stored, {"id": "a", "content": "tea"}, {"id": "b", "content": "milk", "namespace": "alice"})
     assert [(change.old, change.new.key, change.new.namespace) for change in plan.changes] == [
@@ -105,13 +105,13 @@ def test_notes_begin_and_change() -> None:
     assert again.stale == [2]
 
 
-def test_changes_come_by_namespace_then_key() -> None:
+def test_changes_are_sorted_by_namespace_then_key() -> None:
     stored = MemoryTables()
     plan = write(stored, *({"id": f"{n}", "content": "x", "namespace": "ab"[n % 2]} for n in range(4)))
     assert [(change.new.namespace, change.new.key) for change in plan.changes] == [(1, 1), (1, 3), (2, 2), (2, 4)]
 
 
-def test_two_notes_exchange_their_paths() -> None:
+def test_notes_swap_paths() -> None:
     stored = MemoryTables()
     write(stored, {"id": "a", "path": "one", "content": "x"}, {"id": "b", "path": "two", "content": "y"})
     plan = write(stored, {"id": "a", "path": "two"}, {"id": "b", "path": "one"})
@@ -123,7 +123,7 @@ def test_two_notes_exchange_their_paths() -> None:
         write(stored, {"id": "a", "path": "one"})
 
 
-def test_links_are_written_where_they_are_others() -> None:
+def test_only_changed_links_are_written() -> None:
     stored = MemoryTables()
     link = Link("related", "b")
     plan = write(stored, {"id": "a", "content": "x", "links": (link,)}, {"id": "b", "content": "y"})
@@ -132,7 +132,7 @@ def test_links_are_written_where_they_are_others() -> None:
     assert links_of(write(stored, {"id": "a", "links": ()})) == {1: ()}
 
 
-def test_vectors_are_wanted_where_there_are_none_of_the_text() -> None:
+def test_changed_texts_need_vectors() -> None:
     stored = MemoryTables()
     plan = write(stored, {"id": "a", "content": "tea"}, model=TINY)
     assert [(new.note, new.digest) for new in plan.vectors] == [(1, text_digest(embedding_text("", "", "tea")))]
@@ -144,7 +144,7 @@ def test_vectors_are_wanted_where_there_are_none_of_the_text() -> None:
         write(stored, {"id": "a", "content": "milk"}, model=Model("tiny", 3))
 
 
-def test_only_notes_that_are_there_can_be_changed() -> None:
+def test_missing_note_cannot_be_changed() -> None:
     with pytest.raises(NoteNotFoundError, match="there is no note 'a'"):
         write(MemoryTables(), {"id": "a", "content": "x"}, create=False)
 

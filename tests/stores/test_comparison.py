@@ -149,9 +149,9 @@ def test_missing_vector(copied: tuple[Store, Store]) -> None:
 
 def test_another_model(copied: tuple[Store, Store]) -> None:
     source, target = copied
-    other = Model("other", 2)
-    target.embed(other, [(note, np.array([3, 4], dtype=np.float32)) for note in target.pending(other, 100)])
-    target.activate(other)
+    new_model = Model("other", 2)
+    target.embed(new_model, [(note, np.array([3, 4], dtype=np.float32)) for note in target.pending(new_model, 100)])
+    target.activate(new_model)
     result = compare_stores(source, target)
     assert problems(result)[0] == ("store", "", "other", "not searched with tiny")
     assert {difference.problem for difference in result.differences[1:]} == {"vector"}

@@ -1,4 +1,4 @@
-"""What every store must do. A new engine adds itself to ``engines.py`` and passes all of this."""
+"""The contract of a store. A new engine adds itself to ``engines.py`` and passes this suite."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from recollect.query.expressions import Semantics
 from recollect.retrieval.request import TermFrequencies, positive_terms, substitute
 from recollect.stores.base import DocumentRecord, Model, ModelChangedError, Store
 
-HOME = "default"
+NAMESPACE = "default"
 EVERYTHING = Filters()
 TINY = Model("tiny", 3)
 
@@ -31,56 +31,58 @@ def put(store: Store, *notes: str | dict[str, Any] | Note, **options: Any) -> li
     return store.write([draft_of(note) for note in notes], **options).notes
 
 
-def words(store: Store, query: str, limit: int = 10, namespace: str = HOME, **conditions: Any) -> list[str]:
+def search(store: Store, query: str, limit: int = 10, namespace: str = NAMESPACE, **conditions: Any) -> list[str]:
     results = store.search_text(parse(query), limit, namespace=namespace, filters=Filters.of(conditions))
     return [candidate.path or candidate.content for candidate in results]
 
 
-def nearest(store: Store, vector: list[float], limit: int = 10, namespace: str = HOME, **conditions: Any) -> list[str]:
+def nearest(
+    store: Store, vector: list[float], limit: int = 10, namespace: str = NAMESPACE, **conditions: Any
+) -> list[str]:
     query_vector = np.array(vector, dtype=np.float32)
     results = store.search_vectors(query_vector, limit, namespace=namespace, filters=Filters.of(conditions))
     return [candidate.path or candidate.content for candidate in results]
 
 
-class TestPaging:
-    def test_pages_walk_over_all_notes_of_a_namespace(self, store: Store) -> None:
-        put(store, *({"content": f"note {number}", "namespace": HOME} for number in range(5)))
+class TestPages:
+    def test_pages_cover_a_namespace(self, store: Store) -> None:
+        put(store, *({"content": f"note {number}", "namespace": NAMESPACE} for number in range(5)))
         put(store, {"content": "elsewhere", "namespace": "work"})
         put(store, "note 5")
         seen: list[str] = []
         cursor: int | None = 0
         while cursor is not None:
-            page = store.page(4, namespace=HOME, filters=EVERYTHING, after=cursor)
+            page = store.page(4, namespace=NAMESPACE, filters=EVERYTHING, after=cursor)
             seen += [note.content for note in page.notes]
             cursor = page.next
         assert seen == [f"note {number}" for number in range(6)]
 
-    def test_a_page_that_is_just_full_is_the_last(self, store: Store) -> None:
+    def test_last_page_has_no_cursor(self, store: Store) -> None:
         put(store, "tea", "milk")
-        assert store.page(2, namespace=HOME, filters=EVERYTHING).next is None
-        assert store.page(1, namespace=HOME, filters=EVERYTHING).next is not None
-        assert store.page(2**70, namespace=HOME, filters=EVERYTHING, after=2**70) == ([], None)
+        assert store.page(2, namespace=NAMESPACE, filters=EVERYTHING).next is None
+        assert store.page(1, namespace=NAMESPACE, filters=EVERYTHING).next is not None
+        assert store.page(2**70, namespace=NAMESPACE, filters=EVERYTHING, after=2**70) == ([], None)
         assert store.page(2, namespace="nowhere", filters=EVERYTHING) == ([], None)
 
-    def test_a_page_goes_on_where_its_last_note_was_deleted(self, store: Store) -> None:
+    def test_cursor_survives_deletion_of_its_note(self, store: Store) -> None:
         put(store, "one", "two", "three")
-        first = store.page(2, namespace=HOME, filters=EVERYTHING)
+        first = store.page(2, namespace=NAMESPACE, filters=EVERYTHING)
         assert first.next is not None
-        store.delete([note.id for note in first.notes], namespace=HOME)
-        rest = store.page(2, namespace=HOME, filters=EVERYTHING, after=first.next)
+        store.delete([note.id for note in first.notes], namespace=NAMESPACE)
+        rest = store.page(2, namespace=NAMESPACE, filters=EVERYTHING, after=first.next)
         assert [note.content for note in rest.notes] == ["three"]
 
-    def test_a_page_holds_what_passes_the_filters(self, store: Store) -> None:
+    def test_page_filters(self, store: Store) -> None:
         put(store, {"content": "tea", "tags": ["a"]}, "milk", {"content": "rum", "tags": ["a"]})
-        page = store.page(1, namespace=HOME, filters=Filters(tags=("a",)))
+        page = store.page(1, namespace=NAMESPACE, filters=Filters(tags=("a",)))
         assert [note.content for note in page.notes] == ["tea"]
         assert page.next is not None
-        rest = store.page(1, namespace=HOME, filters=Filters(tags=("a",)), after=page.next)
+        rest = store.page(1, namespace=NAMESPACE, filters=Filters(tags=("a",)), after=page.next)
         assert ([note.content for note in rest.notes], rest.next) == (["rum"], None)
 
 
 class TestWriting:
-    def test_a_note_comes_back_as_it_was_written(self, store: Store) -> None:
+    def test_note_round_trips(self, store: Store) -> None:
         note = Note(
             content="Prefers green tea.\n\nNever after six. 🍵 \0 end",
             id="n1",
@@ -99,26 +101,26 @@ class TestWriting:
             metadata={"project": "x", "n": [1, 2.5, None, {"ä": True}]},
         )
         assert put(store, note) == [note]
-        assert store.get(["n1", "memory/tea.md", "nowhere"], namespace=HOME) == [note, note, None]
+        assert store.get(["n1", "memory/tea.md", "nowhere"], namespace=NAMESPACE) == [note, note, None]
         assert list(store.notes()) == [note]
 
-    def test_what_is_not_given_gets_a_default(self, store: Store) -> None:
+    def test_defaults_of_a_note(self, store: Store) -> None:
         before = datetime.now(UTC)
         (note,) = put(store, "Prefers green tea.")
         after = datetime.now(UTC)
         assert note.created_at is not None
         assert before.replace(microsecond=0) <= note.created_at <= after
         assert note.updated_at == note.created_at
-        assert (note.last_accessed_at, note.importance, note.path, note.namespace) == (None, 0.5, "", HOME)
+        assert (note.last_accessed_at, note.importance, note.path, note.namespace) == (None, 0.5, "", NAMESPACE)
         assert len(note.id) == 36
 
-    def test_ids_that_are_made_sort_by_time(self, store: Store) -> None:
+    def test_generated_ids_sort_by_time(self, store: Store) -> None:
         first, second = put(store, "one")[0].id, put(store, "two")[0].id
         assert first[:8] <= second[:8]
         assert first != second
 
     @pytest.mark.parametrize("name", ["id", "path"])
-    def test_an_id_or_path_that_is_there_is_updated(self, store: Store, name: str) -> None:
+    def test_write_updates_existing_id_or_path(self, store: Store, name: str) -> None:
         (old,) = put(store, {name: "tea", "content": "green", "importance": 0.9, "tags": ["drinks"]})
         (new,) = put(store, {name: "tea", "content": "oolong"})
         assert (new.id, new.created_at, new.importance, new.tags) == (old.id, old.created_at, 0.9, ("drinks",))
@@ -126,91 +128,95 @@ class TestWriting:
         assert new.updated_at is not None
         assert old.updated_at is not None
         assert new.updated_at >= old.updated_at
-        assert words(store, "green") == []
-        assert len(words(store, "oolong")) == 1
+        assert search(store, "green") == []
+        assert len(search(store, "oolong")) == 1
 
-    def test_an_update_that_changes_nothing_changes_nothing(self, store: Store) -> None:
+    def test_update_without_change_keeps_updated_at(self, store: Store) -> None:
         (old,) = put(store, {"path": "tea.md", "content": "green", "links": ["a"]})
         assert put(store, {"path": "tea.md", "content": "green"}, {"path": "tea.md", "links": ["a"]}) == [old, old]
 
-    def test_a_draft_may_say_that_a_note_was_never_read(self, store: Store) -> None:
+    def test_last_accessed_at_can_be_reset(self, store: Store) -> None:
         put(store, {"id": "tea", "content": "green", "last_accessed_at": "2026-04-18"})
         ((note,), _) = store.write([{"id": "tea", "last_accessed_at": None}])
         assert note.last_accessed_at is None
-        assert store.get(["tea"], namespace=HOME) == [note]
+        assert store.get(["tea"], namespace=NAMESPACE) == [note]
 
-    def test_a_whole_note_replaces_all(self, store: Store) -> None:
+    def test_note_replaces_all_fields(self, store: Store) -> None:
         put(store, {"path": "tea.md", "content": "green", "tags": ["drinks"], "session": "s", "position": 1})
         (new,) = put(store, Note(path="tea.md", content="green"))
         assert (new.tags, new.session, new.position) == ((), "", None)
 
-    def test_drafts_of_one_batch_see_each_other(self, store: Store) -> None:
+    def test_drafts_of_one_batch_are_merged(self, store: Store) -> None:
         first, second = put(store, {"path": "tea.md", "content": "green"}, {"path": "tea.md", "title": "Tea"})
-        assert first == second == store.get(["tea.md"], namespace=HOME)[0]
+        assert first == second == store.get(["tea.md"], namespace=NAMESPACE)[0]
         assert (second.title, second.content) == ("Tea", "green")
 
-    def test_a_vector_stays_with_its_text_in_one_batch(self, store: Store) -> None:
+    def test_vector_is_dropped_if_its_text_changes_in_one_batch(self, store: Store) -> None:
         put(store, {"path": "a", "content": "green", "vector": [1, 0]}, {"path": "a", "tags": ["x"]})
         put(store, {"path": "b", "content": "green", "vector": [1, 0]}, {"path": "b", "content": "oolong"})
         assert nearest(store, [1, 0]) == ["a"]
 
-    def test_notes_may_swap_paths_in_one_batch(self, store: Store) -> None:
+    def test_notes_swap_paths_through_a_third_path(self, store: Store) -> None:
         put(store, {"id": "1", "path": "a", "content": "one"}, {"id": "2", "path": "b", "content": "two"})
         put(store, {"id": "1", "path": "c"}, {"id": "2", "path": "a"}, {"id": "1", "path": "b"})
-        assert [note and note.content for note in store.get(["a", "b", "c"], namespace=HOME)] == ["two", "one", None]
+        assert [note and note.content for note in store.get(["a", "b", "c"], namespace=NAMESPACE)] == [
+            "two",
+            "one",
+            None,
+        ]
 
-    def test_notes_may_swap_paths_whatever_the_order(self, store: Store) -> None:
+    def test_notes_swap_paths_directly(self, store: Store) -> None:
         put(store, {"id": "1", "path": "a", "content": "one"}, {"id": "2", "path": "b", "content": "two"})
         put(store, {"id": "1", "path": "b"}, {"id": "2", "path": "a"})
-        assert [note and note.content for note in store.get(["a", "b"], namespace=HOME)] == ["two", "one"]
-        assert words(store, "one") == ["b"]
+        assert [note and note.content for note in store.get(["a", "b"], namespace=NAMESPACE)] == ["two", "one"]
+        assert search(store, "one") == ["b"]
 
-    def test_a_path_of_another_note_is_refused(self, store: Store) -> None:
+    def test_path_of_another_note_is_refused(self, store: Store) -> None:
         put(store, {"id": "1", "path": "a", "content": "one"}, {"id": "2", "path": "b", "content": "two"})
         with pytest.raises(ArgumentError, match="^path: 'b' is the path of another note, '2'; delete that first"):
             put(store, {"content": "three"}, {"id": "1", "path": "b"})
         assert len(list(store.notes())) == 2
 
-    def test_a_new_id_for_a_path_that_is_there_renames_the_note(self, store: Store) -> None:
+    def test_new_id_for_an_existing_path(self, store: Store) -> None:
         put(store, {"id": "1", "path": "a", "content": "one"})
         put(store, {"id": "2", "path": "a", "content": "two"})
         assert [note.id for note in store.notes()] == ["2"]
 
-    def test_a_new_note_needs_content(self, store: Store) -> None:
+    def test_new_note_needs_content(self, store: Store) -> None:
         with pytest.raises(ArgumentError, match="^content: is needed for a new note; 'a' does not exist yet"):
             put(store, "fine", {"path": "a", "title": "x"})
         with pytest.raises(ArgumentError, match="^content: is needed for a new note$"):
             put(store, {"title": "x"})
         assert list(store.notes()) == []
 
-    def test_changing_only_does_not_begin_notes(self, store: Store) -> None:
+    def test_write_without_create(self, store: Store) -> None:
         with pytest.raises(NoteNotFoundError, match="there is no note 'a'"):
             put(store, {"path": "a", "content": "x"}, create=False)
         put(store, {"path": "a", "content": "x"})
         assert put(store, {"path": "a", "content": "y"}, create=False)[0].content == "y"
 
-    def test_nothing_written_is_nothing_changed(self, store: Store) -> None:
+    def test_write_of_no_notes(self, store: Store) -> None:
         assert put(store) == []
 
 
 class TestDeleting:
-    def test_what_is_deleted_is_found_no_more(self, store: Store) -> None:
+    def test_deleted_notes_are_not_found(self, store: Store) -> None:
         put(store, {"path": "a", "content": "green tea", "vector": [1, 0, 0]}, {"path": "b", "content": "tea"})
         put(store, {"path": "c", "content": "teapot", "vector": [1, 0.1, 0], "links": ["b"]})
-        assert store.delete(["a", "a", "nowhere"], namespace=HOME) == 1
-        assert words(store, "tea") == ["b"]
+        assert store.delete(["a", "a", "nowhere"], namespace=NAMESPACE) == 1
+        assert search(store, "tea") == ["b"]
         assert nearest(store, [1, 0, 0]) == ["c"]
-        assert store.delete(["c"], namespace=HOME) == 1
+        assert store.delete(["c"], namespace=NAMESPACE) == 1
         assert store.stats().links == 0
         assert sum(store.stats().vectors.values()) == 0
         assert not any(finding.problem for finding in store.check())
 
-    def test_a_namespace_without_notes_has_nothing_to_delete(self, store: Store) -> None:
+    def test_delete_in_unknown_namespace(self, store: Store) -> None:
         assert store.delete(["a"], namespace="elsewhere") == 0
 
 
-class TestTouching:
-    def test_the_later_instant_counts_and_nothing_else_changes(self, store: Store) -> None:
+class TestTouch:
+    def test_touch_keeps_the_latest_access(self, store: Store) -> None:
         first, second = datetime(2026, 4, 18, 7, 30, 1, 123456, UTC), datetime(2026, 4, 19, tzinfo=UTC)
         old = put(
             store,
@@ -219,43 +225,43 @@ class TestTouching:
             {"id": "3", "content": "sugar", "last_accessed_at": second},
             {"id": "4", "content": "water"},
         )
-        assert store.touch({"1": first, "2": second, "3": first, "nobody": first, "a": first}, namespace=HOME) == 2
+        assert store.touch({"1": first, "2": second, "3": first, "nobody": first, "a": first}, namespace=NAMESPACE) == 2
         expected = [first, second, second, None]
         assert list(store.notes()) == [
-            replace(note, last_accessed_at=moment) for note, moment in zip(old, expected, strict=True)
+            replace(note, last_accessed_at=accessed_at) for note, accessed_at in zip(old, expected, strict=True)
         ]
-        assert store.touch({"1": first, "2": second}, namespace=HOME) == 0
-        assert store.touch({}, namespace=HOME) == store.touch({"1": second}, namespace="nowhere") == 0
-        assert words(store, "tea") == nearest(store, [1, 0]) == ["a"]
+        assert store.touch({"1": first, "2": second}, namespace=NAMESPACE) == 0
+        assert store.touch({}, namespace=NAMESPACE) == store.touch({"1": second}, namespace="nowhere") == 0
+        assert search(store, "tea") == nearest(store, [1, 0]) == ["a"]
         assert not any(finding.problem for finding in store.check())
 
-    def test_a_long_note_stays_sound(self, store: Store) -> None:
-        moment = datetime(2026, 4, 18, 7, 30, tzinfo=UTC)
+    def test_touch_of_long_notes(self, store: Store) -> None:
+        accessed_at = datetime(2026, 4, 18, 7, 30, tzinfo=UTC)
         long = "Prefers green tea. " * 10_000
         put(store, {"id": "1", "path": "a", "content": long, "vector": [[1, 0], [0, 1], [1, 1], [-1, 0], [0, -1]]})
         put(store, {"id": "2", "path": "b", "content": long})
-        assert store.touch({"1": moment, "2": moment}, namespace=HOME) == 2
+        assert store.touch({"1": accessed_at, "2": accessed_at}, namespace=NAMESPACE) == 2
         assert not any(finding.problem for finding in store.check())
         assert not any(finding.problem for finding in store.repair())
-        assert [(note.content, note.last_accessed_at) for note in store.notes()] == [(long, moment)] * 2
+        assert [(note.content, note.last_accessed_at) for note in store.notes()] == [(long, accessed_at)] * 2
         assert nearest(store, [-1, 0]) == ["a"]
 
-    def test_namespaces_do_not_see_each_other(self, store: Store) -> None:
+    def test_touch_is_limited_to_its_namespace(self, store: Store) -> None:
         put(store, {"id": "1", "content": "x", "namespace": "alice"}, {"id": "1", "content": "x"})
         assert store.touch({"1": datetime(2026, 4, 18, tzinfo=UTC)}, namespace="alice") == 1
         assert [note.last_accessed_at is not None for note in store.notes()] == [True, False]
 
-    def test_a_store_says_whether_it_can_be_written(self, store: Store) -> None:
+    def test_store_is_not_read_only(self, store: Store) -> None:
         assert not store.read_only
 
 
 class TestNamespaces:
-    def test_they_do_not_see_each_other(self, store: Store) -> None:
+    def test_namespaces_are_isolated(self, store: Store) -> None:
         for name in ("alice", "bob"):
             put(store, {"id": "1", "path": "tea.md", "content": f"tea of {name}", "namespace": name, "vector": [1, 0]})
-        assert words(store, "tea", namespace="bob") == ["tea.md"]
-        assert words(store, "alice", namespace="bob") == []
-        assert words(store, "tea") == nearest(store, [1, 0]) == []
+        assert search(store, "tea", namespace="bob") == ["tea.md"]
+        assert search(store, "alice", namespace="bob") == []
+        assert search(store, "tea") == nearest(store, [1, 0]) == []
         assert nearest(store, [1, 0], namespace="alice") == ["tea.md"]
         assert store.delete(["1"], namespace="alice") == 1
         assert [note.content for note in store.notes()] == ["tea of bob"]
@@ -276,82 +282,89 @@ class TestNamespaces:
         put(store, *({"content": f"tea {number} green green", "namespace": "bob"} for number in range(50)))
         assert scores() == before
 
-    def test_links_stay_at_home(self, store: Store) -> None:
+    def test_links_do_not_cross_namespaces(self, store: Store) -> None:
         put(store, {"path": "a", "content": "x", "links": ["b"], "namespace": "alice"})
         put(store, {"path": "b", "content": "y", "namespace": "bob"})
         assert store.neighbours("a", namespace="alice") == []
         assert store.neighbours("b", namespace="bob") == []
 
 
-class TestSearchingByWords:
-    def test_the_title_counts_more_than_the_content(self, store: Store) -> None:
+class TestLexicalSearch:
+    def test_title_outweighs_content(self, store: Store) -> None:
         put(store, {"path": "content", "content": "tea and more"}, {"path": "title", "title": "tea", "content": "x"})
         put(store, {"path": "summary", "summary": "tea", "content": "y"}, {"path": "none", "content": "coffee"})
-        assert words(store, "tea") == ["title", "summary", "content"]
+        assert search(store, "tea") == ["title", "summary", "content"]
 
     def test_results_have_ranks_and_scores(self, store: Store) -> None:
         put(store, "green tea", "tea with a lot of other words in it", "coffee", "milk", "water")
-        results = store.search_text(parse("tea"), 10, namespace=HOME, filters=EVERYTHING)
+        results = store.search_text(parse("tea"), 10, namespace=NAMESPACE, filters=EVERYTHING)
         assert [candidate.lexical_rank for candidate in results] == [1, 2]
         assert all(candidate.score == candidate.lexical_score for candidate in results)
         assert results[0].score > results[1].score > 0
         assert results[0].created_at is not None
 
-    def test_candidates_know_their_place(self, store: Store) -> None:
+    def test_candidates_have_session_and_position(self, store: Store) -> None:
         put(store, {"id": "1", "content": "tea", "session": "chat", "position": 7, "vector": [1, 0]})
         put(store, {"id": "2", "content": "milk", "vector": [0, 1]})
-        placed, apart = store.search_vectors(np.array([1, 0.1]), 2, namespace=HOME, filters=EVERYTHING)
-        assert (placed.session, placed.position, apart.session, apart.position) == ("chat", 7, "", None)
-        (placed,) = store.search_text(parse("tea"), 2, namespace=HOME, filters=EVERYTHING)
-        assert (placed.session, placed.position) == ("chat", 7)
-        (apart,) = store.search_text(parse("milk"), 2, namespace=HOME, filters=EVERYTHING)
-        assert (apart.session, apart.position) == ("", None)
+        in_session, without_session = store.search_vectors(
+            np.array([1, 0.1]), 2, namespace=NAMESPACE, filters=EVERYTHING
+        )
+        assert (in_session.session, in_session.position, without_session.session, without_session.position) == (
+            "chat",
+            7,
+            "",
+            None,
+        )
+        (in_session,) = store.search_text(parse("tea"), 2, namespace=NAMESPACE, filters=EVERYTHING)
+        assert (in_session.session, in_session.position) == ("chat", 7)
+        (without_session,) = store.search_text(parse("milk"), 2, namespace=NAMESPACE, filters=EVERYTHING)
+        assert (without_session.session, without_session.position) == ("", None)
 
-    def test_ties_are_settled_by_path_then_id(self, store: Store) -> None:
+    def test_ties_are_broken_by_path_then_id(self, store: Store) -> None:
         put(store, *({"path": path, "content": "tea"} for path in "dbeac"))
         put(store, {"id": "2", "content": "milk tea now"}, {"id": "1", "content": "milk tea now"})
-        assert words(store, "tea") == [*"abcde", "milk tea now", "milk tea now"]
-        assert words(store, "tea", 2) == ["a", "b"]
-        results = store.search_text(parse("milk"), 10, namespace=HOME, filters=EVERYTHING)
+        assert search(store, "tea") == [*"abcde", "milk tea now", "milk tea now"]
+        assert search(store, "tea", 2) == ["a", "b"]
+        results = store.search_text(parse("milk"), 10, namespace=NAMESPACE, filters=EVERYTHING)
         assert [candidate.id for candidate in results] == ["1", "2"]
 
-    def test_a_shorter_list_begins_the_longer_one(self, store: Store) -> None:
+    def test_smaller_limit_returns_a_prefix(self, store: Store) -> None:
         put(store, *({"path": f"{n:02}", "content": "tea " * (n % 3 + 1) + "x " * (n % 5)} for n in range(40)))
-        everything = words(store, "tea", 40)
-        assert len(everything) == 40
+        results = search(store, "tea", 40)
+        assert len(results) == 40
         for limit in (1, 5, 17, 39):
-            assert words(store, "tea", limit) == everything[:limit]
+            assert search(store, "tea", limit) == results[:limit]
 
-    def test_queries_mean_what_they_say(self, store: Store) -> None:
+    def test_query_syntax(self, store: Store) -> None:
         put(store, {"path": "1", "content": "green tea, café"}, {"path": "2", "content": "tea that is green"})
         put(store, {"path": "3", "content": "node.js and error ERR_42"})
-        assert words(store, '"green tea"') == ["1"]
-        assert sorted(words(store, "tea")) == ["1", "2"]
-        assert words(store, "tea NOT cafe") == ["2"]
-        assert words(store, "gre*", 1) in (["1"], ["2"])
-        assert words(store, "ERR_42") == words(store, "node.js") == ["3"]
-        assert words(store, "cafe\u0301") == ["1"]
-        assert words(store, "") == words(store, "the") == words(store, '"') == []
-        assert words(store, "tea", 0) == []
-        assert words(store, "tea", namespace="nowhere") == []
+        assert search(store, '"green tea"') == ["1"]
+        assert sorted(search(store, "tea")) == ["1", "2"]
+        assert search(store, "tea NOT cafe") == ["2"]
+        assert search(store, "gre*", 1) in (["1"], ["2"])
+        assert search(store, "ERR_42") == search(store, "node.js") == ["3"]
+        assert search(store, "cafe\u0301") == ["1"]
+        assert search(store, "") == search(store, "the") == search(store, '"') == []
+        assert search(store, "tea", 0) == []
+        assert search(store, "tea", namespace="nowhere") == []
 
-    def test_the_index_reads_text_as_queries_do(self, store: Store) -> None:
+    def test_index_and_queries_are_normalised_alike(self, store: Store) -> None:
         put(store, {"path": "1", "content": "cafe\u0301 and ze\u200bro"})
-        assert words(store, "café") == words(store, "zero") == ["1"]
+        assert search(store, "café") == search(store, "zero") == ["1"]
         put(store, {"path": "1", "content": "tea"})
-        assert words(store, "café") == []
+        assert search(store, "café") == []
         assert not any(finding.problem for finding in store.check())
 
 
-class TestSearchingByVectors:
-    def test_the_nearest_come_first(self, store: Store) -> None:
+class TestVectorSearch:
+    def test_results_are_sorted_by_similarity(self, store: Store) -> None:
         put(
             store,
             {"path": "x", "content": "1", "vector": [2, 0, 0]},
             {"path": "y", "content": "2", "vector": [0, 3, 0]},
         )
         put(store, {"path": "xy", "content": "3", "vector": [5, 5, 0]}, {"path": "none", "content": "4"})
-        results = store.search_vectors(np.array([10, 1, 0], np.float32), 10, namespace=HOME, filters=EVERYTHING)
+        results = store.search_vectors(np.array([10, 1, 0], np.float32), 10, namespace=NAMESPACE, filters=EVERYTHING)
         assert [candidate.path for candidate in results] == ["x", "xy", "y"]
         assert [candidate.vector_rank for candidate in results] == [1, 2, 3]
         expected = np.array([10, 11 / np.sqrt(2), 1]) / np.sqrt(101)
@@ -359,12 +372,12 @@ class TestSearchingByVectors:
         assert nearest(store, [10, 1, 0], 2) == ["x", "xy"]
         assert nearest(store, [10, 1, 0], 0) == nearest(store, [1, 0, 0], namespace="nowhere") == []
 
-    def test_ties_are_settled_by_path_then_id(self, store: Store) -> None:
+    def test_ties_are_broken_by_path(self, store: Store) -> None:
         put(store, *({"path": path, "content": path, "vector": [1, 2, 3]} for path in "dbeac"))
         assert nearest(store, [3, 2, 1]) == [*"abcde"]
         assert nearest(store, [3, 2, 1], 2) == ["a", "b"]
 
-    def test_it_is_exact(self, store: Store) -> None:
+    def test_vector_search_is_exact(self, store: Store) -> None:
         rng = np.random.default_rng(7)
         rows = rng.standard_normal((500, 16)).astype(np.float32)
         put(store, *({"path": f"{n:03}", "content": str(n), "vector": row} for n, row in enumerate(rows)))
@@ -373,26 +386,26 @@ class TestSearchingByVectors:
             best = np.argsort(-(unit @ query))[:60]
             assert nearest(store, list(query), 60) == [f"{n:03}" for n in best]
 
-    def test_what_is_deleted_makes_room_for_what_is_next(self, store: Store) -> None:
+    def test_limit_counts_existing_notes_only(self, store: Store) -> None:
         put(store, *({"path": f"{n:03}", "content": str(n), "vector": [100 - n, n]} for n in range(100)))
         assert nearest(store, [1, 0], 3) == ["000", "001", "002"]
-        store.delete([f"{n:03}" for n in range(60)], namespace=HOME)
+        store.delete([f"{n:03}" for n in range(60)], namespace=NAMESPACE)
         assert nearest(store, [1, 0], 3) == ["060", "061", "062"]
         put(store, {"path": "new", "content": "new", "vector": [1, 0]})
         assert nearest(store, [1, 0], 2) == ["new", "060"]
 
-    def test_a_changed_vector_counts_at_once(self, store: Store) -> None:
+    def test_changed_vector_is_searched(self, store: Store) -> None:
         put(store, {"path": "a", "content": "1", "vector": [1, 0]}, {"path": "b", "content": "2", "vector": [0, 1]})
         assert nearest(store, [1, 0], 1) == ["a"]
         put(store, {"path": "a", "vector": [-1, 0]})
         assert nearest(store, [1, 0], 1) == ["b"]
 
-    def test_a_vector_of_zeros_is_near_to_nothing(self, store: Store) -> None:
+    def test_zero_vector(self, store: Store) -> None:
         put(store, {"path": "a", "content": "1", "vector": [0, 0]}, {"path": "b", "content": "2", "vector": [1, 1]})
         assert nearest(store, [1, 1]) == ["b", "a"]
         assert nearest(store, [0, 0]) == ["a", "b"]
 
-    def test_very_large_and_small_numbers_have_a_direction(self, store: Store) -> None:
+    def test_huge_and_tiny_vectors(self, store: Store) -> None:
         put(
             store,
             {"path": "a", "content": "1", "vector": [3e30, 0]},
@@ -401,19 +414,21 @@ class TestSearchingByVectors:
         assert nearest(store, [1e-30, 0], 1) == ["a"]
         assert nearest(store, [0, 3e38], 1) == ["b"]
 
-    def test_a_vector_of_another_model_is_refused(self, store: Store) -> None:
+    def test_vector_of_another_model_is_refused(self, store: Store) -> None:
         put(store, {"path": "a", "content": "1", "vector": [1, 0]})
         with pytest.raises(ModelChangedError, match="given"):
-            store.search_vectors(np.ones(2, np.float32), 1, namespace=HOME, filters=EVERYTHING, model=Model("x", 2))
+            store.search_vectors(
+                np.ones(2, np.float32), 1, namespace=NAMESPACE, filters=EVERYTHING, model=Model("x", 2)
+            )
 
-    def test_names_of_what_is_excluded(self, store: Store) -> None:
+    def test_name_search_excludes_terms(self, store: Store) -> None:
         notes = [{"path": f"{n}/kubernetes.md", "content": "secret"} for n in range(70)]
         store.write([*notes, {"path": "z/kubernetes.md", "content": "public"}])
         query = parse("kubernets NOT secret")
-        results = store.search_names(["kubernets"], 60, namespace=HOME, filters=Filters(), without=query)
+        results = store.search_names(["kubernets"], 60, namespace=NAMESPACE, filters=Filters(), without=query)
         assert [candidate.path for candidate in results] == ["z/kubernetes.md"]
 
-    def test_vectors_of_another_length_are_refused(self, store: Store) -> None:
+    def test_vector_of_wrong_dimension_is_refused(self, store: Store) -> None:
         put(store, {"path": "a", "content": "1", "vector": [1, 0]})
         with pytest.raises(ArgumentError, match="^vector: has 3 numbers; the model 'given' makes vectors of 2"):
             put(store, {"path": "b", "content": "2", "vector": [1, 0, 0]})
@@ -422,34 +437,34 @@ class TestSearchingByVectors:
         assert len(list(store.notes())) == 1
 
 
-class TestPieces:
+class TestChunks:
     """A note with several chunks has the similarity of its best chunk."""
 
-    def test_the_nearest_piece_counts(self, store: Store) -> None:
+    def test_score_of_the_best_chunk(self, store: Store) -> None:
         put(
             store,
             {"path": "whole", "content": "1", "vector": [1, 1, 0]},
             {"path": "pieces", "content": "2", "vector": [[0, 0, 2], [3, 4, 0], [0, 0, -1]]},
             {"path": "one", "content": "3", "vector": [[0, 5, 0]]},
         )
-        results = store.search_vectors(np.array([1, 0, 0], np.float32), 10, namespace=HOME, filters=EVERYTHING)
+        results = store.search_vectors(np.array([1, 0, 0], np.float32), 10, namespace=NAMESPACE, filters=EVERYTHING)
         assert [candidate.path for candidate in results] == ["whole", "pieces", "one"]
         assert [candidate.score for candidate in results] == pytest.approx([2**-0.5, 0.6, 0.0])
         assert nearest(store, [0, 0, 1], 1) == ["pieces"]
         assert nearest(store, [0, 0, -1], 1) == ["pieces"]
         assert nearest(store, [0, 1, 0], 2) == ["one", "pieces"]
 
-    def test_each_note_is_found_once(self, store: Store) -> None:
+    def test_note_is_returned_once(self, store: Store) -> None:
         put(store, *({"path": f"{n}", "content": f"{n}", "vector": [[1, 0.01 * n]] * 5} for n in range(9)))
         assert nearest(store, [1, 0], 3) == ["0", "1", "2"]
         assert nearest(store, [1, 0], 100) == [str(n) for n in range(9)]
 
-    def test_ties_are_settled_by_path(self, store: Store) -> None:
+    def test_ties_are_broken_by_path(self, store: Store) -> None:
         put(store, *({"path": path, "content": path, "vector": [[0, 1], [1, 2]]} for path in "db"))
         put(store, *({"path": path, "content": path, "vector": [1, 2]} for path in "eac"))
         assert nearest(store, [1, 2], 3) == ["a", "b", "c"]
 
-    def test_filters(self, store: Store) -> None:
+    def test_chunk_search_filters(self, store: Store) -> None:
         put(
             store,
             {"path": "a", "content": "green", "vector": [[1, 0], [0, 1]], "tags": ["x"]},
@@ -460,11 +475,11 @@ class TestPieces:
         assert nearest(store, [0, 1], 1, tags=("x",)) == ["a"]
         query_vector = np.array([1, 0], np.float32)
         results = store.search_vectors(
-            query_vector, 9, namespace=HOME, filters=EVERYTHING, without=parse("pot NOT green")
+            query_vector, 9, namespace=NAMESPACE, filters=EVERYTHING, without=parse("pot NOT green")
         )
         assert [candidate.path for candidate in results] == ["b", "c"]
 
-    def test_deleted_and_changed(self, store: Store) -> None:
+    def test_chunks_are_deleted_and_changed(self, store: Store) -> None:
         put(
             store,
             *(
@@ -473,7 +488,7 @@ class TestPieces:
             ),
         )
         assert nearest(store, [0, 1, 0]) == ["b", "c", "d", "a"]
-        store.delete(["b"], namespace=HOME)
+        store.delete(["b"], namespace=NAMESPACE)
         assert nearest(store, [0, 1, 0]) == ["c", "d", "a"]
         put(store, {"path": "c", "vector": [0, 0, 1]}, {"path": "a", "vector": [[0, 0, 1], [0, 1, 0]]})
         assert nearest(store, [0, 1, 0]) == ["a", "d", "c"]
@@ -481,65 +496,65 @@ class TestPieces:
         put(store, {"path": "d", "content": "of another text"})
         assert nearest(store, [0, 1, 0]) == ["a", "c"]
 
-    def test_what_is_found_does_not_hang_on_when_the_store_was_opened(self, store: Store) -> None:
+    def test_chunks_added_after_a_search(self, store: Store) -> None:
         rows = np.random.default_rng(7).normal(size=(300, 3, 4)).astype(np.float32)
-        given = [{"path": f"{n:03}", "content": str(n), "vector": row[: 1 + n % 3]} for n, row in enumerate(rows)]
+        drafts = [{"path": f"{n:03}", "content": str(n), "vector": row[: 1 + n % 3]} for n, row in enumerate(rows)]
         query_vector = np.array([1, -1, 0.5, 0], np.float32)
-        put(store, *given[:100])
-        store.search_vectors(query_vector, 300, namespace=HOME, filters=EVERYTHING)
-        put(store, *given[100:])
-        results = store.search_vectors(query_vector, 300, namespace=HOME, filters=EVERYTHING)
+        put(store, *drafts[:100])
+        store.search_vectors(query_vector, 300, namespace=NAMESPACE, filters=EVERYTHING)
+        put(store, *drafts[100:])
+        results = store.search_vectors(query_vector, 300, namespace=NAMESPACE, filters=EVERYTHING)
         unit = query_vector / np.linalg.norm(query_vector)
         best = {
             draft["path"]: float((draft["vector"] @ unit / np.linalg.norm(draft["vector"], axis=1)).max())
-            for draft in given
+            for draft in drafts
         }
         assert {candidate.path: candidate.score for candidate in results} == pytest.approx(best, abs=1e-6)
         assert [candidate.score for candidate in results] == sorted(
             (candidate.score for candidate in results), reverse=True
         )
 
-    def test_they_come_back_as_they_were_written(self, store: Store) -> None:
+    def test_chunk_vectors_round_trip(self, store: Store) -> None:
         rows = np.random.default_rng(3).normal(size=(3, 5)).astype(np.float32)
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-        many, one, single = put(
+        three_chunks, flat, one_chunk = put(
             store,
             {"content": "many", "vector": rows},
             {"content": "one", "vector": rows[0]},
             {"content": "single", "vector": rows[1:2]},
         )
-        _, (three, flat, of_one) = store.vectors_of([many, one, single])
-        assert three is not None
-        assert flat is not None
-        assert of_one is not None
-        assert (three.shape, flat.shape, of_one.shape) == ((3, 5), (5,), (5,))
-        assert three.tobytes() == rows.tobytes()
-        assert (flat.tobytes(), of_one.tobytes()) == (rows[0].tobytes(), rows[1].tobytes())
-        put(store, {"id": many.id, "vector": three})
-        assert np.array_equal(store.vectors_of([many])[1][0], rows)  # type: ignore[arg-type]
+        _, (chunk_vectors, flat_vector, single_vector) = store.vectors_of([three_chunks, flat, one_chunk])
+        assert chunk_vectors is not None
+        assert flat_vector is not None
+        assert single_vector is not None
+        assert (chunk_vectors.shape, flat_vector.shape, single_vector.shape) == ((3, 5), (5,), (5,))
+        assert chunk_vectors.tobytes() == rows.tobytes()
+        assert (flat_vector.tobytes(), single_vector.tobytes()) == (rows[0].tobytes(), rows[1].tobytes())
+        put(store, {"id": three_chunks.id, "vector": chunk_vectors})
+        assert np.array_equal(store.vectors_of([three_chunks])[1][0], rows)  # type: ignore[arg-type]
 
-    def test_another_model_may_cut_a_text_into_other_pieces(self, store: Store) -> None:
+    def test_another_model_may_split_into_other_chunks(self, store: Store) -> None:
         put(store, {"path": "a", "content": "a", "vector": [[1, 0, 0], [0, 1, 0]]}, model=TINY)
         put(store, {"path": "b", "content": "b", "vector": [0, 0, 1]}, model=TINY)
         assert store.stats().vectors == {"tiny": 2}
-        other = Model("other", 2)
-        first, second = store.pending(other, 10)
-        given = [(first, np.array([1, 0], np.float32)), (second, np.array([[1, 1], [0, 1], [1, 3]], np.float32))]
-        assert store.embed(other, given) == 2
-        assert store.activate(other)
+        new_model = Model("other", 2)
+        first, second = store.pending(new_model, 10)
+        vectors = [(first, np.array([1, 0], np.float32)), (second, np.array([[1, 1], [0, 1], [1, 3]], np.float32))]
+        assert store.embed(new_model, vectors) == 2
+        assert store.activate(new_model)
         assert nearest(store, [0, 1]) == ["b", "a"]
         assert nearest(store, [1, 0]) == ["a", "b"]
         assert store.stats().vectors == {"other": 2}
 
-    def test_pieces_of_another_length_are_refused(self, store: Store) -> None:
+    def test_chunks_of_wrong_dimension_are_refused(self, store: Store) -> None:
         put(store, {"path": "a", "content": "1", "vector": [[1, 0], [0, 1]]})
         with pytest.raises(ArgumentError, match="^vector: has 3 numbers; the model 'given' makes vectors of 2"):
             put(store, {"path": "b", "content": "2", "vector": [[1, 0, 0], [0, 1, 0]]})
         with pytest.raises(ArgumentError, match="^vector: has 4 numbers; those of 'given' have 2"):
-            store.search_vectors(np.eye(2, dtype=np.float32), 1, namespace=HOME, filters=EVERYTHING)
+            store.search_vectors(np.eye(2, dtype=np.float32), 1, namespace=NAMESPACE, filters=EVERYTHING)
         assert [note.path for note in store.notes()] == ["a"]
 
-    def test_the_store_is_sound(self, store: Store) -> None:
+    def test_check_and_repair_of_chunks(self, store: Store) -> None:
         put(store, {"path": "a", "content": "1", "vector": [[1, 0], [0, 1]]}, {"content": "2", "vector": [1, 0]})
         assert not any(finding.problem for finding in store.check())
         assert not any(finding.problem for finding in store.repair())
@@ -547,40 +562,40 @@ class TestPieces:
 
 
 class TestSimilarities:
-    def test_they_are_what_a_search_says_to_the_last_bit(self, store: Store) -> None:
+    def test_similarities_equal_those_of_search_vectors(self, store: Store) -> None:
         rows = np.random.default_rng(5).normal(size=(60, 2, 7)).astype(np.float32)
         put(store, *({"id": f"{n}", "content": str(n), "vector": row[: 1 + n % 2]} for n, row in enumerate(rows)))
         query_vector = np.random.default_rng(6).normal(size=7).astype(np.float32)
-        results = store.search_vectors(query_vector, 60, namespace=HOME, filters=EVERYTHING)
+        results = store.search_vectors(query_vector, 60, namespace=NAMESPACE, filters=EVERYTHING)
         similarities = {candidate.id: candidate.vector_similarity for candidate in results}
-        assert store.similarities(query_vector, list(similarities), namespace=HOME) == similarities
-        assert store.similarities(query_vector, ["7", "3", "7"], namespace=HOME) == {
+        assert store.similarities(query_vector, list(similarities), namespace=NAMESPACE) == similarities
+        assert store.similarities(query_vector, ["7", "3", "7"], namespace=NAMESPACE) == {
             "7": similarities["7"],
             "3": similarities["3"],
         }
 
-    def test_what_has_none_is_left_out(self, store: Store) -> None:
+    def test_similarities_omit_notes_without_vector(self, store: Store) -> None:
         put(store, {"id": "a", "content": "1", "vector": [3, 4]}, {"id": "b", "content": "2"})
         put(store, {"id": "c", "content": "3", "vector": [3, 4], "namespace": "alice"})
         query_vector = np.array([1, 0], np.float32)
-        assert store.similarities(query_vector, ["a", "b", "c", "d"], namespace=HOME) == pytest.approx({"a": 0.6})
-        assert store.similarities(query_vector, [], namespace=HOME) == {}
+        assert store.similarities(query_vector, ["a", "b", "c", "d"], namespace=NAMESPACE) == pytest.approx({"a": 0.6})
+        assert store.similarities(query_vector, [], namespace=NAMESPACE) == {}
         assert store.similarities(query_vector, ["a"], namespace="nowhere") == {}
-        store.delete(["a"], namespace=HOME)
-        assert store.similarities(query_vector, ["a"], namespace=HOME) == {}
+        store.delete(["a"], namespace=NAMESPACE)
+        assert store.similarities(query_vector, ["a"], namespace=NAMESPACE) == {}
 
-    def test_without_a_model_or_with_another(self, store: Store) -> None:
+    def test_similarities_without_model_or_with_another(self, store: Store) -> None:
         put(store, {"id": "a", "content": "1"})
         query_vector = np.array([1, 0, 0], np.float32)
-        assert store.similarities(query_vector, ["a"], namespace=HOME) == {}
+        assert store.similarities(query_vector, ["a"], namespace=NAMESPACE) == {}
         put(store, {"id": "a", "vector": [2, 0, 0]}, model=TINY)
-        assert store.similarities(query_vector, ["a"], namespace=HOME, model=TINY) == {"a": 1.0}
-        assert store.similarities(query_vector, ["a"], namespace=HOME, model=Model("other", 3)) == {}
+        assert store.similarities(query_vector, ["a"], namespace=NAMESPACE, model=TINY) == {"a": 1.0}
+        assert store.similarities(query_vector, ["a"], namespace=NAMESPACE, model=Model("other", 3)) == {}
 
-    def test_a_vector_of_another_length_is_refused(self, store: Store) -> None:
+    def test_similarities_of_wrong_dimension_are_refused(self, store: Store) -> None:
         put(store, {"id": "a", "content": "1", "vector": [1, 0]})
         with pytest.raises(ArgumentError, match="^vector: has 3 numbers; those of 'given' have 2"):
-            store.similarities(np.ones(3, np.float32), ["a"], namespace=HOME)
+            store.similarities(np.ones(3, np.float32), ["a"], namespace=NAMESPACE)
 
 
 class TestTextScores:
@@ -602,75 +617,75 @@ class TestTextScores:
 
     @staticmethod
     def fill(store: Store) -> None:
-        chance = random.Random(7)  # noqa: S311 (to be repeated)
+        rng = random.Random(7)  # noqa: S311 (reproducible)
         vocabulary = ["green", "tea", "teas", "milk", "milky", "sugar", "cafe au", "the"]
         put(
             store,
             *(
                 {
                     "id": f"n{number}",
-                    "content": " ".join(chance.choices(vocabulary, k=chance.randint(1, 30))),
-                    "title": chance.choice(["", "", "Green tea", "Milk"]),
-                    "tags": [chance.choice(vocabulary)],
+                    "content": " ".join(rng.choices(vocabulary, k=rng.randint(1, 30))),
+                    "title": rng.choice(["", "", "Green tea", "Milk"]),
+                    "tags": [rng.choice(vocabulary)],
                 }
                 for number in range(60)
             ),
         )
 
     @pytest.mark.parametrize("semantics", ["strict", "literal"])
-    def test_text_scores_are_those_of_search_text_to_the_last_bit(self, store: Store, semantics: Semantics) -> None:
+    def test_text_scores_equal_those_of_search_text(self, store: Store, semantics: Semantics) -> None:
         self.fill(store)
         ids = [f"n{number}" for number in range(60)]
         for text in self.QUERIES:
             query = parse(text)
-            results = store.search_text(query, 100, namespace=HOME, filters=EVERYTHING, semantics=semantics)
+            results = store.search_text(query, 100, namespace=NAMESPACE, filters=EVERYTHING, semantics=semantics)
             expected = {candidate.id: candidate.lexical_score for candidate in results}
-            assert store.text_scores(query, ids, namespace=HOME, semantics=semantics) == expected
+            assert store.text_scores(query, ids, namespace=NAMESPACE, semantics=semantics) == expected
             last = [candidate.id for candidate in results[-3:]]
-            assert store.text_scores(query, last, namespace=HOME, semantics=semantics) == {
+            assert store.text_scores(query, last, namespace=NAMESPACE, semantics=semantics) == {
                 note: expected[note] for note in last
             }
 
-    def test_notes_that_do_not_match_and_unknown_ids_are_left_out(self, store: Store) -> None:
+    def test_text_scores_omit_non_matching_and_unknown_notes(self, store: Store) -> None:
         put(store, {"id": "a", "content": "green tea"}, {"id": "b", "content": "milk"}, {"id": "c", "content": "sugar"})
         put(store, {"id": "d", "content": "tea", "namespace": "alice"})
-        scores = store.text_scores(parse("tea"), ["c", "a", "d", "nobody", "a"], namespace=HOME)
-        (results,) = store.search_text(parse("tea"), 1, namespace=HOME, filters=EVERYTHING)
-        assert scores == {"a": results.lexical_score}
+        scores = store.text_scores(parse("tea"), ["c", "a", "d", "nobody", "a"], namespace=NAMESPACE)
+        (candidate,) = store.search_text(parse("tea"), 1, namespace=NAMESPACE, filters=EVERYTHING)
+        assert scores == {"a": candidate.lexical_score}
         # idf is ln(2.5 / 1.5); the note has 2 words, notes have 4 / 3 on average: 0.5108 times 2.2 / (1 + 1.65)
         assert scores["a"] == pytest.approx(0.42408, abs=1e-5)
-        assert store.text_scores(parse("tea"), ["b", "c"], namespace=HOME) == {}
-        assert store.text_scores(parse("tea"), [], namespace=HOME) == {}
+        assert store.text_scores(parse("tea"), ["b", "c"], namespace=NAMESPACE) == {}
+        assert store.text_scores(parse("tea"), [], namespace=NAMESPACE) == {}
         assert store.text_scores(parse("tea"), ["a"], namespace="nowhere") == {}
-        assert store.text_scores(parse(""), ["a"], namespace=HOME) == {}
-        store.delete(["a"], namespace=HOME)
-        assert store.text_scores(parse("tea"), ["a"], namespace=HOME) == {}
+        assert store.text_scores(parse(""), ["a"], namespace=NAMESPACE) == {}
+        store.delete(["a"], namespace=NAMESPACE)
+        assert store.text_scores(parse("tea"), ["a"], namespace=NAMESPACE) == {}
 
-    def test_text_scores_follow_what_is_written(self, store: Store) -> None:
+    def test_text_scores_after_a_write(self, store: Store) -> None:
         self.fill(store)
         query = parse("tea OR milk")
-        before = store.text_scores(query, ["n1", "n2"], namespace=HOME)
+        before = store.text_scores(query, ["n1", "n2"], namespace=NAMESPACE)
         put(store, {"id": "n1", "content": "tea"}, {"id": "new", "content": "milk"})
-        results = store.search_text(query, 100, namespace=HOME, filters=EVERYTHING)
-        after = store.text_scores(query, [candidate.id for candidate in results], namespace=HOME)
+        results = store.search_text(query, 100, namespace=NAMESPACE, filters=EVERYTHING)
+        after = store.text_scores(query, [candidate.id for candidate in results], namespace=NAMESPACE)
         assert after == {candidate.id: candidate.lexical_score for candidate in results}
         assert "new" in after
         assert after["n1"] != before["n1"]
 
 
-class TestCounting:
+class TestNoteCounts:
     @staticmethod
-    def counts(store: Store, *queries: str, namespace: str = HOME) -> tuple[int, list[int]]:
+    def counts(store: Store, *queries: str, namespace: str = NAMESPACE) -> tuple[int, list[int]]:
         return store.note_counts([parse(query) for query in queries], namespace=namespace)
 
-    def test_notes_that_hold_a_word(self, store: Store) -> None:
+    def test_counts_of_terms_and_phrases(self, store: Store) -> None:
         put(store, "green tea", "Greener teas", {"content": "pot", "title": "Tea"}, {"content": "pot", "tags": ["tea"]})
         assert self.counts(store, "tea", "green", "pot", "kettle") == (4, [4, 1, 2, 0])
         assert self.counts(store, "tea", '"green tea"', "gre*", "green OR pot") == (4, [4, 1, 2, 3])
         assert self.counts(store) == (4, [])
         assert self.counts(store, "", "?!") == (4, [0, 0])
 
-    def test_other_forms_of_a_word(self, store: Store) -> None:
+    def test_substituted_forms_match(self, store: Store) -> None:
         put(store, "Rent 1,240", "Locker W-118", "chip 276098106234517", "Error 0x80070057", "Yılmaz", "Weiß", "Łódź")
         for text, form in (
             ("1240", "1 240"),
@@ -682,58 +697,60 @@ class TestCounting:
             ("Lodz", "łodz"),
             ("W119", None),
         ):
-            words = parse(text, keep_short=True)
-            notes, holding = store.note_counts(list(positive_terms(words).values()), namespace=HOME)
-            rarity = TermFrequencies(notes, dict(zip(positive_terms(words), holding, strict=True)))
-            query, done = substitute(words, rarity, lambda queries: store.note_counts(queries, namespace=HOME)[1])
-            assert [substitution.forms for substitution in done] == ([(form,)] if form else [])
-            assert len(store.search_text(query, 9, namespace=HOME, filters=Filters())) == len(done)
+            parsed = parse(text, keep_short=True)
+            notes, counts = store.note_counts(list(positive_terms(parsed).values()), namespace=NAMESPACE)
+            frequencies = TermFrequencies(notes, dict(zip(positive_terms(parsed), counts, strict=True)))
+            query, substitutions = substitute(
+                parsed, frequencies, lambda queries: store.note_counts(queries, namespace=NAMESPACE)[1]
+            )
+            assert [substitution.forms for substitution in substitutions] == ([(form,)] if form else [])
+            assert len(store.search_text(query, 9, namespace=NAMESPACE, filters=Filters())) == len(substitutions)
 
-    def test_a_namespace_is_a_wall(self, store: Store) -> None:
+    def test_counts_are_limited_to_the_namespace(self, store: Store) -> None:
         put(store, "tea", {"content": "tea", "namespace": "alice"}, {"content": "tea pot", "namespace": "alice"})
         assert self.counts(store, "tea", "pot") == (1, [1, 0])
         assert self.counts(store, "tea", "pot", namespace="alice") == (2, [2, 1])
         assert self.counts(store, "tea", namespace="nowhere") == (0, [0])
 
-    def test_what_changes_is_known_at_once(self, store: Store) -> None:
+    def test_counts_after_changes(self, store: Store) -> None:
         put(store, {"path": "a", "content": "tea"})
         assert self.counts(store, "tea", "pot") == (1, [1, 0])
         assert self.counts(store, "tea", "pot") == (1, [1, 0])
         put(store, {"path": "b", "content": "tea"}, {"path": "a", "content": "pot"})
         assert self.counts(store, "tea", "pot") == (2, [1, 1])
-        store.delete(["b"], namespace=HOME)
+        store.delete(["b"], namespace=NAMESPACE)
         assert self.counts(store, "tea", "pot") == (1, [0, 1])
         put(store, {"path": "a", "title": "Tea"})
         assert self.counts(store, "tea", "pot") == (1, [1, 1])
 
-    def test_notes_without_a_word_are_notes(self, store: Store) -> None:
+    def test_notes_without_terms_are_counted(self, store: Store) -> None:
         assert self.counts(store, "tea") == (0, [0])
         put(store, "tea")
         assert self.counts(store, "tea") == (1, [1])
         (empty, emoji) = put(store, "", "🍵")
         assert self.counts(store, "tea") == (3, [1])
-        store.delete([empty.id], namespace=HOME)
+        store.delete([empty.id], namespace=NAMESPACE)
         assert self.counts(store, "tea") == (2, [1])
-        store.delete([emoji.id], namespace=HOME)
+        store.delete([emoji.id], namespace=NAMESPACE)
         assert self.counts(store, "tea") == (1, [1])
 
-    def test_they_are_those_of_a_search(self, store: Store) -> None:
+    def test_counts_equal_number_of_results(self, store: Store) -> None:
         put(store, *(f"{'tea ' * (n % 2)}{'pot ' * (n % 3)}{n}" for n in range(1, 30)))
         for query in ("tea", "pot", "tea pot", "7", "kettle", "tea AND pot", "tea NOT pot"):
-            assert self.counts(store, query) == (29, [len(words(store, query, 100))])
+            assert self.counts(store, query) == (29, [len(search(store, query, 100))])
 
 
-class TestSearchingByNames:
+class TestNameSearch:
     @staticmethod
-    def named(store: Store, *words: str, limit: int = 10, titles: bool = False, **conditions: Any) -> list[str]:
+    def search_names(store: Store, *words: str, limit: int = 10, titles: bool = False, **conditions: Any) -> list[str]:
         filters = Filters.of(conditions)
-        results = store.search_names(words, limit, namespace=HOME, filters=filters, titles=titles)
+        results = store.search_names(words, limit, namespace=NAMESPACE, filters=filters, titles=titles)
         return [candidate.path or candidate.content for candidate in results]
 
-    def test_the_most_alike_come_first(self, store: Store) -> None:
+    def test_names_are_sorted_by_similarity(self, store: Store) -> None:
         put(store, *({"path": f"{path}.md", "content": "x"} for path in ("b/kubernetes", "a/kubernetes", "kubernets")))
         put(store, {"path": "x/kubernetes-x.md", "content": "x"}, {"path": "bosch.md", "content": "kubernetes"})
-        results = store.search_names(["nothing", "kubernets"], 10, namespace=HOME, filters=EVERYTHING)
+        results = store.search_names(["nothing", "kubernets"], 10, namespace=NAMESPACE, filters=EVERYTHING)
         assert [candidate.path for candidate in results] == [
             "kubernets.md",
             "a/kubernetes.md",
@@ -743,16 +760,21 @@ class TestSearchingByNames:
         assert [candidate.score for candidate in results] == pytest.approx([1, 7 / 12, 7 / 12, 7 / 13])
         assert [candidate.lexical_score for candidate in results] == [candidate.score for candidate in results]
         assert [candidate.lexical_rank for candidate in results] == [1, 2, 3, 4]
-        assert self.named(store, "kubernets", limit=2) == ["kubernets.md", "a/kubernetes.md"]
-        assert self.named(store, "kubernets", limit=0) == self.named(store) == self.named(store, "", "?!") == []
+        assert self.search_names(store, "kubernets", limit=2) == ["kubernets.md", "a/kubernetes.md"]
+        assert (
+            self.search_names(store, "kubernets", limit=0)
+            == self.search_names(store)
+            == self.search_names(store, "", "?!")
+            == []
+        )
         assert store.search_names(["kubernets"], 5, namespace="nowhere", filters=EVERYTHING) == []
 
-    def test_a_note_without_a_path_has_no_slug(self, store: Store) -> None:
+    def test_note_without_path_has_only_a_title(self, store: Store) -> None:
         put(store, {"content": "kubernetes", "title": "kubernetes"})
-        assert self.named(store, "kubernetes") == []
-        assert self.named(store, "kubernetes", titles=True) == ["kubernetes"]
+        assert self.search_names(store, "kubernetes") == []
+        assert self.search_names(store, "kubernetes", titles=True) == ["kubernetes"]
 
-    def test_titles_and_their_misspeltare_names_too(self, store: Store) -> None:
+    def test_titles_and_their_words_are_names(self, store: Store) -> None:
         put(store, {"path": "1.md", "content": "x", "title": "Notes on Kubernetes clusters"})
         put(store, {"path": "kubernetes-for-everyone-in-the-house.md", "content": "x"})
         put(
@@ -760,59 +782,59 @@ class TestSearchingByNames:
             {"path": "2.md", "content": "x", "title": "KUBERNETS"},
             {"path": "3.md", "content": "x", "title": "ku"},
         )
-        assert self.named(store, "kubernets") == []
-        results = store.search_names(["kubernets"], 10, namespace=HOME, filters=EVERYTHING, titles=True)
+        assert self.search_names(store, "kubernets") == []
+        results = store.search_names(["kubernets"], 10, namespace=NAMESPACE, filters=EVERYTHING, titles=True)
         assert [candidate.path for candidate in results] == ["2.md", "1.md", "kubernetes-for-everyone-in-the-house.md"]
         assert [candidate.score for candidate in results] == pytest.approx([1, 7 / 12, 7 / 12])
 
-    def test_a_word_must_be_long_and_more_alike_than_a_whole_name(self, store: Store) -> None:
+    def test_similarity_threshold_of_words_and_names(self, store: Store) -> None:
         put(store, {"path": "1.md", "content": "x", "title": "tea of many kinds and colours"})
         put(store, {"path": "2.md", "content": "x", "title": "teas"})
-        assert self.named(store, "tea", titles=True) == ["2.md"]  # 2 of 5 trigrams
-        assert self.named(store, "colour", titles=True) == ["1.md"]  # 5 of 8
-        assert self.named(store, "colonel", titles=True) == []  # 3 of 11
-        assert self.named(store, "kins", titles=True) == []  # 2 of 7: too few for a word
+        assert self.search_names(store, "tea", titles=True) == ["2.md"]  # 2 of 5 trigrams
+        assert self.search_names(store, "colour", titles=True) == ["1.md"]  # 5 of 8
+        assert self.search_names(store, "colonel", titles=True) == []  # 3 of 11
+        assert self.search_names(store, "kins", titles=True) == []  # 2 of 7: too few for a word
 
-    def test_titles_that_tie_are_settled_by_path_then_id(self, store: Store) -> None:
+    def test_title_ties_are_broken_by_path_then_id(self, store: Store) -> None:
         put(store, *({"id": name, "content": name, "title": "tea"} for name in "cab"))
         put(store, {"path": "d", "content": "d", "title": "Tea!"})
-        assert self.named(store, "tea", titles=True) == [*"abcd"]
+        assert self.search_names(store, "tea", titles=True) == [*"abcd"]
 
-    def test_filters_hold_before_the_cut(self, store: Store) -> None:
+    def test_filters_apply_before_the_limit(self, store: Store) -> None:
         put(store, *({"path": f"a/{n}/tea.md", "content": "x"} for n in range(50)))
         put(store, {"path": "b/teas.md", "content": "x", "tags": ["wanted"]})
-        assert self.named(store, "tea", limit=1, path_prefix="b/") == ["b/teas.md"]
-        assert self.named(store, "tea", limit=1, tags=["wanted"]) == ["b/teas.md"]
-        assert self.named(store, "tea", limit=1, tags=["unwanted"]) == []
+        assert self.search_names(store, "tea", limit=1, path_prefix="b/") == ["b/teas.md"]
+        assert self.search_names(store, "tea", limit=1, tags=["wanted"]) == ["b/teas.md"]
+        assert self.search_names(store, "tea", limit=1, tags=["unwanted"]) == []
 
-    def test_what_changes_is_known_at_once(self, store: Store) -> None:
+    def test_name_search_after_changes(self, store: Store) -> None:
         put(store, {"id": "1", "path": "kubernetes.md", "content": "x"}, {"path": "bosch.md", "content": "x"})
         for titles in (False, True):
-            assert self.named(store, "kubernets", titles=titles) == ["kubernetes.md"]
+            assert self.search_names(store, "kubernets", titles=titles) == ["kubernetes.md"]
         put(store, {"id": "1", "path": "docker.md"})
         for titles in (False, True):
-            assert self.named(store, "kubernets", titles=titles) == []
-            assert self.named(store, "dockr", titles=titles) == ["docker.md"]
+            assert self.search_names(store, "kubernets", titles=titles) == []
+            assert self.search_names(store, "dockr", titles=titles) == ["docker.md"]
         put(store, {"id": "1", "title": "Kubernetes"})
-        assert self.named(store, "kubernets", titles=True) == ["docker.md"]
-        assert store.delete(["1"], namespace=HOME) == 1
+        assert self.search_names(store, "kubernets", titles=True) == ["docker.md"]
+        assert store.delete(["1"], namespace=NAMESPACE) == 1
         put(store, {"path": "new.md", "content": "x"})
         for titles in (False, True):
-            assert self.named(store, "dockr", "kubernets", titles=titles) == []
-            assert self.named(store, "new", titles=titles) == ["new.md"]
+            assert self.search_names(store, "dockr", "kubernets", titles=titles) == []
+            assert self.search_names(store, "new", titles=titles) == ["new.md"]
 
-    def test_namespaces_do_not_see_each_other(self, store: Store) -> None:
+    def test_name_search_is_limited_to_the_namespace(self, store: Store) -> None:
         put(store, {"path": "tea.md", "content": "x", "namespace": "alice"})
-        assert self.named(store, "tea") == []
+        assert self.search_names(store, "tea") == []
         assert len(store.search_names(["tea"], 5, namespace="alice", filters=EVERYTHING)) == 1
 
 
 class TestSimilarWords:
     @staticmethod
     def similar(store: Store, *words: str) -> dict[str, tuple[str, ...]]:
-        return store.similar_words(words, namespace=HOME)
+        return store.similar_words(words, namespace=NAMESPACE)
 
-    def test_misspeltthat_nobody_wrote_and_what_may_be_meant(self, store: Store) -> None:
+    def test_suggestions_for_unknown_words(self, store: Store) -> None:
         put(store, "The Kubernetes clusters are separate.", {"content": "x", "title": "Receive the calendar"})
         misspelt = ["kuberntes", "clusters", "seperate", "recieve", "calender", "kuberntes", "zebra", "are"]
         assert self.similar(store, *misspelt) == {
@@ -824,11 +846,11 @@ class TestSimilarWords:
         assert self.similar(store) == self.similar(store, "", "?!", "two words", "node.js") == {}
         assert store.similar_words(["kuberntes"], namespace="nowhere") == {}
 
-    def test_forms_of_indexed_misspeltare_known(self, store: Store) -> None:
+    def test_forms_of_indexed_words_are_known(self, store: Store) -> None:
         put(store, "running clusters")
         assert self.similar(store, "runs", "cluster", "clustering") == {}
 
-    def test_how_far_a_word_may_be_away(self, store: Store) -> None:
+    def test_max_edit_distance_of_suggestions(self, store: Store) -> None:
         put(store, "tea lamp", "planet", "kangaroo", "telephone")
         assert self.similar(store, "tee", "tex") == {}  # too short to be corrected
         assert self.similar(store, "lamb", "palnet", "plane", "planeet") == {
@@ -843,7 +865,7 @@ class TestSimilarWords:
             "kankarro": ("kangaroo",),
         }
 
-    def test_the_nearest_come_first_then_what_more_notes_hold(self, store: Store) -> None:
+    def test_suggestions_are_sorted_by_distance_then_frequency(self, store: Store) -> None:
         put(store, *["stone"] * 3, *["stove"] * 5, "store", "shone", "wholesome", "holesomes")
         assert self.similar(store, "stoke") == {"stoke": ("stove", "stone", "store")}
         assert self.similar(store, "stobe", "shobe") == {"stobe": ("stove", "stone", "store"), "shobe": ("shone",)}
@@ -852,7 +874,7 @@ class TestSimilarWords:
         put(store, "2024 ERR42 python3")
         assert self.similar(store, "2025", "ERR43", "python") == {"python": ("python3",)}
 
-    def test_what_is_suggested_is_found(self, store: Store) -> None:
+    def test_suggestions_are_found_by_search(self, store: Store) -> None:
         put(store, "Agreed, happily: the universities' generalisations were relational.", "Größe über café résumé")
         put(store, "about these things")
         misspelt = [
@@ -873,23 +895,23 @@ class TestSimilarWords:
         assert suggested["resumee"] == ("résumé",)
         assert "theze" not in suggested  # "these" is not searched for
         for suggestions in suggested.values():
-            assert all(words(store, suggestion) for suggestion in suggestions)
+            assert all(search(store, suggestion) for suggestion in suggestions)
 
-    def test_what_changes_is_known_at_once(self, store: Store) -> None:
+    def test_suggestions_after_changes(self, store: Store) -> None:
         put(store, {"path": "a", "content": "kubernetes"})
         assert self.similar(store, "kuberntes") == {"kuberntes": ("kubernetes",)}
         put(store, {"path": "a", "content": "docker"}, {"content": "kuberneten", "namespace": "alice"})
         assert self.similar(store, "kuberntes", "dokcer") == {"dokcer": ("docker",)}
         put(store, {"path": "b", "content": "dokcer"})
         assert self.similar(store, "dokcer") == {}
-        store.delete(["b"], namespace=HOME)
+        store.delete(["b"], namespace=NAMESPACE)
         assert self.similar(store, "dokcer") == {"dokcer": ("docker",)}
-        store.delete(["a"], namespace=HOME)
+        store.delete(["a"], namespace=NAMESPACE)
         assert self.similar(store, "dokcer") == {}
 
 
 class TestEmbedding:
-    def test_texts_to_embed_lists_each_text_once(self, store: Store) -> None:
+    def test_texts_to_embed_has_no_duplicates(self, store: Store) -> None:
         drafts = [draft_of(note) for note in ({"title": "Tea", "content": "green"}, "oolong", "oolong")]
         texts = store.texts_to_embed(drafts, model=TINY)
         assert texts == ["Tea\ngreen", "oolong"]
@@ -899,7 +921,7 @@ class TestEmbedding:
         assert store.model == TINY
         assert store.stats().vectors == {"tiny": 3}
 
-    def test_texts_to_embed_skips_unchanged_texts_and_own_vectors(self, store: Store) -> None:
+    def test_texts_to_embed_skips_notes_with_vectors(self, store: Store) -> None:
         put(store, {"id": "1", "path": "a", "title": "T", "content": "x", "vector": [1, 0, 0]}, model=TINY)
         put(store, {"id": "2", "path": "b", "content": "y", "namespace": "alice"})
 
@@ -913,7 +935,7 @@ class TestEmbedding:
         assert texts({"path": "b", "importance": 1, "namespace": "alice"}) == ["y"]
         assert texts({"path": "b", "content": "z", "namespace": "nobody"}) == ["z"]
 
-    def test_a_note_without_its_vector_is_written_and_pending(self, store: Store) -> None:
+    def test_note_without_vector_is_pending(self, store: Store) -> None:
         put(store, {"path": "a", "content": "green", "vector": [1, 0, 0]}, model=TINY)
         notes, pending = store.write([draft_of({"path": "a", "title": "Tea"})], model=TINY)
         assert [note.title for note in notes] == ["Tea"]
@@ -923,7 +945,7 @@ class TestEmbedding:
         assert store.embed(TINY, [(pending[0], np.array([0, 1, 0], np.float32))]) == 1
         assert nearest(store, [0, 1, 0]) == ["a"]
 
-    def test_a_model_that_changes_its_dimension_is_refused(self, store: Store) -> None:
+    def test_model_with_changed_dimension_is_refused(self, store: Store) -> None:
         put(store, {"path": "a", "content": "1", "vector": [1, 0, 0]}, model=TINY)
         with pytest.raises(
             ArgumentError, match="^embedder: makes vectors of 2 numbers; those of tiny .* have 3; reindex"
@@ -931,51 +953,51 @@ class TestEmbedding:
             put(store, {"path": "b", "content": "2", "vector": [1, 0]}, model=Model("tiny", 2))
         assert len(list(store.notes())) == 1
 
-    def test_an_unchanged_text_keeps_its_vector(self, store: Store) -> None:
+    def test_unchanged_text_keeps_its_vector(self, store: Store) -> None:
         put(store, {"path": "a", "content": "green", "vector": [1, 0, 0]}, model=TINY)
         unchanged = draft_of({"path": "a", "content": "green", "tags": ["x"], "importance": 1})
         assert store.write([unchanged], model=TINY).pending == []
         assert nearest(store, [1, 0, 0]) == ["a"]
 
-    def test_a_changed_text_loses_its_vector(self, store: Store) -> None:
+    def test_changed_text_loses_its_vector(self, store: Store) -> None:
         put(store, {"path": "a", "content": "green", "vector": [1, 0, 0]}, model=TINY)
         put(store, {"path": "a", "content": "oolong"})
         assert nearest(store, [1, 0, 0]) == []
         assert [(pending.text) for pending in store.pending(TINY, 10)] == ["oolong"]
 
-    def test_another_model_takes_over_when_all_is_embedded(self, store: Store) -> None:
+    def test_activate_needs_all_notes_embedded(self, store: Store) -> None:
         put(store, *({"path": path, "content": path, "vector": [1, 0, 0]} for path in "abc"), model=TINY)
-        other = Model("other", 2)
-        first = store.pending(other, 2)
+        new_model = Model("other", 2)
+        first = store.pending(new_model, 2)
         assert [pending.text for pending in first] == ["a", "b"]
-        assert store.embed(other, [(pending, np.array([0, 1], np.float32)) for pending in first]) == 2
-        assert not store.activate(other)
+        assert store.embed(new_model, [(pending, np.array([0, 1], np.float32)) for pending in first]) == 2
+        assert not store.activate(new_model)
         assert not store.activate(Model("third", 5))
         assert store.model == TINY
         assert "third" not in store.stats().vectors
         assert nearest(store, [1, 0, 0]) == ["a", "b", "c"]
-        (last,) = store.pending(other, 10)
+        (last,) = store.pending(new_model, 10)
         put(store, {"path": "c", "content": "changed meanwhile"})
-        assert store.embed(other, [(last, np.array([0, 1], np.float32))]) == 0
-        (last,) = store.pending(other, 10)
-        assert store.pending(other, 10, after=last.key) == []
-        assert store.embed(other, [(last, np.array([0, 1], np.float32))]) == 1
-        assert store.activate(other)
-        assert store.model == other
+        assert store.embed(new_model, [(last, np.array([0, 1], np.float32))]) == 0
+        (last,) = store.pending(new_model, 10)
+        assert store.pending(new_model, 10, after=last.key) == []
+        assert store.embed(new_model, [(last, np.array([0, 1], np.float32))]) == 1
+        assert store.activate(new_model)
+        assert store.model == new_model
         assert nearest(store, [0, 1]) == ["a", "b", "c"]
         assert store.stats().vectors == {"other": 3}
 
     def test_vectors_of_notes(self, store: Store) -> None:
-        (note, other) = put(store, {"content": "a", "vector": [3, 4]}, {"content": "b"})
-        model, (vector, nothing) = store.vectors_of([note, other])
+        (with_vector, without_vector) = put(store, {"content": "a", "vector": [3, 4]}, {"content": "b"})
+        model, (vector, missing) = store.vectors_of([with_vector, without_vector])
         assert model == Model("given", 2)
         assert vector is not None
         assert vector.tolist() == pytest.approx([0.6, 0.8])
-        assert nothing is None
-        put(store, {"id": note.id, "content": "changed", "vector": [1, 0]})
-        assert store.vectors_of([note]) == (model, [None])
+        assert missing is None
+        put(store, {"id": with_vector.id, "content": "changed", "vector": [1, 0]})
+        assert store.vectors_of([with_vector]) == (model, [None])
 
-    def test_without_a_model_there_are_no_vectors(self, store: Store) -> None:
+    def test_vectors_without_model(self, store: Store) -> None:
         (note,) = put(store, "a")
         assert store.vectors_of([note]) == (None, [None])
         assert nearest(store, [1, 0]) == []
@@ -1030,41 +1052,41 @@ class TestFilters:
             ({"metadata": {'"quoted': 1}}, []),
         ],
     )
-    def test_each_condition(self, store: Store, conditions: dict[str, Any], paths: list[str]) -> None:
-        assert sorted(words(store, "tea", **conditions)) == paths
+    def test_filter_conditions(self, store: Store, conditions: dict[str, Any], paths: list[str]) -> None:
+        assert sorted(search(store, "tea", **conditions)) == paths
         with_vector = [path for path in paths if path != "tea"]
         assert sorted(nearest(store, [1, 0], **conditions)) == with_vector
-        walked = store.notes(filters=Filters.of(conditions))
-        assert sorted(note.path or note.content for note in walked) == paths
+        notes = store.notes(filters=Filters.of(conditions))
+        assert sorted(note.path or note.content for note in notes) == paths
 
-    def test_they_hold_before_the_cut(self, store: Store) -> None:
+    def test_filters_apply_before_the_limit(self, store: Store) -> None:
         put(store, *({"path": f"other/{n}", "content": "tea tea tea", "vector": [1, 0]} for n in range(50)))
-        assert sorted(words(store, "tea", 2, path_prefix="work/")) == ["work/a.md", "work/b.md"]
+        assert sorted(search(store, "tea", 2, path_prefix="work/")) == ["work/a.md", "work/b.md"]
         assert sorted(nearest(store, [1, 0], 2, path_prefix="work/")) == ["work/a.md", "work/b.md"]
 
-    def test_thousands_of_tags(self, store: Store) -> None:
-        assert words(store, "tea", tags=[f"tag {n}" for n in range(5000)]) == []
+    def test_filter_with_thousands_of_tags(self, store: Store) -> None:
+        assert search(store, "tea", tags=[f"tag {n}" for n in range(5000)]) == []
 
 
 class TestLinks:
-    def test_links_come_and_go(self, store: Store) -> None:
+    def test_link_and_unlink(self, store: Store) -> None:
         put(store, {"path": "a", "content": "x"}, {"path": "b", "content": "y"})
-        assert store.link("a", Link("related", "b"), namespace=HOME)
-        assert not store.link("a", Link("related", "b"), namespace=HOME)
-        assert store.link("a", Link("supersedes", "b"), namespace=HOME)
-        (note,) = store.get(["a"], namespace=HOME)
+        assert store.link("a", Link("related", "b"), namespace=NAMESPACE)
+        assert not store.link("a", Link("related", "b"), namespace=NAMESPACE)
+        assert store.link("a", Link("supersedes", "b"), namespace=NAMESPACE)
+        (note,) = store.get(["a"], namespace=NAMESPACE)
         assert note is not None
         assert note.links == (Link("related", "b"), Link("supersedes", "b"))
-        assert store.unlink("a", Link("related", "b"), namespace=HOME)
-        assert not store.unlink("a", Link("related", "b"), namespace=HOME)
+        assert store.unlink("a", Link("related", "b"), namespace=NAMESPACE)
+        assert not store.unlink("a", Link("related", "b"), namespace=NAMESPACE)
         assert store.stats().links == 1
         for method in (store.link, store.unlink):
             with pytest.raises(NoteNotFoundError, match="no note 'c' in namespace 'default'"):
-                method("c", Link("related", "b"), namespace=HOME)
+                method("c", Link("related", "b"), namespace=NAMESPACE)
         with pytest.raises(NoteNotFoundError, match="in namespace 'nowhere'"):
             store.link("a", Link("related", "b"), namespace="nowhere")
 
-    def test_neighbours_are_seen_from_both_ends(self, store: Store) -> None:
+    def test_neighbours_in_both_directions(self, store: Store) -> None:
         put(store, {"id": "1", "path": "people/Ines.md", "content": "x", "links": [("wikilink", "tea")]})
         put(
             store,
@@ -1073,57 +1095,59 @@ class TestLinks:
         put(store, {"path": "deep/er/tea.md", "content": "z", "links": [("wikilink", "INES"), ("related", "1")]})
         put(store, {"path": "self.md", "content": "z", "links": ["self", "food/tea"]})
 
-        def around(key: str) -> set[tuple[str, str, str]]:
+        def neighbours_of(key: str) -> set[tuple[str, str, str]]:
             return {
                 (neighbour.note.path, neighbour.kind, neighbour.direction)
-                for neighbour in store.neighbours(key, namespace=HOME)
+                for neighbour in store.neighbours(key, namespace=NAMESPACE)
             }
 
-        assert around("people/Ines.md") == {
+        assert neighbours_of("people/Ines.md") == {
             ("food/tea.md", "wikilink", "out"),
             ("deep/er/tea.md", "wikilink", "in"),
             ("deep/er/tea.md", "related", "in"),
         }
-        assert around("food/tea.md") == {("people/Ines.md", "wikilink", "in"), ("self.md", "related", "in")}
-        assert around("self.md") == {("food/tea.md", "related", "out")}
+        assert neighbours_of("food/tea.md") == {("people/Ines.md", "wikilink", "in"), ("self.md", "related", "in")}
+        assert neighbours_of("self.md") == {("food/tea.md", "related", "out")}
         with pytest.raises(NoteNotFoundError):
-            store.neighbours("nobody", namespace=HOME)
+            store.neighbours("nobody", namespace=NAMESPACE)
         with pytest.raises(NoteNotFoundError):
             store.neighbours("self.md", namespace="nowhere")
 
-    def test_a_place_in_a_session_has_neighbours(self, store: Store) -> None:
+    def test_session_neighbours(self, store: Store) -> None:
         put(store, *({"path": str(n), "content": "x", "session": "s", "position": n} for n in (1, 2, 5)))
         put(store, {"path": "other", "content": "x", "session": "t", "position": 3})
         put(store, {"path": "apart", "content": "x", "session": "s"})
         neighbours = {
-            key: [(n.kind, n.note.path) for n in store.neighbours(key, namespace=HOME)] for key in ("1", "2", "5")
+            key: [(n.kind, n.note.path) for n in store.neighbours(key, namespace=NAMESPACE)] for key in ("1", "2", "5")
         }
         assert neighbours == {"1": [("next", "2")], "2": [("previous", "1"), ("next", "5")], "5": [("previous", "2")]}
-        assert store.neighbours("other", namespace=HOME) == store.neighbours("apart", namespace=HOME) == []
+        assert store.neighbours("other", namespace=NAMESPACE) == store.neighbours("apart", namespace=NAMESPACE) == []
 
 
 class TestEdges:
-    def test_places_as_far_as_the_reach(self, store: Store) -> None:
+    def test_session_edges_within_reach(self, store: Store) -> None:
         put(store, *({"id": f"{n}", "content": "x", "session": "s", "position": n * n} for n in range(6)))
         put(store, {"id": "other", "content": "x", "session": "t", "position": 5}, {"id": "no", "content": "x"})
         put(store, {"id": "unplaced", "content": "x", "session": "s"})
-        assert store.edges(["2"], namespace=HOME) == [
+        assert store.edges(["2"], namespace=NAMESPACE) == [
             Edge("2", "1", "previous", "out"),
             Edge("2", "3", "next", "out"),
         ]
-        assert store.edges(["4", "no", "unplaced", "other", "nowhere", "4", "0"], namespace=HOME, reach=2) == [
+        assert store.edges(["4", "no", "unplaced", "other", "nowhere", "4", "0"], namespace=NAMESPACE, reach=2) == [
             Edge("4", "3", "previous", "out", 1),
             Edge("4", "2", "previous", "out", 2),
             Edge("4", "5", "next", "out", 1),
             Edge("0", "1", "next", "out", 1),
             Edge("0", "2", "next", "out", 2),
         ]
-        assert len(store.edges(["2"], namespace=HOME, reach=10**30)) == 5
-        assert store.edges(["2"], namespace=HOME, reach=0) == store.edges(["2"], namespace=HOME, reach=-1) == []
-        assert store.edges(["2"], namespace="nowhere") == store.edges([], namespace=HOME) == []
+        assert len(store.edges(["2"], namespace=NAMESPACE, reach=10**30)) == 5
+        assert (
+            store.edges(["2"], namespace=NAMESPACE, reach=0) == store.edges(["2"], namespace=NAMESPACE, reach=-1) == []
+        )
+        assert store.edges(["2"], namespace="nowhere") == store.edges([], namespace=NAMESPACE) == []
 
     @pytest.mark.parametrize("many", [0, 300])
-    def test_edges_of_some_kinds(self, store: Store, many: int) -> None:
+    def test_edges_filter_by_kind(self, store: Store, many: int) -> None:
         notes = [{"id": f"{n}", "session": "s", "position": n, "content": "x", "title": f"Note {n}"} for n in range(3)]
         notes[0] |= {"links": [Link("supersedes", "1"), Link("related", "2"), Link("supersedes", "nobody")]}
         notes[1] |= {"content": "Note 2", "links": [Link("supersedes", "2")], "metadata": {"entities": ["tea"]}}
@@ -1133,7 +1157,7 @@ class TestEdges:
         store.write([{"id": "0", "content": "x", "links": [Link("supersedes", "1")], "namespace": "other"}])
 
         def edges_of_kinds(*kinds: str) -> list[Edge]:
-            return store.edges(["1", "0"], namespace=HOME, kinds=kinds)
+            return store.edges(["1", "0"], namespace=NAMESPACE, kinds=kinds)
 
         assert edges_of_kinds("supersedes") == [
             Edge("1", "2", "supersedes", "out"),
@@ -1148,12 +1172,12 @@ class TestEdges:
         ]
         assert edges_of_kinds("nothing") == edges_of_kinds() == []
         everything = ("supersedes", "related", "previous", "next", "mention", "entity")
-        assert set(edges_of_kinds(*everything)) == set(store.edges(["1", "0"], namespace=HOME))
+        assert set(edges_of_kinds(*everything)) == set(store.edges(["1", "0"], namespace=NAMESPACE))
 
-    def test_notes_at_one_place_are_in_the_order_in_which_they_came(self, store: Store) -> None:
+    def test_equal_positions_keep_insertion_order(self, store: Store) -> None:
         put(store, *({"id": name, "content": "x", "session": "s", "position": 1} for name in "bac"))
         put(store, {"id": "z", "content": "x", "session": "s", "position": 0})
-        edges = store.edges(["a"], namespace=HOME, reach=5)
+        edges = store.edges(["a"], namespace=NAMESPACE, reach=5)
         assert [(edge.target, edge.kind, edge.distance) for edge in edges] == [
             ("b", "previous", 1),
             ("z", "previous", 2),
@@ -1165,8 +1189,8 @@ class TestEdges:
         put(store, {"id": "2", "path": "food/tea.md", "content": "y", "links": ["food/tea", "people/Ines"]})
         put(store, {"id": "3", "path": "deep/er/tea.md", "content": "z", "links": [("see", "INES"), ("see", "1")]})
         put(store, {"id": "4.md", "content": "z", "links": ["deep/er/tea.md", "4"]})
-        put(store, {"id": "5", "content": "z", "links": [("is", "4")], "namespace": HOME})
-        assert store.edges(["2", "1"], namespace=HOME) == [
+        put(store, {"id": "5", "content": "z", "links": [("is", "4")], "namespace": NAMESPACE})
+        assert store.edges(["2", "1"], namespace=NAMESPACE) == [
             Edge("2", "1", "related", "out"),
             Edge("2", "1", "wikilink", "in"),
             Edge("1", "3", "related", "out"),
@@ -1174,33 +1198,33 @@ class TestEdges:
             Edge("1", "2", "related", "in"),
             Edge("1", "3", "see", "in"),
         ]
-        assert store.edges(["4.md"], namespace=HOME) == [
+        assert store.edges(["4.md"], namespace=NAMESPACE) == [
             Edge("4.md", "3", "related", "out"),
             Edge("4.md", "5", "is", "in"),
         ]
 
-    def test_an_edge_out_is_an_edge_in_from_the_other_end(self, store: Store) -> None:
+    def test_edges_are_symmetric(self, store: Store) -> None:
         names = ["a", "b/a.md", "A.md", "c/b/a", "b", "b.md"]
         put(store, *({"id": f"{n}", "path": name, "content": "x", "links": names} for n, name in enumerate(names)))
         put(store, *({"id": name, "content": "x", "links": ["2", *names]} for name in ("a", "b.md", "q")))
-        edges = store.edges([note.id for note in store.notes()], namespace=HOME)
-        there = {(edge.source, edge.target) for edge in edges if edge.direction == "out"}
-        back = {(edge.target, edge.source) for edge in edges if edge.direction == "in"}
-        assert there == back
-        assert len(there) > 20
+        edges = store.edges([note.id for note in store.notes()], namespace=NAMESPACE)
+        outgoing = {(edge.source, edge.target) for edge in edges if edge.direction == "out"}
+        incoming = {(edge.target, edge.source) for edge in edges if edge.direction == "in"}
+        assert outgoing == incoming
+        assert len(outgoing) > 20
         assert all(edge.source != edge.target for edge in edges)
         assert len(edges) == len(set(edges))
 
-    def test_neighbours_are_the_same(self, store: Store) -> None:
+    def test_neighbours_equal_edges(self, store: Store) -> None:
         put(store, *({"id": f"{n}", "content": "x", "session": "s", "position": n, "links": ["1"]} for n in range(3)))
         for name in ("0", "1", "2"):
-            around = store.neighbours(name, namespace=HOME)
-            assert [(neighbour.note.id, neighbour.kind, neighbour.direction) for neighbour in around] == [
-                edge[1:4] for edge in store.edges([name], namespace=HOME)
+            neighbours = store.neighbours(name, namespace=NAMESPACE)
+            assert [(neighbour.note.id, neighbour.kind, neighbour.direction) for neighbour in neighbours] == [
+                edge[1:4] for edge in store.edges([name], namespace=NAMESPACE)
             ]
 
 
-def supersessions(store: Store, ids: list[str], namespace: str = HOME) -> dict[str, tuple[str, ...]]:
+def supersessions(store: Store, ids: list[str], namespace: str = NAMESPACE) -> dict[str, tuple[str, ...]]:
     """Follow supersessions one edge at a time."""
     results: dict[str, tuple[str, ...]] = {}
     pending, seen = list(ids), set(ids)
@@ -1216,17 +1240,19 @@ def supersessions(store: Store, ids: list[str], namespace: str = HOME) -> dict[s
 
 
 class TestSuccessors:
-    def test_a_chain_is_followed_to_its_end(self, store: Store) -> None:
+    def test_successors_follow_a_chain(self, store: Store) -> None:
         chain = [f"c{n:03}" for n in range(150)]
         put(store, {"id": chain[0], "content": "x"})
         put(store, *({"id": new, "content": "x", "links": [("supersedes", old)]} for old, new in pairwise(chain)))
         put(store, {"id": "apart", "content": "x", "links": ["c000"]})
         expected = {old: (new,) for old, new in pairwise(chain)}
-        assert store.successors(["c000", "apart", "unknown"], namespace=HOME) == expected
-        assert store.successors(["c147", "c147"], namespace=HOME) == {"c147": ("c148",), "c148": ("c149",)}
-        assert store.successors(["c149", "apart"], namespace=HOME) == store.successors([], namespace=HOME) == {}
+        assert store.successors(["c000", "apart", "unknown"], namespace=NAMESPACE) == expected
+        assert store.successors(["c147", "c147"], namespace=NAMESPACE) == {"c147": ("c148",), "c148": ("c149",)}
+        assert (
+            store.successors(["c149", "apart"], namespace=NAMESPACE) == store.successors([], namespace=NAMESPACE) == {}
+        )
 
-    def test_links_say_it_from_either_end_and_by_any_name(self, store: Store) -> None:
+    def test_successors_by_either_link_and_any_name(self, store: Store) -> None:
         put(store, {"id": "1", "path": "old/plan.md", "content": "x", "links": [("superseded-by", "new/plan")]})
         put(store, {"id": "2", "path": "new/plan.md", "content": "x"})
         put(store, {"id": "3.md", "content": "x", "links": [("supersedes", "new/plan.md"), ("supersedes", "nobody")]})
@@ -1234,7 +1260,7 @@ class TestSuccessors:
         put(store, {"id": "5", "content": "x", "links": [("supersedes", "final"), ("supersedes", "5")]})
         put(store, {"id": "6", "content": "x", "links": [("supersedes", "plan"), ("superseded-by", "Final")]})
         expected = {"1": ("2",), "2": ("3.md", "6"), "3.md": ("4",), "4": ("5",), "6": ("4",)}
-        successors = store.successors(["1"], namespace=HOME)
+        successors = store.successors(["1"], namespace=NAMESPACE)
         assert successors == supersessions(store, ["1"])
         assert successors == expected
 
@@ -1242,11 +1268,11 @@ class TestSuccessors:
         put(store, *({"id": f"{n}", "content": "x", "links": [("supersedes", f"{(n + 1) % 3}")]} for n in range(3)))
         put(store, {"id": "start", "content": "x", "links": [("superseded-by", "1")]})
         cycle = {"0": ("2",), "1": ("0",), "2": ("1",)}
-        assert store.successors(["start"], namespace=HOME) == {"start": ("1",), **cycle}
+        assert store.successors(["start"], namespace=NAMESPACE) == {"start": ("1",), **cycle}
         put(store, {"id": "end", "content": "x", "links": [("supersedes", "2")]})
-        assert store.successors(["0"], namespace=HOME) == {**cycle, "2": ("1", "end")}
+        assert store.successors(["0"], namespace=NAMESPACE) == {**cycle, "2": ("1", "end")}
 
-    def test_what_came_later_does_not_count(self, store: Store) -> None:
+    def test_successors_created_before(self, store: Store) -> None:
         days = {name: datetime(2026, 5, day, tzinfo=UTC) for day, name in enumerate("abcd", 1)}
         links = {"b": "a", "c": "b", "d": "c"}
         put(
@@ -1256,21 +1282,21 @@ class TestSuccessors:
                 for name, day in days.items()
             ),
         )
-        assert store.successors(["a"], namespace=HOME, created_before=days["d"]) == {"a": ("b",), "b": ("c",)}
-        assert store.successors(["a"], namespace=HOME, created_before=days["b"]) == {}
-        put(store, {"id": "b", "created_at": datetime(2026, 6, 1, tzinfo=UTC)})  # then nothing leads on to c
-        assert store.successors(["a"], namespace=HOME, created_before=days["d"]) == {}
+        assert store.successors(["a"], namespace=NAMESPACE, created_before=days["d"]) == {"a": ("b",), "b": ("c",)}
+        assert store.successors(["a"], namespace=NAMESPACE, created_before=days["b"]) == {}
+        put(store, {"id": "b", "created_at": datetime(2026, 6, 1, tzinfo=UTC)})  # the chain ends before b
+        assert store.successors(["a"], namespace=NAMESPACE, created_before=days["d"]) == {}
 
-    def test_expired_notes_and_other_namespaces_do_not_count(
+    def test_successors_ignore_expired_notes_and_other_namespaces(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         put(store, {"id": "a", "content": "x"})
         put(store, {"id": "b", "content": "x", "links": [("supersedes", "a")], "namespace": "other"})
         put(store, {"id": "c", "content": "x", "links": [("supersedes", "a")], "expires_at": "2999-01-01"})
-        assert store.successors(["a"], namespace=HOME) == {"a": ("c",)}
+        assert store.successors(["a"], namespace=NAMESPACE) == {"a": ("c",)}
         assert store.successors(["a"], namespace="other") == store.successors(["a"], namespace="nowhere") == {}
         monkeypatch.setattr("recollect.arguments.now", lambda: datetime(3000, 1, 1, tzinfo=UTC))
-        assert store.successors(["a"], namespace=HOME) == {}
+        assert store.successors(["a"], namespace=NAMESPACE) == {}
 
     @given(
         st.lists(
@@ -1286,7 +1312,7 @@ class TestSuccessors:
         )
     )
     @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-    def test_they_are_what_edges_lead_to(self, store: Store, links: list[list[tuple[str, str]]]) -> None:
+    def test_successors_equal_supersession_edges(self, store: Store, links: list[list[tuple[str, str]]]) -> None:
         paths = ["", "a/n1.md", "n2", "n3.md", "d/n4.md", "e/N4.md"]
         drafts = [
             {"id": f"n{n}", "path": path, "content": "x", "links": note_links}
@@ -1294,12 +1320,12 @@ class TestSuccessors:
         ]
         put(store, *drafts)
         for ids in (["n0"], ["n1", "n4"], ["n5", "n3", "n2"]):
-            assert store.successors(ids, namespace=HOME) == supersessions(store, ids)
+            assert store.successors(ids, namespace=NAMESPACE) == supersessions(store, ids)
 
 
 class TestMentions:
     @staticmethod
-    def named(store: Store, namespace: str = HOME) -> set[tuple[str, str]]:
+    def mentions(store: Store, namespace: str = NAMESPACE) -> set[tuple[str, str]]:
         edges = store.edges([note.id for note in store.notes()], namespace=namespace)
         out = {(edge.source, edge.target) for edge in edges if (edge.kind, edge.direction) == ("mention", "out")}
         assert out == {(edge.target, edge.source) for edge in edges if (edge.kind, edge.direction) == ("mention", "in")}
@@ -1308,7 +1334,7 @@ class TestMentions:
 
     @pytest.mark.parametrize("order", [1, -1])
     @pytest.mark.parametrize("together", [True, False])
-    def test_a_text_names_a_title_whatever_came_first(self, store: Store, order: int, together: bool) -> None:
+    def test_mentions_do_not_depend_on_order(self, store: Store, order: int, together: bool) -> None:
         notes: list[dict[str, Any]] = [
             {"id": "title", "title": "Green  Tea!", "content": "x"},
             {"id": "content", "content": "She likes GREEN-TEA best."},
@@ -1319,11 +1345,11 @@ class TestMentions:
         ][::order]
         for batch in [notes] if together else [[note] for note in notes]:
             put(store, *batch)
-        assert self.named(store) == {("content", "title"), ("summary", "title")}
+        assert self.mentions(store) == {("content", "title"), ("summary", "title")}
         assert not any(finding.problem for finding in store.check())
 
     @pytest.mark.parametrize(
-        ("title", "text", "named"),
+        ("title", "text", "mentioned"),
         [
             ("Kyoto", "in Kyoto.", True),
             ("Ines", "with ines", True),
@@ -1351,7 +1377,7 @@ class TestMentions:
             ("東京 タワー", "東京 タワー へ", True),
         ],
     )
-    def test_which_titles_count(self, store: Store, title: str, text: str, named: bool) -> None:
+    def test_mentionable_titles(self, store: Store, title: str, text: str, mentioned: bool) -> None:
         for number, order in enumerate((1, -1)):
             namespace = str(number)
             notes = [
@@ -1361,12 +1387,12 @@ class TestMentions:
             for note in notes[::order]:
                 put(store, note)
             edges = store.edges(["1"], namespace=namespace)
-            assert edges == ([Edge("1", "2", "mention", "in")] if named else [])
+            assert edges == ([Edge("1", "2", "mention", "in")] if mentioned else [])
 
-    def test_the_longest_and_the_shortest_title_both_count(self, store: Store) -> None:
+    def test_overlapping_titles_are_all_mentioned(self, store: Store) -> None:
         put(store, *({"id": title, "title": title, "content": "x"} for title in ("York", "New York", "New York City")))
         put(store, {"id": "trip", "content": "to New York City, York, and New Yorks"})
-        assert self.named(store) == {
+        assert self.mentions(store) == {
             ("trip", "York"),
             ("trip", "New York"),
             ("trip", "New York City"),
@@ -1382,51 +1408,51 @@ class TestMentions:
             {**section, "id": "elsewhere", "path": "page.md"},
             {"id": "of none", "content": "the page"},
         )
-        named = {("unnamed", "page"), ("elsewhere", "page"), ("of none", "page")}
-        assert self.named(store) == named
+        expected = {("unnamed", "page"), ("elsewhere", "page"), ("of none", "page")}
+        assert self.mentions(store) == expected
         put(store, {"id": "keys", "session": ""})
-        assert self.named(store) == {*named, ("keys", "page")}
+        assert self.mentions(store) == {*expected, ("keys", "page")}
 
-    def test_notes_of_one_title_do_not_name_each_other(self, store: Store) -> None:
+    def test_notes_with_equal_titles_do_not_mention_each_other(self, store: Store) -> None:
         put(store, *({"id": f"{n}", "title": "Green tea", "content": "About green tea."} for n in range(3)))
         put(store, {"id": "film", "title": "Green tea (film)", "content": "green tea"})
-        assert self.named(store) == set()
+        assert self.mentions(store) == set()
         put(store, {"id": "other", "content": "green tea"})
-        assert self.named(store) == {("other", "0"), ("other", "1"), ("other", "2"), ("other", "film")}
+        assert self.mentions(store) == {("other", "0"), ("other", "1"), ("other", "2"), ("other", "film")}
 
-    def test_changes_are_seen(self, store: Store) -> None:
+    def test_mentions_after_changes(self, store: Store) -> None:
         put(store, {"id": "a", "title": "Kyoto", "content": "x"}, {"id": "b", "title": "Osaka", "content": "Kyoto"})
-        assert self.named(store) == {("b", "a")}
+        assert self.mentions(store) == {("b", "a")}
         put(store, {"id": "a", "title": "Osaka"})
-        assert self.named(store) == set()
+        assert self.mentions(store) == set()
         put(store, {"id": "a", "title": "Kyoto", "content": "Osaka"})
-        assert self.named(store) == {("b", "a"), ("a", "b")}
+        assert self.mentions(store) == {("b", "a"), ("a", "b")}
         put(store, {"id": "a", "title": "Osaka"}, {"id": "b", "title": "Kyoto"})
-        assert self.named(store) == set()
+        assert self.mentions(store) == set()
         put(store, {"id": "b", "tags": ["x"], "importance": 1, "metadata": {"a": 1}})
         put(store, {"id": "c", "content": "Osaka and Kyoto"})
-        assert self.named(store) == {("c", "a"), ("c", "b")}
-        store.delete(["a"], namespace=HOME)
-        assert self.named(store) == {("c", "b")}
-        store.delete(["c"], namespace=HOME)
-        assert self.named(store) == set()
+        assert self.mentions(store) == {("c", "a"), ("c", "b")}
+        store.delete(["a"], namespace=NAMESPACE)
+        assert self.mentions(store) == {("c", "b")}
+        store.delete(["c"], namespace=NAMESPACE)
+        assert self.mentions(store) == set()
         assert not any(finding.problem for finding in store.check())
 
-    def test_documents_name_titles_too(self, store: Store) -> None:
+    def test_documents_mention_titles(self, store: Store) -> None:
         def write(*titles: str) -> None:
             drafts = [draft_of({"id": title, "path": title, "title": title, "content": "Kyoto"}) for title in titles]
-            store.write_documents([Document("/vault", "a.md", str(titles), drafts)], namespace=HOME)
+            store.write_documents([Document("/vault", "a.md", str(titles), drafts)], namespace=NAMESPACE)
 
         write("Kyoto", "Osaka")
-        assert self.named(store) == {("Osaka", "Kyoto")}
+        assert self.mentions(store) == {("Osaka", "Kyoto")}
         write("Osaka", "Nara")
-        assert self.named(store) == set()
+        assert self.mentions(store) == set()
         write("Kyoto", "Nara")
-        assert self.named(store) == {("Nara", "Kyoto")}
-        store.remove_documents("/vault", ["a.md"], namespace=HOME)
+        assert self.mentions(store) == {("Nara", "Kyoto")}
+        store.remove_documents("/vault", ["a.md"], namespace=NAMESPACE)
         assert not any(finding.problem for finding in store.check())
 
-    def test_namespaces_are_walls(self, store: Store) -> None:
+    def test_mentions_do_not_cross_namespaces(self, store: Store) -> None:
         put(store, {"id": "a", "title": "Kyoto", "content": "x", "namespace": "alice"})
         put(store, {"id": "b", "content": "to Kyoto", "namespace": "bob", "metadata": {"entities": ["x"]}})
         put(store, {"id": "a", "content": "x", "namespace": "carol", "metadata": {"entities": ["x"]}})
@@ -1439,7 +1465,7 @@ class TestMentions:
         put(store, {"id": "c", "content": "x", "metadata": {"entities": ["Japan", 7, None, "", ["Kyoto"]]}})
         neighbours = [
             (neighbour.note.id, neighbour.kind, neighbour.direction)
-            for neighbour in store.neighbours("a", namespace=HOME)
+            for neighbour in store.neighbours("a", namespace=NAMESPACE)
         ]
         assert neighbours == [
             ("b", "related", "in"),
@@ -1448,39 +1474,39 @@ class TestMentions:
             ("c", "entity", "out"),
         ]
 
-    def test_repairing_changes_nothing(self, store: Store) -> None:
+    def test_repair_keeps_mentions_and_entities(self, store: Store) -> None:
         put(store, {"id": "a", "title": "Kyoto", "content": "x", "metadata": {"entities": ["Japan"]}})
         put(store, {"id": "b", "content": "to Kyoto", "metadata": {"entities": ["Japan"]}})
-        before = store.edges(["a", "b"], namespace=HOME)
+        before = store.edges(["a", "b"], namespace=NAMESPACE)
         assert len(before) == 4
         store.repair()
-        assert store.edges(["a", "b"], namespace=HOME) == before
+        assert store.edges(["a", "b"], namespace=NAMESPACE) == before
 
 
 class TestEntities:
-    @pytest.mark.parametrize("listed", ["Ines", {"a": "Ines"}, 7, None, [7, ["Ines"], {"Ines": 1}], ["", " "]])
-    def test_what_is_no_list_of_names_is_passed_over(self, store: Store, listed: Any) -> None:
+    @pytest.mark.parametrize("entities", ["Ines", {"a": "Ines"}, 7, None, [7, ["Ines"], {"Ines": 1}], ["", " "]])
+    def test_invalid_entities_are_ignored(self, store: Store, entities: Any) -> None:
         put(store, {"id": "a", "content": "x", "metadata": {"entities": ["Ines"]}})
-        put(store, {"id": "b", "content": "x", "metadata": {"entities": listed, "more": {"entities": ["Ines"]}}})
-        assert store.edges(["a", "b"], namespace=HOME) == []
+        put(store, {"id": "b", "content": "x", "metadata": {"entities": entities, "more": {"entities": ["Ines"]}}})
+        assert store.edges(["a", "b"], namespace=NAMESPACE) == []
 
-    def test_they_come_and_go(self, store: Store) -> None:
+    def test_entity_edges_after_changes(self, store: Store) -> None:
         put(store, *({"id": name, "content": "x", "metadata": {"entities": ["Ines  Weber", name]}} for name in "abc"))
-        everything = [Edge(one, other, "entity", "out") for one in "abc" for other in "abc" if one != other]
-        assert store.edges(["a", "b", "c"], namespace=HOME) == everything
+        expected = [Edge(source, target, "entity", "out") for source in "abc" for target in "abc" if source != target]
+        assert store.edges(["a", "b", "c"], namespace=NAMESPACE) == expected
         put(store, {"id": "b", "metadata": {"entities": ["C", "ines weber\n"]}})
-        assert store.edges(["a", "b", "c"], namespace=HOME) == everything
+        assert store.edges(["a", "b", "c"], namespace=NAMESPACE) == expected
         put(store, {"id": "b", "metadata": {}})
-        assert store.edges(["a", "b"], namespace=HOME) == [Edge("a", "c", "entity", "out")]
-        store.delete(["c"], namespace=HOME)
-        assert store.edges(["a", "b"], namespace=HOME) == []
+        assert store.edges(["a", "b"], namespace=NAMESPACE) == [Edge("a", "c", "entity", "out")]
+        store.delete(["c"], namespace=NAMESPACE)
+        assert store.edges(["a", "b"], namespace=NAMESPACE) == []
         assert not any(finding.problem for finding in store.check())
 
-    def test_one_that_many_share_connects_none(self, store: Store) -> None:
+    def test_common_entity_has_no_edges(self, store: Store) -> None:
         put(store, *({"id": f"{n}", "content": "x", "metadata": {"entities": ["Ines"]}} for n in range(64)))
-        assert len(store.edges(["0"], namespace=HOME)) == 63
+        assert len(store.edges(["0"], namespace=NAMESPACE)) == 63
         put(store, {"id": "one more", "content": "x", "metadata": {"entities": ["ines"]}})
-        assert store.edges(["0"], namespace=HOME) == []
+        assert store.edges(["0"], namespace=NAMESPACE) == []
 
 
 class TestCandidates:
@@ -1494,20 +1520,20 @@ class TestCandidates:
         )
         query, vector = parse("tea milk"), np.array([1, 1], np.float32)
         searches = (
-            store.search_text(query, 5, namespace=HOME, filters=EVERYTHING),
-            store.search_text(parse('"green tea" OR milk'), 5, namespace=HOME, filters=EVERYTHING),
-            store.search_vectors(vector, 5, namespace=HOME, filters=EVERYTHING),
-            store.candidates(["a", "b"], namespace=HOME, filters=EVERYTHING),
-            store.search_names(["tea", "milk"], 5, namespace=HOME, filters=EVERYTHING),
+            store.search_text(query, 5, namespace=NAMESPACE, filters=EVERYTHING),
+            store.search_text(parse('"green tea" OR milk'), 5, namespace=NAMESPACE, filters=EVERYTHING),
+            store.search_vectors(vector, 5, namespace=NAMESPACE, filters=EVERYTHING),
+            store.candidates(["a", "b"], namespace=NAMESPACE, filters=EVERYTHING),
+            store.search_names(["tea", "milk"], 5, namespace=NAMESPACE, filters=EVERYTHING),
         )
         for results in searches:
             stored = {candidate.id: (candidate.tags, dict(candidate.metadata)) for candidate in results}
             assert stored == {"a": (("drinks", "two words"), metadata), "b": ((), {})}
 
-    def test_they_come_in_the_order_of_the_ids(self, store: Store) -> None:
+    def test_candidates_keep_the_order_of_ids(self, store: Store) -> None:
         put(store, {"id": "1", "path": "p", "content": "green tea", "title": "Tea", "session": "s", "position": 3})
         put(store, {"id": "2", "content": "black tea"}, {"id": "3", "content": "milk", "namespace": "alice"})
-        results = store.candidates(["2", "p", "nowhere", "1", "3", "2"], namespace=HOME, filters=EVERYTHING)
+        results = store.candidates(["2", "p", "nowhere", "1", "3", "2"], namespace=NAMESPACE, filters=EVERYTHING)
         assert [candidate.id for candidate in results] == ["2", "1"]
         first = results[1]
         assert (first.path, first.title, first.content, first.session, first.position) == (
@@ -1519,20 +1545,20 @@ class TestCandidates:
         )
         assert (first.lexical_rank, first.vector_rank) == (None, None)
         assert store.candidates(["1"], namespace="nowhere", filters=EVERYTHING) == []
-        assert store.candidates([], namespace=HOME, filters=EVERYTHING) == []
+        assert store.candidates([], namespace=NAMESPACE, filters=EVERYTHING) == []
 
-    def test_filters_and_exclusions_hold(self, store: Store) -> None:
+    def test_candidates_with_filters_and_exclusions(self, store: Store) -> None:
         put(store, *({"id": text, "content": text, "tags": [text[0]]} for text in ("green tea", "black tea", "milk")))
-        everything = ["milk", "green tea", "black tea"]
+        ids = ["milk", "green tea", "black tea"]
 
         def matching(query: str, **conditions: Any) -> list[str]:
             filters = Filters.of(conditions)
             return [
                 candidate.id
-                for candidate in store.candidates(everything, namespace=HOME, filters=filters, without=parse(query))
+                for candidate in store.candidates(ids, namespace=NAMESPACE, filters=filters, without=parse(query))
             ]
 
-        assert matching("tea") == everything
+        assert matching("tea") == ids
         assert matching("x NOT tea") == ["milk"]
         assert matching("NOT green NOT milk") == ["black tea"]
         assert matching("x", tags=["g"]) == ["green tea"]
@@ -1540,121 +1566,121 @@ class TestCandidates:
 
 
 class TestDocuments:
-    def test_a_document_replaces_its_notes_as_a_whole(self, store: Store) -> None:
+    def test_document_replaces_all_its_notes(self, store: Store) -> None:
         def write(fingerprint: str, *contents: str, **fields: Any) -> WriteCounts:
             drafts = [draft_of({"path": f"a#{n}", "content": text, **fields}) for n, text in enumerate(contents)]
-            return store.write_documents([Document("/vault", "a.md", fingerprint, drafts)], namespace=HOME).counts
+            return store.write_documents([Document("/vault", "a.md", fingerprint, drafts)], namespace=NAMESPACE).counts
 
         assert write("1", "one", "two", tags=["x"]) == WriteCounts(added=2)
-        assert store.documents("/vault", namespace=HOME) == {"a.md": "1"}
+        assert store.documents("/vault", namespace=NAMESPACE) == {"a.md": "1"}
         assert write("2", "one", "two", tags=["x"]) == WriteCounts(unchanged=2)
         assert write("3", "one") == WriteCounts(updated=1, removed=1)
         (note,) = store.notes()
         assert (note.content, note.tags) == ("one", ())
-        assert store.documents("/vault", namespace=HOME) == {"a.md": "3"}
-        assert store.documents("/vault", namespace="other") == store.documents("/else", namespace=HOME) == {}
-        assert store.remove_documents("/vault", ["a.md", "never there"], namespace=HOME) == 1
+        assert store.documents("/vault", namespace=NAMESPACE) == {"a.md": "3"}
+        assert store.documents("/vault", namespace="other") == store.documents("/else", namespace=NAMESPACE) == {}
+        assert store.remove_documents("/vault", ["a.md", "never there"], namespace=NAMESPACE) == 1
         assert store.remove_documents("/vault", ["a.md"], namespace="nowhere") == 0
         assert list(store.notes()) == []
-        assert store.documents("/vault", namespace=HOME) == {}
-        assert store.write_documents([], namespace=HOME).counts == WriteCounts()
+        assert store.documents("/vault", namespace=NAMESPACE) == {}
+        assert store.write_documents([], namespace=NAMESPACE).counts == WriteCounts()
 
-    def test_the_path_of_another_document_is_refused(self, store: Store) -> None:
+    def test_path_of_another_document_is_refused(self, store: Store) -> None:
         def document(root: str, content: str) -> list[Document]:
             return [Document(root, "a.md", "1", [draft_of({"path": "a", "content": content})])]
 
-        store.write_documents(document("/one", "x"), namespace=HOME)
+        store.write_documents(document("/one", "x"), namespace=NAMESPACE)
         with pytest.raises(
             IngestError, match="^a is the path of a note from /one/a.md; ingest with a prefix, or adopt"
         ):
-            store.write_documents(document("/two", "y"), namespace=HOME)
-        assert store.documents("/two", namespace=HOME) == {}
-        assert store.write_documents(document("/two", "x"), namespace=HOME).counts == WriteCounts(updated=1)
-        assert store.write_documents(document("/three", "z"), namespace=HOME, adopt=True).counts == WriteCounts(
+            store.write_documents(document("/two", "y"), namespace=NAMESPACE)
+        assert store.documents("/two", namespace=NAMESPACE) == {}
+        assert store.write_documents(document("/two", "x"), namespace=NAMESPACE).counts == WriteCounts(updated=1)
+        assert store.write_documents(document("/three", "z"), namespace=NAMESPACE, adopt=True).counts == WriteCounts(
             updated=1
         )
-        assert store.remove_documents("/one", ["a.md"], namespace=HOME) == 0
-        assert store.remove_documents("/three", ["a.md"], namespace=HOME) == 1
+        assert store.remove_documents("/one", ["a.md"], namespace=NAMESPACE) == 0
+        assert store.remove_documents("/three", ["a.md"], namespace=NAMESPACE) == 1
 
     @pytest.mark.parametrize("order", [1, -1])
-    def test_a_note_may_move_from_one_document_to_another(self, store: Store, order: int) -> None:
+    def test_note_moves_between_documents(self, store: Store, order: int) -> None:
         def write(**notes: list[str]) -> WriteCounts:
             documents = [
                 Document("/r", name, str(notes), [draft_of({"path": path, "content": path}) for path in paths])
                 for name, paths in list(notes.items())[::order]
             ]
-            return store.write_documents(documents, namespace=HOME).counts
+            return store.write_documents(documents, namespace=NAMESPACE).counts
 
         write(a=["1"], b=["2", "moves"])
-        (moving,) = store.get(["moves"], namespace=HOME)
+        (moving,) = store.get(["moves"], namespace=NAMESPACE)
         assert moving is not None
         assert write(a=["1", "moves"], b=["2"]).removed == 0
-        assert store.get([moving.id], namespace=HOME) == [moving]
-        store.remove_documents("/r", ["b"], namespace=HOME)
+        assert store.get([moving.id], namespace=NAMESPACE) == [moving]
+        store.remove_documents("/r", ["b"], namespace=NAMESPACE)
         assert {note.path for note in store.notes()} == {"1", "moves"}
 
-    def test_of_a_document_given_twice_the_last_counts(self, store: Store) -> None:
+    def test_duplicate_document_is_written_once(self, store: Store) -> None:
         def document(path: str) -> Document:
             return Document("/r", "a", path, [draft_of({"path": path, "content": path})])
 
-        store.write_documents([document("x")], namespace=HOME)
-        store.write_documents([document("x"), document("y")], namespace=HOME)
+        store.write_documents([document("x")], namespace=NAMESPACE)
+        store.write_documents([document("x"), document("y")], namespace=NAMESPACE)
         assert [note.path for note in store.notes()] == ["y"]
         assert not any(finding.problem for finding in store.check())
 
-    def test_a_note_by_hand_is_left_alone_unless_it_is_adopted(self, store: Store) -> None:
+    def test_documents_replace_other_notes_only_if_adopted(self, store: Store) -> None:
         (note,) = put(store, {"path": "a", "content": "x", "tags": ["mine"]})
         document = Document("/one", "a.md", "1", [draft_of({"path": "a", "content": "y"})])
         with pytest.raises(IngestError, match="^a is the path of a note from another source; ingest with a prefix"):
-            store.write_documents([document], namespace=HOME)
-        assert store.get(["a"], namespace=HOME) == [note]
-        store.write_documents([document], namespace=HOME, adopt=True)
-        assert store.remove_documents("/one", ["a.md"], namespace=HOME) == 1
-        assert store.get([note.id], namespace=HOME) == [None]
+            store.write_documents([document], namespace=NAMESPACE)
+        assert store.get(["a"], namespace=NAMESPACE) == [note]
+        store.write_documents([document], namespace=NAMESPACE, adopt=True)
+        assert store.remove_documents("/one", ["a.md"], namespace=NAMESPACE) == 1
+        assert store.get([note.id], namespace=NAMESPACE) == [None]
 
-    def test_shelves_tell_which_notes_are_whose(self, store: Store) -> None:
+    def test_document_records_list_notes(self, store: Store) -> None:
         def document(name: str, *paths: str) -> Document:
             return Document("/vault", name, f"of {name}", [draft_of({"path": path, "content": path}) for path in paths])
 
-        store.write_documents([document("a.md", "a#1", "a#2"), document("empty.md")], namespace=HOME)
+        store.write_documents([document("a.md", "a#1", "a#2"), document("empty.md")], namespace=NAMESPACE)
         store.write_documents([document("b.md", "b")], namespace="work")
         put(store, "by hand")
         ids = {note.path: note.id for note in store.notes()}
         vault = [
-            DocumentRecord(HOME, "/vault", "a.md", "of a.md", (ids["a#1"], ids["a#2"])),
-            DocumentRecord(HOME, "/vault", "empty.md", "of empty.md", ()),
+            DocumentRecord(NAMESPACE, "/vault", "a.md", "of a.md", (ids["a#1"], ids["a#2"])),
+            DocumentRecord(NAMESPACE, "/vault", "empty.md", "of empty.md", ()),
         ]
-        assert sorted(store.document_records(namespace=HOME)) == vault
+        assert sorted(store.document_records(namespace=NAMESPACE)) == vault
         assert sorted(store.document_records()) == [
             *vault,
             DocumentRecord("work", "/vault", "b.md", "of b.md", (ids["b"],)),
         ]
         assert list(store.document_records(namespace="nowhere")) == []
 
-    def test_all_shelves_are_walked_over(self, store: Store) -> None:
+    def test_document_records_of_many_documents(self, store: Store) -> None:
         names = [f"{number:03}.md" for number in range(300)]
-        store.write_documents([Document("/vault", name, "1", []) for name in names], namespace=HOME)
+        store.write_documents([Document("/vault", name, "1", []) for name in names], namespace=NAMESPACE)
         assert sorted(record.name for record in store.document_records()) == names
 
-    def test_notes_are_shelved_without_being_changed(self, store: Store) -> None:
+    def test_set_document_notes_does_not_change_notes(self, store: Store) -> None:
         notes = put(store, {"path": "a", "content": "x", "vector": [1, 0]}, {"path": "b", "content": "y"})
         put(store, {"id": notes[0].id, "content": "elsewhere", "namespace": "work"})
-        record = DocumentRecord(HOME, "/vault", "a.md", "1", (notes[0].id, notes[1].id, "nobody"))
+        record = DocumentRecord(NAMESPACE, "/vault", "a.md", "1", (notes[0].id, notes[1].id, "nobody"))
         store.set_document_notes([record, DocumentRecord("new", "/vault", "a.md", "2", ())])
-        assert list(store.document_records(namespace=HOME)) == [record._replace(notes=record.notes[:2])]
+        assert list(store.document_records(namespace=NAMESPACE)) == [record._replace(notes=record.notes[:2])]
         assert store.documents("/vault", namespace="new") == {"a.md": "2"}
         assert list(store.document_records(namespace="work")) == []
-        assert store.get(["a", "b"], namespace=HOME) == notes
+        assert store.get(["a", "b"], namespace=NAMESPACE) == notes
         assert nearest(store, [1, 0]) == ["a"]
         drafts = [draft_of({"path": path, "content": text}) for path, text in (("a", "x"), ("b", "new"))]
-        written = store.write_documents([Document("/vault", "a.md", "3", drafts)], namespace=HOME).counts
+        written = store.write_documents([Document("/vault", "a.md", "3", drafts)], namespace=NAMESPACE).counts
         assert written == WriteCounts(updated=1, unchanged=1)
 
-    def test_notes_go_from_one_shelf_to_another(self, store: Store) -> None:
+    def test_set_document_notes_moves_notes(self, store: Store) -> None:
         first, second = (note.id for note in put(store, {"path": "a", "content": "x"}, {"path": "b", "content": "y"}))
         old, new = (
-            DocumentRecord(HOME, "/vault", "old.md", "1", (first, second)),
-            DocumentRecord(HOME, "/vault", "new.md", "1", (first,)),
+            DocumentRecord(NAMESPACE, "/vault", "old.md", "1", (first, second)),
+            DocumentRecord(NAMESPACE, "/vault", "new.md", "1", (first,)),
         )
         store.set_document_notes([old])
         store.set_document_notes([new])
@@ -1663,26 +1689,26 @@ class TestDocuments:
             "new.md": (first,),
         }
         store.set_document_notes([old._replace(notes=(), fingerprint="2")])
-        assert store.documents("/vault", namespace=HOME) == {"old.md": "2", "new.md": "1"}
-        assert store.remove_documents("/vault", ["old.md"], namespace=HOME) == 0
-        assert store.remove_documents("/vault", ["new.md"], namespace=HOME) == 1
+        assert store.documents("/vault", namespace=NAMESPACE) == {"old.md": "2", "new.md": "1"}
+        assert store.remove_documents("/vault", ["old.md"], namespace=NAMESPACE) == 0
+        assert store.remove_documents("/vault", ["new.md"], namespace=NAMESPACE) == 1
         assert [note.path for note in store.notes()] == ["b"]
 
     def test_document_notes_without_vectors_are_pending(self, store: Store) -> None:
         document = Document("/one", "a.md", "1", [draft_of({"path": "a", "content": "x"})])
-        counts, pending = store.write_documents([document], namespace=HOME, model=TINY)
+        counts, pending = store.write_documents([document], namespace=NAMESPACE, model=TINY)
         assert counts == WriteCounts(added=1)
         assert [note.text for note in pending] == ["x"]
-        assert store.documents("/one", namespace=HOME) == {"a.md": "1"}
+        assert store.documents("/one", namespace=NAMESPACE) == {"a.md": "1"}
 
 
-class TestUpkeep:
-    def test_a_healthy_store_has_no_problem(self, store: Store) -> None:
+class TestMaintenance:
+    def test_check_and_repair_of_healthy_store(self, store: Store) -> None:
         put(store, {"path": "a", "content": "tea", "vector": [1, 0], "links": ["b"], "namespace": "alice"})
         for findings in (store.check(), store.repair()):
             assert findings
             assert not any(finding.problem for finding in findings)
-        assert words(store, "tea", namespace="alice") == nearest(store, [1, 0], namespace="alice") == ["a"]
+        assert search(store, "tea", namespace="alice") == nearest(store, [1, 0], namespace="alice") == ["a"]
 
     def test_stats_count(self, store: Store) -> None:
         put(store, "one", {"content": "two", "vector": [1, 0]}, {"content": "three", "namespace": "alice"})
@@ -1692,7 +1718,7 @@ class TestUpkeep:
         assert stats.model == Model("given", 2)
         assert stats.bytes > 0
 
-    def test_a_backup_is_a_store(self, store: Store, tmp_path: Path) -> None:
+    def test_backup_does_not_overwrite(self, store: Store, tmp_path: Path) -> None:
         put(store, {"path": "a", "content": "tea"})
         target = tmp_path / "copy"
         store.backup(target)
@@ -1701,7 +1727,7 @@ class TestUpkeep:
         store.backup(target, overwrite=True)
         assert [path.name for path in tmp_path.iterdir() if "partial" in path.name] == []
 
-    def test_a_closed_store_says_so(self, store: Store) -> None:
+    def test_closed_store_raises(self, store: Store) -> None:
         put(store, "one")
         store.close()
         store.close()

@@ -27,7 +27,7 @@ from tests.stores.full import MODEL, FailingStore, contents, fill
 
 ROUND = sorted(ENGINES, key=["sqlite", "postgres"].index)
 PAIRS = [(ROUND[0], ROUND[0]), *zip(ROUND, [*ROUND[1:], ROUND[0]], strict=True)]
-"""Each engine is once a source and once a target for another."""
+"""Every engine is once a source and once a target of another."""
 
 
 @pytest.fixture(params=PAIRS, ids="-to-".join)
@@ -95,7 +95,7 @@ class TestCopy:
             assert edges(target, key) == edges(source, key)
         assert ("later", "supersedes", "out") in edges(target, "full")
 
-    def test_second_copy_has_nothing_to_do(self, filled: tuple[Store, Store]) -> None:
+    def test_second_copy_changes_nothing(self, filled: tuple[Store, Store]) -> None:
         source, target = filled
         assert not copy_store(source, target).nothing_to_do
         again = copy_store(source, FailingStore(target, "write"))
@@ -155,7 +155,7 @@ class TestCopy:
         written = target.write_documents([Document("/vault", "a.md", "4", changed)], namespace="default").counts
         assert (written.updated, written.removed) == (2, 1)
 
-    def test_copy_of_notes_that_expire(self, pair: tuple[Store, Store], frozen_clock: FrozenClock) -> None:
+    def test_copy_of_expiring_notes(self, pair: tuple[Store, Store], frozen_clock: FrozenClock) -> None:
         source, target = pair
         source.write(
             [{"id": "soon", "content": "The fair is on.", "expires_at": frozen_clock.time + HOUR}, {"content": "tea"}]
@@ -213,11 +213,11 @@ class TestCatchUp:
     def test_copy_of_a_new_model(self, filled: tuple[Store, Store]) -> None:
         source, target = filled
         copy_store(source, target)
-        other = Model("other", 2)
-        source.embed(other, [(note, np.array([3, 4], dtype=np.float32)) for note in source.pending(other, 100)])
-        assert source.activate(other)
+        new_model = Model("other", 2)
+        source.embed(new_model, [(note, np.array([3, 4], dtype=np.float32)) for note in source.pending(new_model, 100)])
+        assert source.activate(new_model)
         assert counts(copy_store(source, target)) == {"updated": 29}
-        assert target.model == other
+        assert target.model == new_model
         assert contents(target) == contents(source)
 
     def test_copy_of_the_first_model(self, pair: tuple[Store, Store]) -> None:
@@ -229,7 +229,7 @@ class TestCatchUp:
         assert counts(copy_store(source, target)) == {"updated": 2, "unchanged": 1}
         assert contents(target) == contents(source)
 
-    def test_copy_does_not_change_vectors_that_only_the_target_has(self, filled: tuple[Store, Store]) -> None:
+    def test_copy_keeps_vectors_missing_in_the_source(self, filled: tuple[Store, Store]) -> None:
         source, target = filled
         copy_store(source, target)
         pending = target.pending(MODEL, 100)
@@ -251,7 +251,7 @@ class TestCatchUp:
 
     @pytest.mark.usefixtures("batch_notes")
     @pytest.mark.parametrize("batch_notes", [4], indirect=True)
-    def test_copy_of_notes_that_the_target_lost(self, filled: tuple[Store, Store]) -> None:
+    def test_copy_restores_deleted_notes(self, filled: tuple[Store, Store]) -> None:
         source, target = filled
         copy_store(source, target)
         target.delete(["plain0", "plain2"], namespace="default")
@@ -268,7 +268,7 @@ class TestCatchUp:
         assert counts(copy_store(source, target)) == {"added": 1, "unchanged": 29, "documents": 2}
         assert contents(target) == contents(source)
 
-    def test_copy_of_notes_that_exchanged_paths(self, pair: tuple[Store, Store]) -> None:
+    def test_copy_of_notes_with_swapped_paths(self, pair: tuple[Store, Store]) -> None:
         source, target = pair
         vector = np.array([1, 0, 0], dtype=np.float32)
         notes = [{"id": str(number), "path": f"{number}.md", "content": f"note {number}"} for number in range(6)]
@@ -281,7 +281,7 @@ class TestCatchUp:
         assert contents(target) == contents(source)
         assert compare_stores(source, target).same
 
-    def test_copy_of_a_note_at_the_path_that_another_left(self, pair: tuple[Store, Store]) -> None:
+    def test_copy_of_a_note_at_a_reused_path(self, pair: tuple[Store, Store]) -> None:
         source, target = pair
         source.write([{"id": "1", "path": "a", "content": "one", "last_accessed_at": datetime(2026, 1, 1, tzinfo=UTC)}])
         source.write([{"id": "0", "content": "zero"}])
@@ -292,7 +292,7 @@ class TestCatchUp:
 
     @pytest.mark.usefixtures("batch_notes")
     @pytest.mark.parametrize("batch_notes", [1], indirect=True)
-    def test_copy_refuses_a_path_that_a_later_note_has(self, pair: tuple[Store, Store]) -> None:
+    def test_copy_refuses_the_path_of_a_later_note(self, pair: tuple[Store, Store]) -> None:
         source, target = pair
         source.write([{"id": "1", "path": "a", "content": "one"}, {"id": "2", "path": "b", "content": "two"}])
         copy_store(source, target)
@@ -305,7 +305,7 @@ class TestCatchUp:
 
     @pytest.mark.usefixtures("batch_notes")
     @pytest.mark.parametrize("batch_notes", [6], indirect=True)
-    def test_copy_of_a_source_that_is_written_to_meanwhile(self, filled: tuple[Store, Store]) -> None:
+    def test_copy_during_writes_to_the_source(self, filled: tuple[Store, Store]) -> None:
         source, target = filled
 
         def write() -> None:
@@ -334,15 +334,17 @@ class TestCatchUp:
         )
         deletions = st.lists(note_id, max_size=2)
         for _ in range(data.draw(st.integers(1, 4))):
-            for drawn in data.draw(st.lists(draft, max_size=4)):
-                source.write([{**drawn, "path": f"{drawn['id']}.md"}])
+            for fields in data.draw(st.lists(draft, max_size=4)):
+                source.write([{**fields, "path": f"{fields['id']}.md"}])
             target.delete(data.draw(deletions), namespace="default")
             copy_store(source, target)
-            ours, theirs = _by_id(source), _by_id(target)
-            assert {name: note for name, (note, _) in theirs.items()} == {
-                name: note for name, (note, _) in ours.items()
+            source_notes, target_notes = _by_id(source), _by_id(target)
+            assert {name: note for name, (note, _) in target_notes.items()} == {
+                name: note for name, (note, _) in source_notes.items()
             }
-            assert all(theirs[name][1] == vector for name, (_, vector) in ours.items() if vector is not None)
+            assert all(
+                target_notes[name][1] == vector for name, (_, vector) in source_notes.items() if vector is not None
+            )
             problems = {difference.problem for difference in compare_stores(source, target).differences}
             assert problems <= {"order"}
         source.close()

@@ -1,4 +1,4 @@
-"""Whatever is typed is a query: no engine takes a part of it for its own language, and all find the same notes."""
+"""Any text is a valid query: no engine interprets it as its own syntax, and all engines return the same notes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from recollect.stores.base import Store
 from tests.stores.engines import ENGINES
 from tests.strategies import ENGINE_EXAMPLES, query_text
 
-HOME = "o'home; DROP"
+NAMESPACE = "o'home; DROP"
 EVERYTHING = Filters()
-READINGS: Sequence[Semantics] = ("strict", "literal")
+SEMANTICS: Sequence[Semantics] = ("strict", "literal")
 
 _NOTES: list[dict[str, Any]] = [
     {"content": "foo bar", "path": "foo.md"},
@@ -39,7 +39,7 @@ VECTORS = np.eye(len(_NOTES), dtype=np.float32)
 
 def filled(store: Store) -> Store:
     notes = [
-        draft_of({"id": f"n{index}", "namespace": HOME, "vector": vector} | note)
+        draft_of({"id": f"n{index}", "namespace": NAMESPACE, "vector": vector} | note)
         for index, (note, vector) in enumerate(zip(_NOTES, VECTORS, strict=True))
     ]
     store.write(notes)
@@ -48,7 +48,7 @@ def filled(store: Store) -> Store:
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Store]]:
-    """Give the same notes in a store of every engine: making up a query takes as long as searching for it."""
+    """Write the same notes to a store of every engine, once for all queries."""
     with ExitStack() as stack:
         yield {
             name: filled(stack.enter_context(closing(engine(tmp_path_factory.mktemp(name)))))
@@ -56,10 +56,10 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Store
         }
 
 
-def all_the_same(answers: Mapping[str, Any]) -> bool:
-    """Return whether every engine answers as SQLite does; where not, say so."""
-    expected = answers["sqlite"]
-    assert answers == dict.fromkeys(answers, expected)
+def check_engines_agree(results: Mapping[str, Any]) -> bool:
+    """Assert that all engines return the results of SQLite; return whether there are any."""
+    expected = results["sqlite"]
+    assert results == dict.fromkeys(results, expected)
     return bool(expected)
 
 
@@ -68,37 +68,40 @@ def ids(results: Sequence[Candidate]) -> set[str]:
 
 
 @settings(max_examples=ENGINE_EXAMPLES)
-@given(query_text, st.sampled_from(READINGS))
+@given(query_text, st.sampled_from(SEMANTICS))
 @example("foo' | bar\\", "strict")
 @example("'; DROP TABLE notes; --", "literal")
-def test_whatever_is_typed_is_searched(stores: dict[str, Store], text: str, semantics: Semantics) -> None:
+def test_any_query_is_searched_alike_by_all_engines(stores: dict[str, Store], text: str, semantics: Semantics) -> None:
     query = parse(text)
-    all_the_same(
+    check_engines_agree(
         {
-            name: ids(store.search_text(query, 20, namespace=HOME, filters=EVERYTHING, semantics=semantics))
+            name: ids(store.search_text(query, 20, namespace=NAMESPACE, filters=EVERYTHING, semantics=semantics))
             for name, store in stores.items()
         }
     )
 
 
-def everything_else(store: Store, query: Query, words: Sequence[str], filters: Filters) -> list[Any]:
-    """Run every search that takes a user's words, except lexical search."""
-    every = [note.id for note in store.notes(namespace=HOME)]
-    named = [
-        store.search_names([query.raw, *words], 5, namespace=HOME, filters=filters, titles=titles, without=query)
+def other_searches(store: Store, query: Query, words: Sequence[str], filters: Filters) -> list[Any]:
+    """Run every method that takes a user's text."""
+    note_ids = [note.id for note in store.notes(namespace=NAMESPACE)]
+    name_results = [
+        store.search_names([query.raw, *words], 5, namespace=NAMESPACE, filters=filters, titles=titles, without=query)
         for titles in (False, True)
     ]
     return [
-        [(candidate.id, candidate.score) for results in named for candidate in results],
-        store.similar_words(words, namespace=HOME),
-        store.note_counts([query, *map(parse, words)], namespace=HOME),
-        [candidate.id for candidate in store.candidates(every, namespace=HOME, filters=EVERYTHING, without=query)],
-        ids(store.search_vectors(VECTORS[0], 20, namespace=HOME, filters=filters, without=query)),
-        ids(store.search_text(query, 20, namespace=HOME, filters=filters)),
-        store.candidates(words, namespace=HOME, filters=filters),
-        [note and note.id for note in store.get(words, namespace=HOME)],
-        store.edges([*words, *every[:3]], namespace=HOME, kinds=words),
-        store.documents(words[0], namespace=HOME),
+        [(candidate.id, candidate.score) for results in name_results for candidate in results],
+        store.similar_words(words, namespace=NAMESPACE),
+        store.note_counts([query, *map(parse, words)], namespace=NAMESPACE),
+        [
+            candidate.id
+            for candidate in store.candidates(note_ids, namespace=NAMESPACE, filters=EVERYTHING, without=query)
+        ],
+        ids(store.search_vectors(VECTORS[0], 20, namespace=NAMESPACE, filters=filters, without=query)),
+        ids(store.search_text(query, 20, namespace=NAMESPACE, filters=filters)),
+        store.candidates(words, namespace=NAMESPACE, filters=filters),
+        [note and note.id for note in store.get(words, namespace=NAMESPACE)],
+        store.edges([*words, *note_ids[:3]], namespace=NAMESPACE, kinds=words),
+        store.documents(words[0], namespace=NAMESPACE),
         store.search_text(query, 20, namespace=words[0], filters=filters),
     ]
 
@@ -109,7 +112,7 @@ _FILTERED = ("nothing", "path", "tag", "session", "metadata")
 @settings(max_examples=ENGINE_EXAMPLES // 40)
 @given(query_text, st.lists(query_text, min_size=1, max_size=3), st.sampled_from(_FILTERED))
 @example("NOT foo", ["$1", "'", "ku be%"], "metadata")
-def test_whatever_is_typed_elsewhere_is_looked_for(
+def test_any_text_is_searched_alike_by_all_methods(
     stores: dict[str, Store], text: str, words: list[str], filtered: str
 ) -> None:
     try:
@@ -118,7 +121,7 @@ def test_whatever_is_typed_elsewhere_is_looked_for(
         assume(False)
     words = [word.encode(errors="replace").decode() for word in words]
     query = expand_aliases(parse(text), {"foo": words})
-    assert all_the_same({name: everything_else(store, query, words, filters) for name, store in stores.items()})
+    assert check_engines_agree({name: other_searches(store, query, words, filters) for name, store in stores.items()})
 
 
 def filters_of(kind: str, text: str) -> Filters:
@@ -135,10 +138,10 @@ def filters_of(kind: str, text: str) -> Filters:
             return EVERYTHING
 
 
-@pytest.mark.parametrize("joint", [" ", " AND ", " NOT ", '" "', " OR NOT "])
-def test_a_query_as_long_as_they_come_is_searched(stores: dict[str, Store], joint: str) -> None:
-    query = parse(joint.join(f"w{number}" for number in range(12_000))[:100_000])
+@pytest.mark.parametrize("separator", [" ", " AND ", " NOT ", '" "', " OR NOT "])
+def test_longest_query_is_searched(stores: dict[str, Store], separator: str) -> None:
+    query = parse(separator.join(f"w{number}" for number in range(12_000))[:100_000])
     for store in stores.values():
-        for semantics in READINGS:
-            assert store.search_text(query, 20, namespace=HOME, filters=EVERYTHING, semantics=semantics) == []
-        assert store.candidates(["$1"], namespace=HOME, filters=EVERYTHING, without=query)
+        for semantics in SEMANTICS:
+            assert store.search_text(query, 20, namespace=NAMESPACE, filters=EVERYTHING, semantics=semantics) == []
+        assert store.candidates(["$1"], namespace=NAMESPACE, filters=EVERYTHING, without=query)

@@ -1,4 +1,4 @@
-"""Names of any length and text of any kind are stored and looked up, whatever the limits of an engine's indexes."""
+"""Stores accept names of any length and any text, whatever the limits of an engine's indexes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from recollect.model import Document, Edge, Filters, Link, draft_of
 from recollect.query import parse
 from recollect.stores.base import Store
 
-HOME = "default"
+NAMESPACE = "default"
 EVERYTHING = Filters()
-LONG = "".join(chr(0x4E00 + n * 7 % 20_000) for n in range(9_000))  # hardly anything repeats: it does not compress
-WAYS: dict[str, dict[str, Any]] = {
+LONG = "".join(chr(0x4E00 + n * 7 % 20_000) for n in range(9_000))  # hardly compressible
+LONG_VALUES: dict[str, dict[str, Any]] = {
     "id": {"id": LONG},
     "path": {"path": f"{LONG}.md"},
     "session": {"session": LONG, "position": 1},
@@ -27,14 +27,16 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_long_value_round_trips(store: Store, way: str) -> None:
-    ((note,), _) = store.write([draft_of({"content": "tea", "id": "short", "vector": [1.0, 0.0], **WAYS[way]})])
+@pytest.mark.parametrize("field", LONG_VALUES)
+def test_long_value_round_trips(store: Store, field: str) -> None:
+    ((note,), _) = store.write(
+        [draft_of({"content": "tea", "id": "short", "vector": [1.0, 0.0], **LONG_VALUES[field]})]
+    )
     assert store.get([note.id], namespace=note.namespace) == [note]
     assert list(store.notes()) == [note]
     results = store.search_text(parse("tea"), 9, namespace=note.namespace, filters=EVERYTHING)
-    assert [candidate.id for candidate in results] == [note.id] * (way != "word")
-    assert store.write([draft_of({**WAYS[way], "id": note.id, "content": "milk"})]).notes[0].content == "milk"
+    assert [candidate.id for candidate in results] == [note.id] * (field != "word")
+    assert store.write([draft_of({**LONG_VALUES[field], "id": note.id, "content": "milk"})]).notes[0].content == "milk"
     assert not any(finding.problem for finding in store.check())
     assert store.delete([note.id], namespace=note.namespace) == 1
     assert not any(finding.problem for finding in store.repair())
@@ -43,11 +45,11 @@ def test_long_value_round_trips(store: Store, way: str) -> None:
 def test_long_names_with_a_common_prefix_differ(store: Store) -> None:
     names = [f"{LONG}{end}" for end in "abc"]
     store.write([draft_of({"id": name, "path": f"{name}.md", "content": name[-1]}) for name in names])
-    results = store.get([*names, *(f"{name}.md" for name in names), LONG], namespace=HOME)
-    assert [note and note.content for note in results] == [*"abc", *"abc", None]
-    listed = store.candidates(names[::-1], namespace=HOME, filters=EVERYTHING)
-    assert [candidate.id for candidate in listed] == names[::-1]
-    prefixed = store.page(9, namespace=HOME, filters=Filters(path_prefix=f"{LONG}b"))
+    notes = store.get([*names, *(f"{name}.md" for name in names), LONG], namespace=NAMESPACE)
+    assert [note and note.content for note in notes] == [*"abc", *"abc", None]
+    candidates = store.candidates(names[::-1], namespace=NAMESPACE, filters=EVERYTHING)
+    assert [candidate.id for candidate in candidates] == names[::-1]
+    prefixed = store.page(9, namespace=NAMESPACE, filters=Filters(path_prefix=f"{LONG}b"))
     assert [note.content for note in prefixed.notes] == ["b"]
 
 
@@ -62,7 +64,7 @@ def test_long_names_have_edges(store: Store) -> None:
             draft_of({"id": "5", "path": f"b/{LONG}.md", "content": "x"}),
         ]
     )
-    assert store.edges(["1", "2", "3", "4", "5"], namespace=HOME) == [
+    assert store.edges(["1", "2", "3", "4", "5"], namespace=NAMESPACE) == [
         Edge("1", "2", "next", "out"),
         Edge("1", "2", LONG, "in"),
         Edge("2", "1", "previous", "out"),
@@ -72,9 +74,9 @@ def test_long_names_have_edges(store: Store) -> None:
         Edge("4", "3", "entity", "out"),
         Edge("5", "4", "related", "in"),
     ]
-    assert store.edges(["1"], namespace=HOME, kinds=[LONG]) == [Edge("1", "2", LONG, "in")]
-    assert store.unlink("2", Link(LONG, f"{LONG}/a"), namespace=HOME)
-    assert store.page(9, namespace=HOME, filters=Filters(session=LONG)).notes == [
+    assert store.edges(["1"], namespace=NAMESPACE, kinds=[LONG]) == [Edge("1", "2", LONG, "in")]
+    assert store.unlink("2", Link(LONG, f"{LONG}/a"), namespace=NAMESPACE)
+    assert store.page(9, namespace=NAMESPACE, filters=Filters(session=LONG)).notes == [
         note for note in store.notes() if note.id in "12"
     ]
 
@@ -82,9 +84,9 @@ def test_long_names_have_edges(store: Store) -> None:
 def test_documents_may_have_long_names(store: Store) -> None:
     long = LONG[:5_000]
     documents = [Document(long, f"{long}{end}", long, [draft_of({"path": end, "content": "x"})]) for end in "ab"]
-    store.write_documents(documents, namespace=HOME)
-    assert store.documents(long, namespace=HOME) == {f"{long}a": long, f"{long}b": long}
-    assert store.remove_documents(long, [f"{long}a"], namespace=HOME) == 1
+    store.write_documents(documents, namespace=NAMESPACE)
+    assert store.documents(long, namespace=NAMESPACE) == {f"{long}a": long, f"{long}b": long}
+    assert store.remove_documents(long, [f"{long}a"], namespace=NAMESPACE) == 1
     assert [note.path for note in store.notes()] == ["b"]
 
 
@@ -92,13 +94,13 @@ def test_documents_may_have_long_names(store: Store) -> None:
     "text", ["\0", "a\0b\x1a", "\x1aN\x1aS\x1a", "' \\ \" % %s $1 {} {{", "\ufffe\uffff🍵\U0010ffff"]
 )
 def test_any_text_round_trips(store: Store, text: str) -> None:
-    given = {"content": text, "title": f"{text} tea", "summary": text, "metadata": {text: [text, {text: text}]}}
-    ((note,), _) = store.write([draft_of({**given, "id": "1"})])
-    assert (note.content, note.title, note.summary, note.metadata) == tuple(given.values())
+    fields = {"content": text, "title": f"{text} tea", "summary": text, "metadata": {text: [text, {text: text}]}}
+    ((note,), _) = store.write([draft_of({**fields, "id": "1"})])
+    assert (note.content, note.title, note.summary, note.metadata) == tuple(fields.values())
     assert list(store.notes()) == [note]
-    (results,) = store.search_text(
-        parse("tea"), 1, namespace=HOME, filters=Filters.of({"metadata": {text: [text, {text: text}]}})
+    (candidate,) = store.search_text(
+        parse("tea"), 1, namespace=NAMESPACE, filters=Filters.of({"metadata": {text: [text, {text: text}]}})
     )
-    assert (results.content, results.title, results.summary) == (text, f"{text} tea", text)
-    assert store.write([draft_of({**given, "id": "1"})]).notes == [note]
+    assert (candidate.content, candidate.title, candidate.summary) == (text, f"{text} tea", text)
+    assert store.write([draft_of({**fields, "id": "1"})]).notes == [note]
     assert not any(finding.problem for finding in store.check())

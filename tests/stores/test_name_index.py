@@ -1,4 +1,4 @@
-"""Whatever the names and words, a store finds by name what the definition finds among all notes."""
+"""Name search returns the same notes as trigram similarity over all notes."""
 
 from __future__ import annotations
 
@@ -33,28 +33,30 @@ _words = st.lists(_word | any_text, max_size=4)
 
 
 def _similarity(words: list[str], note: dict[str, Any]) -> float:
-    """Return how alike a note's names are, titles included, word by word and name by name."""
+    """Return the best trigram similarity of the words to a note's path slug, title and their words."""
     similarities = [0.0]
     for name in (slug_text(note["path"] or ""), note["title"]):
         for word in words:
-            whole = jaccard(trigrams(word), trigrams(name))
-            parts = [jaccard(trigrams(word), trigrams(part)) for part in split_words(name) if len(part) >= 4]
-            similarities += [whole] if whole >= TRIGRAM_THRESHOLD else []
-            similarities += [part for part in parts if part >= 0.5]
+            name_similarity = jaccard(trigrams(word), trigrams(name))
+            word_similarities = [
+                jaccard(trigrams(word), trigrams(part)) for part in split_words(name) if len(part) >= 4
+            ]
+            similarities += [name_similarity] if name_similarity >= TRIGRAM_THRESHOLD else []
+            similarities += [part for part in word_similarities if part >= 0.5]
     return max(similarities)
 
 
 @pytest.mark.parametrize("engine", sorted(ENGINES))
-def test_any_names(engine: str, tmp_path: Path) -> None:
+def test_any_names_are_searched_as_defined(engine: str, tmp_path: Path) -> None:
     store = ENGINES[engine](tmp_path)
 
     @given(st.lists(_note, max_size=12), st.lists(_note, max_size=3), _words, st.integers(0, 6), st.booleans())
     def law(
-        first: list[dict[str, Any]], then: list[dict[str, Any]], words: list[str], limit: int, tagged: bool
+        first: list[dict[str, Any]], later: list[dict[str, Any]], words: list[str], limit: int, tagged: bool
     ) -> None:
         namespace = f"n{next(FRESH)}"
         filters = Filters(tags=("x",) if tagged else ())
-        for drafts in (first, then):
+        for drafts in (first, later):
             store.write([{**draft, "content": "x", "namespace": namespace} for draft in drafts if draft["path"]])
             store.write([{**draft, "content": "x", "namespace": namespace} for draft in drafts if not draft["path"]])
             notes = [
@@ -67,7 +69,7 @@ def test_any_names(engine: str, tmp_path: Path) -> None:
             results = store.search_names(words, limit, namespace=namespace, filters=filters, titles=True)
             titled = sorted((-_similarity(words, note), note["path"], note["id"]) for note in notes)
             assert [(-result.score, result.path, result.id) for result in results] == [
-                one for one in titled if one[0] < 0
+                row for row in titled if row[0] < 0
             ][:limit]
 
     law()

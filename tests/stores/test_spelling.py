@@ -1,4 +1,4 @@
-"""Edit distance, terms within few edits, and what is suggested for a misspelt word."""
+"""Edit distance, terms within few edits, and suggestions for misspelt words."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from recollect.stores.spelling import build_vocabulary, edit_distance, similar_w
 words = st.text("abcé日", min_size=1, max_size=9)
 
 
-def edits(one: str, other: str) -> int:
-    """Return the distance from its definition, one part of the words after the other."""
-    if not one or not other:
-        return len(one) + len(other)
-    changed = edits(one[:-1], other[:-1]) + (one[-1] != other[-1])
-    fewest = min(edits(one[:-1], other) + 1, edits(one, other[:-1]) + 1, changed)
-    if len(one) > 1 and len(other) > 1 and one[-2:] == other[:-3:-1]:
-        fewest = min(fewest, edits(one[:-2], other[:-2]) + 1)
+def edits(source: str, target: str) -> int:
+    """Return the edit distance by its recursive definition."""
+    if not source or not target:
+        return len(source) + len(target)
+    changed = edits(source[:-1], target[:-1]) + (source[-1] != target[-1])
+    fewest = min(edits(source[:-1], target) + 1, edits(source, target[:-1]) + 1, changed)
+    if len(source) > 1 and len(target) > 1 and source[-2:] == target[:-3:-1]:
+        fewest = min(fewest, edits(source[:-2], target[:-2]) + 1)
     return fewest
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "expected"),
+    ("source", "target", "expected"),
     [
         ("tea", "tea", 0),
         ("tea", "teas", 1),
@@ -34,32 +34,30 @@ def edits(one: str, other: str) -> int:
         ("tea", "sea", 1),
         ("tea", "eta", 1),
         ("recieve", "receive", 1),
-        ("ca", "abc", 3),  # no part is edited twice
+        ("ca", "abc", 3),  # no substring is edited twice
         ("kitten", "sitting", 3),
         ("a", "bcd", 3),
     ],
 )
-def test_edit_distance(one: str, other: str, expected: int) -> None:
-    assert edit_distance(one, other) == edit_distance(other, one) == edits(one, other) == expected
+def test_edit_distance(source: str, target: str, expected: int) -> None:
+    assert edit_distance(source, target) == edit_distance(target, source) == edits(source, target) == expected
 
 
 @given(words.filter(lambda word: len(word) < 6), words.filter(lambda word: len(word) < 6))
-def test_edit_distance_equals_its_definition(one: str, other: str) -> None:
-    assert edit_distance(one, other) == edits(one, other)
+def test_edit_distance_equals_its_definition(source: str, target: str) -> None:
+    assert edit_distance(source, target) == edits(source, target)
 
 
 @given(words, st.lists(words, unique=True, max_size=30), st.integers(1, 2))
-def test_terms_within_finds_exactly_the_terms_in_range(word: str, others: list[str], max_edits: int) -> None:
-    vocabulary = build_vocabulary((other, count) for count, other in enumerate(others))
+def test_terms_within_finds_exactly_the_terms_in_range(word: str, terms: list[str], max_edits: int) -> None:
+    vocabulary = build_vocabulary((term, count) for count, term in enumerate(terms))
     assert terms_within(word, max_edits, vocabulary) == {
-        other: (edits, count)
-        for count, other in enumerate(others)
-        if (edits := edit_distance(word, other)) <= max_edits
+        term: (edits, count) for count, term in enumerate(terms) if (edits := edit_distance(word, term)) <= max_edits
     }
 
 
 class Index:
-    """A lexical index of words, each with the number of its occurrences."""
+    """A lexical index: words and their numbers of occurrences."""
 
     def __init__(self, **words: int) -> None:
         self.words = words

@@ -1,4 +1,4 @@
-"""A term filter may say that a term is there though it is not, never the other way round."""
+"""A term filter may have false positives, never false negatives."""
 
 from __future__ import annotations
 

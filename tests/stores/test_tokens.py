@@ -1,4 +1,4 @@
-"""Every thread reads texts as FTS5 does."""
+"""Tokens equal those of FTS5, in every thread."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tests.strategies import any_text
 
 
 @given(st.lists(any_text | st.sampled_from([BREAK, f"a{BREAK}b", "Cafés running"]), min_size=1, max_size=4))
-def test_texts_read_at_once_are_read_as_each_alone(texts: list[str]) -> None:
-    for read in (tokens.word_stream, tokens.stem_stream):
-        apart = [word for text in texts for word in read([text]) if set(word) != {BREAK}]
-        assert [word for word in read(texts) if set(word) != {BREAK}] == apart
+def test_streams_of_several_texts_equal_single_streams(texts: list[str]) -> None:
+    for stream in (tokens.word_stream, tokens.stem_stream):
+        expected = [word for text in texts for word in stream([text]) if set(word) != {BREAK}]
+        assert [word for word in stream(texts) if set(word) != {BREAK}] == expected
 
 
 @given(any_text)
-def test_the_index_holds_the_stems_of_a_text(text: str) -> None:
+def test_stem_stream_equals_fts5_index(text: str) -> None:
     connection = apsw.Connection(":memory:")
     connection.execute("CREATE VIRTUAL TABLE words USING fts5 (content, tokenize = 'porter unicode61')")
     connection.execute("CREATE VIRTUAL TABLE stems USING fts5vocab (words, row)")
@@ -30,13 +30,13 @@ def test_the_index_holds_the_stems_of_a_text(text: str) -> None:
     connection.close()
 
 
-def test_threads_read_alike() -> None:
-    read: list[list[str]] = []
+def test_threads_tokenize_alike() -> None:
+    streams: list[list[str]] = []
     threads = [
-        threading.Thread(target=lambda: read.append(tokens.stem_stream(["Running cafés"] * 200))) for _ in range(8)
+        threading.Thread(target=lambda: streams.append(tokens.stem_stream(["Running cafés"] * 200))) for _ in range(8)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert read == [["run", "cafe", BREAK] * 199 + ["run", "cafe"]] * 8
+    assert streams == [["run", "cafe", BREAK] * 199 + ["run", "cafe"]] * 8

@@ -70,12 +70,12 @@ def demo(context: click.Context, /, *, query: tuple[str, ...], db: str | None, e
     from recollect.cli import tables  # noqa: PLC0415 (imports rich)
 
     text = " ".join(query)
-    own = ("--", text) if text.startswith("-") else (text,)
+    user_arguments = ("--", text) if text.startswith("-") else (text,)
     with ExitStack() as stack:
         path = db or str(Path(stack.enter_context(TemporaryDirectory(prefix="recollect-demo-")), "demo.db"))
         memory = stack.enter_context(memories.open_or_create(path, embedder))
-        _fill(memory, path)
-        examples = ((own, ""),) if query else TOUR
+        _store_sample(memory, path)
+        examples = ((user_arguments, ""),) if query else TOUR
         if as_json:
             data = [{"arguments": args, "why": why, **_run(memory, path, args).to_dict()} for args, why in examples]
             terminal.print_json(data)
@@ -106,8 +106,8 @@ def demo(context: click.Context, /, *, query: tuple[str, ...], db: str | None, e
         context.exit(1)
 
 
-def _fill(memory: Memory, path: str) -> None:
-    """Store the sample, unless the memory has other notes."""
+def _store_sample(memory: Memory, path: str) -> None:
+    """Store the sample; raise an error if the memory has other notes."""
     from recollect.sample import sample_notes  # noqa: PLC0415 (part of the library)
 
     notes = list(sample_notes())

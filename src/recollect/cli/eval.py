@@ -146,7 +146,7 @@ def read_dataset(path: str, params: dict[str, Any]) -> Dataset:
 
 
 def open_memory(dataset: Dataset, params: dict[str, Any]) -> AbstractContextManager[Memory | None]:
-    """Open the memory of ``--db`` for a dataset without notes; return a context of ``None`` for any other."""
+    """Open the memory of ``--db`` for a dataset without notes; a dataset with notes needs no memory."""
     return nullcontext() if dataset.notes else memories.open_for_reading(params["db"], params["embedder"])
 
 

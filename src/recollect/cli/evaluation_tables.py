@@ -26,16 +26,16 @@ _VERDICT_STYLES = {"better": "green", "worse": "red"}
 
 
 def print_outcomes(console: Console, dataset: Dataset, outcomes: Sequence[Outcome]) -> None:
-    """Print the measures, the differences from the first system, and, if there are any, strata and trust measures."""
-    facts = [format_count(len(dataset.answerable), "question")]
+    """Print the measures, the differences from the first system, strata and trust, as far as there are any."""
+    details = [format_count(len(dataset.answerable), "question")]
     if dataset.unanswerable:
-        facts.append(f"{len(dataset.unanswerable):,} without an answer")
+        details.append(f"{len(dataset.unanswerable):,} without an answer")
     names = {question.collection for question in dataset.questions}
     if dataset.notes:
         notes = sum(len(dataset.collections[name].notes) for name in names)
-        facts.append(format_count(notes, "note") + (f" in {len(names):,} collections" if len(names) > 1 else ""))
+        details.append(format_count(notes, "note") + (f" in {len(names):,} collections" if len(names) > 1 else ""))
     embedder = outcomes[0].embedder
-    _print_heading(console, dataset, [*facts, "no embedder" if embedder == "none" else embedder])
+    _print_heading(console, dataset, [*details, "no embedder" if embedder == "none" else embedder])
     table = _numeric_table("", *outcomes[0].values, "p50 ms", "p95 ms")
     for outcome, means in _means(outcomes):
         table.add_row(_name(outcome.system), *means, *(f"{outcome.latency(percentile):.1f}" for percentile in (50, 95)))
@@ -58,8 +58,8 @@ def print_outcomes(console: Console, dataset: Dataset, outcomes: Sequence[Outcom
 def print_tuning(console: Console, result: TuningResult, dataset: Dataset, measure: str) -> None:
     """Print what was tuned, which settings would change, and the verdict."""
     start, settings = f"{result.start.name} {measure} {result.before:.3f}", format_count(result.settings, "setting")
-    facts = [format_count(result.questions, "question"), start, f"{settings} tried", f"{result.folds} folds"]
-    _print_heading(console, dataset, facts)
+    details = [format_count(result.questions, "question"), start, f"{settings} tried", f"{result.folds} folds"]
+    _print_heading(console, dataset, details)
     if result.changes:
         table = new_table("setting", "before", "after", "chosen in", header_style="dim")
         for change in result.changes:
@@ -73,8 +73,8 @@ def print_tuning(console: Console, result: TuningResult, dataset: Dataset, measu
     console.print(Text(result.verdict, "green" if result.recommended else "yellow"), soft_wrap=True)
 
 
-def _print_heading(console: Console, dataset: Dataset, facts: Sequence[str]) -> None:
-    line = " · ".join([*facts, SYNTHETIC] if dataset.synthetic else facts)
+def _print_heading(console: Console, dataset: Dataset, details: Sequence[str]) -> None:
+    line = " · ".join([*details, SYNTHETIC] if dataset.synthetic else details)
     console.print(Text.assemble((terminal.sanitise_line(dataset.name), "bold"), "  ", terminal.sanitise_line(line)))
     console.print()
 

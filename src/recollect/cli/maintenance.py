@@ -105,7 +105,7 @@ def doctor(context: click.Context, /, *, repair: bool, embedder: str, db: str, a
     """Check every part of the memory and load the embedder.
 
     Prints what to do about problems. The exit code is 1 if a problem remains; warnings, such as notes that supersede
-    each other in a circle, do not change it.
+    each other in a cycle, do not change it.
     """
     with memories.open_existing(db, embedder) if repair else memories.open_for_reading(db, embedder) as memory:
         findings = memory.doctor(repair=repair)

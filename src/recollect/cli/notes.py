@@ -34,7 +34,7 @@ from recollect.errors import NoteNotFoundError
     "expires_at",
     callback=options.parse_expiry,
     metavar="WHEN",
-    help="Expiry: a day or time in ISO 8601 (UTC), or 12h, 30d or 8w from now; never removes an expiry.",
+    help="Expiry: a day or time in ISO 8601 (UTC), or 12h, 30d or 8w from now; 'never' removes an expiry.",
 )
 @click.option(
     "--link",
@@ -42,13 +42,13 @@ from recollect.errors import NoteNotFoundError
     metavar="KIND=TARGET",
     multiple=True,
     callback=options.parse_links,
-    help="A link to a note by path, id or name; the kind of a TARGET alone is related. Repeatable.",
+    help="A link to a note by path, id or name; KIND is related if omitted. Repeatable.",
 )
 @click.option(
     "--supersedes",
     metavar="KEY",
     multiple=True,
-    help="The id or path of a note that this one replaces; searches rank this one in its place. Repeatable.",
+    help="The id or path of a note that this one replaces; searches rank the new note above it. Repeatable.",
 )
 @click.option(
     "--meta",
@@ -69,10 +69,10 @@ def add(*, text: tuple[str, ...], embedder: str, secrets: str, db: str, as_json:
     fields that are not given stay as they are.
     """
     content = _content(text, is_update=bool(fields["id"] or fields["path"]))
-    lists = {name: fields.pop(name) or None for name in ("tags", "metadata", "supersedes")}
+    repeatable = {name: fields.pop(name) or None for name in ("tags", "metadata", "supersedes")}
     with memories.open_or_create(db, embedder, secrets) as memory:
         memories.warn_if_lexical_only(memory)
-        note = memory.add(content, **fields, **lists)
+        note = memory.add(content, **fields, **repeatable)
     if as_json:
         terminal.print_json(note.to_dict())
     elif terminal.is_quiet():

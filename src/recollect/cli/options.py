@@ -203,12 +203,14 @@ def parse_aliases(_: click.Context, param: click.Parameter, values: tuple[str, .
 
 
 _NOT_GENERATED = ("preset", "filters", "vector")
-"""Of these, --preset has its own default, filters have an option for each field, and vectors cannot be typed."""
+"""Search options written by hand: --preset, and one option for each filter; a vector cannot be typed."""
 
 search = _all(
     *(_search_option(option) for option in search_options().values() if option.name not in _NOT_GENERATED),
     click.option("--path", metavar="PREFIX", default="", help="Only notes whose path starts with this."),
-    click.option("--tag", "tags", metavar="TAG", multiple=True, help="Only notes with this tag. Repeatable: with all."),
+    click.option(
+        "--tag", "tags", metavar="TAG", multiple=True, help="Only notes with this tag. Repeatable: all tags must match."
+    ),
     click.option("--session", metavar="NAME", help="Only notes of this conversation or document."),
     click.option(
         "--since", callback=parse_date, metavar="DATE", help="Only notes created on or after this day or time."
@@ -218,14 +220,14 @@ search = _all(
         callback=parse_end,
         metavar="DATE",
         help="Only notes created up to the end of this day, or before this time. The search is as of then: later notes "
-        "supersede none.",
+        "do not supersede earlier ones.",
     ),
     click.option(
         "--where",
         callback=parse_metadata,
         metavar="KEY=VALUE",
         multiple=True,
-        help="Only notes with this metadata; the value is JSON, or else text. Repeatable: with all.",
+        help="Only notes with this metadata; the value is JSON, or else text. Repeatable: all pairs must match.",
     ),
     click.option(
         "--alias",

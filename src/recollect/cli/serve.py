@@ -53,8 +53,8 @@ def serve(context: click.Context, /, *, max_body: float, db: str, as_json: bool,
     """Serve the memory over HTTP until Ctrl-C.
 
     MCP clients connect to /mcp. A server on this machine requires keys only with --keys; at any other address it
-    always does. Requests are logged on standard error, as JSON unless it is a terminal and --json is missing; --quiet
-    logs errors only.
+    always does. Requests are logged on standard error: as text in a terminal without --json, otherwise as JSON;
+    --quiet logs errors only.
     """
     for library in ("OPENBLAS", "MKL"):
         # Set before numpy is imported: its threads wait in busy loops, which doubles the cost of concurrent searches.

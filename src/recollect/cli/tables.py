@@ -44,7 +44,7 @@ def print_table(console: Console, table: Table) -> None:
 
 
 def print_hits(console: Console, result: SearchResult, *, show_weak: bool) -> None:
-    """Print each hit in three lines: title, score and origin, and snippet; then a summary, unless it is quiet."""
+    """Print each hit in three lines (title; confidence, legs and path; snippet), then a summary unless it is quiet."""
     hits = list(result.hits if show_weak else result.strong_hits)
     weak_ids = {hit.id for hit in result.weak_hits}
     paths = {hit.id: terminal.sanitise_line(hit.path) for hit in hits}

@@ -43,8 +43,8 @@ PAGE_SIZE = 500
 class AsyncClient:
     """A memory behind the HTTP API: the methods of :class:`~recollect.AsyncMemory`, with their arguments and results.
 
-    ``url`` is the address of ``recollect serve``, ``key`` the text of a key, ``namespace`` the default namespace; if it
-    is missing, it is the key's only one, or ``default``. Requests are retried up to ``retries`` times if the server is
+    ``url`` is the address of ``recollect serve``, ``key`` the text of a key, ``namespace`` the default namespace (if
+    missing: the key's only one, or ``default``). Requests are retried up to ``retries`` times if the server is
     busy or cannot be reached. Errors are those of a memory; a server that cannot be reached or fails is a
     :class:`~recollect.ServerError`.
 
@@ -245,7 +245,7 @@ class AsyncClient:
         )
 
     async def _read(self, method: str, path: str, **options: Any) -> dict[str, Any]:
-        """Return the JSON of the response, empty if it is; raise the error of an error response."""
+        """Return the JSON of the response, ``{}`` for an empty body; raise the error of an error response."""
         response = await self._send(method, path, **options)
         try:
             data = response.json() if response.content else {}
@@ -259,9 +259,9 @@ class AsyncClient:
         raise response_error(response.status_code, data if isinstance(data, dict) else {}, self._server)
 
     async def _send(self, method: str, path: str, *, retries: int, idempotent: bool = True, **content: Any) -> Response:
-        """Send a request, at most ``retries`` times again.
+        """Send a request, and repeat it up to ``retries`` times.
 
-        It is sent again if the server is busy and sends ``Retry-After``, if it cannot be reached, and, if the request
+        It is repeated if the server is busy and sends ``Retry-After``, if it cannot be reached, and, if the request
         is idempotent, if the connection breaks. The delay is the server's, or doubles from ``backoff`` seconds.
         """
         httpx = require_module("httpx", ServerError)
@@ -279,8 +279,8 @@ class AsyncClient:
                 ) from None
             except (httpx.TransportError, httpx.InvalidURL) as error:
                 not_sent = isinstance(error, httpx.ConnectError)
-                safe = not_sent or (idempotent and isinstance(error, httpx.TransportError))
-                if not safe or attempt == retries:
+                may_repeat = not_sent or (idempotent and isinstance(error, httpx.TransportError))
+                if not may_repeat or attempt == retries:
                     reason = str(error) or type(error).__name__
                     message = f"{self._server} cannot be reached ({reason}); is recollect serve running?"
                     raise ServerError(message) from None

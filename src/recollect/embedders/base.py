@@ -75,7 +75,7 @@ class EmbedderOptions(TypedDict, total=False):
 
 
 class ModelEmbedder(ABC):
-    """An embedder without its model: a subclass implements ``_vectors`` for a batch of texts.
+    """Base class of embedders: a subclass implements ``_vectors`` for a batch of texts.
 
     The base adds prefixes, sorts texts into batches of similar length, checks what the model returns, scales rows to
     unit length, and caches the vectors of the last ``query_cache`` queries. A document prefix changes the stored

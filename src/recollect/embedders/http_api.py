@@ -15,8 +15,8 @@ class HttpEmbedder(ModelEmbedder):
 
     The key is read from the environment variable ``key_variable`` for each request and is never stored, shown or
     logged; if it is empty, no key is sent. ``dimensions`` requests shorter vectors, if the model supports that. A
-    request that finds no server, a busy or a failing one is repeated up to ``retries`` times, after the delay that the
-    server requests or one that doubles from half a second.
+    request is repeated up to ``retries`` times if the server is unreachable, busy or failing, after the delay that it
+    requests or one that doubles from half a second.
 
     >>> embedder = HttpEmbedder("nomic-embed-text", "http://localhost:11434/v1", query_prefix="search_query: ")
     >>> embedder.describe()

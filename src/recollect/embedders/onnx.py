@@ -64,14 +64,14 @@ class OnnxEmbedder(ModelEmbedder):
 
 
 class OnnxEncoder:
-    """An encoder in ONNX, shared by all embedders of one process with the same folder and ``key``.
+    """An encoder in ONNX. Encoders of one process with equal folder and ``key``, the model file, share one session.
 
     The files beside it, in the layout of sentence-transformers, say how to cut, pool and prefix texts. By default a
     text is cut after 512 tokens and the vectors of its tokens are averaged.
     """
 
     def __init__(self, folder: ModelFolder, key: str, graph: Callable[[], Path], threads: int | None) -> None:
-        """Read the files; ``graph`` returns the file of the model when the first text comes."""
+        """Read the files; ``graph`` returns the model file and is called for the first text."""
         modules = _module_paths(folder)
         pooling = folder.read_object(modules.get("Pooling", "1_Pooling"), "config.json")
         prompts = folder.read_object("config_sentence_transformers.json")
@@ -95,7 +95,7 @@ class OnnxEncoder:
         if output.ndim != 3:
             return output
         if self._dense:
-            raise EmbedderError(f"{session.graph} lacks the model's dense layer: export it with sentence_embedding")
+            raise EmbedderError(f"{session.graph} lacks the model's dense layer: export the output sentence_embedding")
         if self.pooling == "cls":
             return output[:, 0]
         weights = mask[:, :, None].astype(np.float32)
@@ -112,7 +112,7 @@ def _module_paths(folder: ModelFolder) -> dict[str, str]:
 
 
 def _pooling(folder: ModelFolder, config: dict[str, Any]) -> str:
-    """Return ``cls``, the vector of the first token, or ``mean``, that of all."""
+    """Return ``cls`` (the vector of the first token) or ``mean`` (the mean of all tokens' vectors)."""
     name = config.get("pooling_mode")
     modes = [key.removeprefix("pooling_mode_") for key, on in config.items() if on is True and "pooling_mode_" in key]
     modes = modes or ([name] if isinstance(name, str) else ["mean"])

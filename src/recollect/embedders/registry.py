@@ -13,7 +13,7 @@ from recollect.embedders.minilm import MiniLMEmbedder, minilm_unavailable_reason
 from recollect.embedders.onnx import OnnxEmbedder
 from recollect.embedders.static import StaticEmbedder, static_unavailable_reason
 from recollect.inference.http_api import OPENAI_URL, split_model_url
-from recollect.inference.runtime import Entry, SpecReader
+from recollect.inference.runtime import RegistryEntry, SpecReader
 
 EmbedderSpec = str | os.PathLike[str] | Embedder | Callable[[list[str]], Any] | None
 """What names an embedder; see :func:`embedder_from`."""
@@ -24,10 +24,10 @@ def _openai(argument: str) -> Embedder:
     return HttpEmbedder(model, url or OPENAI_URL)
 
 
-EMBEDDERS: dict[str, Entry[Embedder]] = {
-    "minilm": Entry(lambda _: MiniLMEmbedder(), unavailable_reason=minilm_unavailable_reason),
-    "static": Entry(lambda _: StaticEmbedder(), unavailable_reason=static_unavailable_reason),
-    "openai": Entry(_openai, "MODEL[@http://host:port/v1]"),
+EMBEDDERS: dict[str, RegistryEntry[Embedder]] = {
+    "minilm": RegistryEntry(lambda _: MiniLMEmbedder(), unavailable_reason=minilm_unavailable_reason),
+    "static": RegistryEntry(lambda _: StaticEmbedder(), unavailable_reason=static_unavailable_reason),
+    "openai": RegistryEntry(_openai, "MODEL[@http://host:port/v1]"),
 }
 """The embedders by the name that begins their spec. A new one is a module and an entry here."""
 

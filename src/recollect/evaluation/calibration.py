@@ -188,8 +188,8 @@ def _binned(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the count, the mean confidence and the accuracy of each bin."""
     distinct, group, sizes = np.unique(scores, return_inverse=True, return_counts=True)
-    shared = np.bincount(group, weights=labels) / sizes
-    ordered, ordered_labels = np.repeat(distinct, sizes), np.repeat(shared, sizes)
+    mean_labels = np.bincount(group, weights=labels) / sizes
+    ordered, ordered_labels = np.repeat(distinct, sizes), np.repeat(mean_labels, sizes)
     starts = np.array([index * len(scores) // bins for index in range(bins)])
     counts = np.diff(np.append(starts, len(scores)))
     return counts, np.add.reduceat(ordered, starts) / counts, np.add.reduceat(ordered_labels, starts) / counts

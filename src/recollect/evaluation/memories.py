@@ -38,7 +38,7 @@ def temporary_memory(
     store: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Iterator[tuple[Memory, str]]:
-    """Give a memory with the notes of a collection, and the namespace that they are in.
+    """Open a memory with the notes of a collection; yield it and the namespace of the notes.
 
     The memory is a temporary file; in a ``store`` the notes have a namespace of their own, which is emptied at the end.
 
@@ -63,7 +63,7 @@ def temporary_memory(
     if model and embedder and model.name != embedder.name:  # vector search would not be available
         raise ArgumentError(
             "store",
-            f"is searched with {model.name!r}, not with {embedder.name!r}; name an empty one, or that embedder",
+            f"is searched with {model.name!r}, not with {embedder.name!r}; name an empty store, or use that embedder",
         )
     namespace = f"evaluation-{token_hex(8)}"
     with open_memory(store, embedder=embedder, record_access=False) as memory:
@@ -89,7 +89,7 @@ def latest_date(notes: Sequence[Note]) -> datetime:
 
 
 def questions_by_collection(dataset: Dataset, memory: Memory | None) -> list[tuple[Collection, list[Question]]]:
-    """Return the collections that have questions, each with these; check that notes are in exactly one place."""
+    """Return each collection with its questions; check that either the dataset or ``memory`` has the notes."""
     if not dataset.answerable:
         raise ArgumentError("dataset", f"{dataset.name} has no questions that a note answers")
     by_name: dict[str, list[Question]] = {}
@@ -107,7 +107,7 @@ def questions_by_collection(dataset: Dataset, memory: Memory | None) -> list[tup
 
 @dataclass(frozen=True, slots=True)
 class SearchTarget:
-    """A namespace of a memory in which questions are searched."""
+    """The memory and the namespace that an evaluation searches."""
 
     memory: Memory
     namespace: str | None
@@ -145,11 +145,11 @@ class SearchTarget:
 
 def judged_target(memory: Memory, namespace: str | None, questions: Sequence[Question]) -> SearchTarget:
     """Return a namespace of a user's memory; raise ``ArgumentError`` if judgements name none of its notes."""
-    named = {name for question in questions for name in question.relevant}
+    judged_names = {name for question in questions for name in question.relevant}
     judged: set[str] = set()
     latest = None
     for note in memory.notes(namespace=namespace):
-        judged |= {note.id, note.path} & named
+        judged |= {note.id, note.path} & judged_names
         if latest is None or (note.created_at and note.created_at > latest):
             latest = note.created_at
     if not judged or latest is None:

@@ -1,4 +1,4 @@
-"""Put the questions of a dataset to systems, or to presets that are tuned, and measure the rankings."""
+"""Search for the questions of a dataset with systems, or with presets to tune, and measure the rankings."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ def evaluate(
     if memory is not None and store is not None:
         raise ArgumentError("store", "is for the notes of a dataset; these questions are for a memory that has its own")
     model = embedder_from(embedder) if memory is None else memory.embedder
-    lacking = next((system for system in chosen if system.mode in ("hybrid", "semantic")), None)
-    if model is None and lacking:
-        raise ArgumentError("embedder", f"must not be none for {lacking.name}, which needs vector search")
+    needs_vectors = next((system for system in chosen if system.mode in ("hybrid", "semantic")), None)
+    if model is None and needs_vectors:
+        raise ArgumentError("embedder", f"must not be none for {needs_vectors.name}, which needs vector search")
     total = sum(len(collection.notes) + len(questions) * len(chosen) for collection, questions in groups)
     rankings: dict[str, dict[str, Ranking]] = {system.name: {} for system in chosen}
     done = 0
@@ -88,7 +88,7 @@ def evaluate(
         with ExitStack() as stack:
             if memory is None:
                 caching = CachingEmbedder(model, cache) if model else None
-                reporter = _offset(progress, done, total, collection.id)
+                reporter = _progress_within(progress, done, total, collection.id)
                 context = temporary_memory(collection, caching, store=store, progress=reporter)
                 target = SearchTarget(*stack.enter_context(context), latest_date(collection.notes))
                 done += len(collection.notes)
@@ -183,7 +183,7 @@ def open_scorer(
     cache: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Iterator[SearchScorer]:
-    """Give a scorer of presets for the answerable questions of a dataset.
+    """Open a scorer of presets on the answerable questions of a dataset.
 
     The collections are put into one temporary memory, a namespace each, once for all presets. Vectors are stored in
     ``cache`` as by :func:`~recollect.evaluation.evaluate`, and each query is embedded once. Questions without notes of
@@ -213,7 +213,7 @@ def open_scorer(
         targets: dict[str, SearchTarget] = {}
         for number, (collection, questions) in enumerate(groups):
             name = f"collection {number}"
-            reporter = _offset(progress, done, total, collection.id)
+            reporter = _progress_within(progress, done, total, collection.id)
             notes = pooled.add_many(dated_notes(collection), namespace=name, progress=reporter)
             target = SearchTarget(pooled, name, latest_date(notes))
             targets |= dict.fromkeys((question.id for question in questions), target)
@@ -221,6 +221,6 @@ def open_scorer(
         yield SearchScorer([(question, targets[question.id]) for question in dataset.answerable], measure, mode)
 
 
-def _offset(progress: Progress | None, before: int, total: int, name: str) -> Progress | None:
-    """Return the progress of one collection as part of that of all."""
+def _progress_within(progress: Progress | None, before: int, total: int, name: str) -> Progress | None:
+    """Return a callback that reports the progress of one collection as part of the whole."""
     return progress and (lambda done, _total, _name: progress(before + done, total, name))

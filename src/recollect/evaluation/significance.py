@@ -157,7 +157,7 @@ def _resampled_means(values: NDArray[np.float64], resamples: int, rng: np.random
 
 
 def _randomisation(differences: NDArray[np.float64], resamples: int, seed: int) -> float:
-    """Return the share of random swaps whose sum is as far from zero; differences of zero are left out before."""
+    """Return the share of random swaps whose sum is as far from zero; the caller leaves out differences of zero."""
     count = len(differences)
     observed = abs(differences.sum()) - _ROUNDING * count
     if 2**count <= resamples:

@@ -1,8 +1,8 @@
 """Tuning of a preset's constants on judged questions, with the gain measured on held-out questions.
 
-A search over many settings always finds one that is better on the questions at hand, by chance if not otherwise. So
-the gain is measured by nested cross-validation: for each fold the constants are chosen on the other folds alone, and
-the fold's questions are answered with these. The recommended constants are then chosen on all questions in the same
+A search over many settings always finds one that is better on the given questions, if only by chance. So the gain is
+measured by nested cross-validation: for each fold, the constants are chosen on the other folds alone and measured on
+the questions of the fold. The recommended constants are then chosen on all questions in the same
 way; their expected gain is that of the held-out questions, not the larger one on the questions they were chosen on.
 """
 
@@ -25,16 +25,16 @@ from recollect.progress import Progress
 from recollect.retrieval import Preset
 
 PresetScorer: TypeAlias = Callable[[Preset], NDArray[np.float64]]
-"""Returns the value of each question under a preset, always in the same order, as fractions of 1."""
+"""Return a measure's value for each question under a preset, always in the same order, from 0 to 1."""
 
 Setting: TypeAlias = tuple[tuple[Any, ...], ...]
-"""The values of each parameter of a space, in its order."""
+"""A value tuple for each parameter of the search space, in its order."""
 
 MIN_QUESTIONS = 20
 """With fewer questions no gain can be significant."""
 
 MIN_GAIN = 0.002
-"""A change must gain this on the questions that it is chosen on."""
+"""A value is changed only if it gains at least this much on the questions that it is chosen on."""
 
 _PASSES = 2
 _MAX_FLAT_STEPS = 2
@@ -57,15 +57,15 @@ class TuningResult:
 
     start: Preset
     chosen: Preset
-    """The start with the constants that are best on all questions; its score on these is too optimistic."""
+    """The start with the constants that are best on all questions, so its score on them is too optimistic."""
     by_fold: tuple[Preset, ...]
     """The preset of each fold, chosen without its questions."""
     changes: tuple[SettingChange, ...]
     """Where the chosen preset differs from the start."""
     gain: Difference
-    """Over the start, on held-out questions."""
+    """The gain over ``start``, measured on held-out questions."""
     before: float
-    """The mean of the start on all questions."""
+    """The mean value of ``start`` on all questions."""
     questions: int
     settings: int
     """The number of settings that were tried."""
@@ -256,7 +256,7 @@ def coordinate_ascent(
 def _directions(parameter: Parameter, current: tuple[Any, ...]) -> tuple[Sequence[tuple[Any, ...]], ...]:
     """Return the values above the current one, and those below it, the closest first."""
     if current not in parameter.values:
-        return tuple((values,) for values in parameter.values)  # between two values: each is a direction of its own
+        return tuple((values,) for values in parameter.values)  # not in the list: try each value
     index = parameter.values.index(current)
     return parameter.values[index + 1 :], parameter.values[:index][::-1]
 
@@ -264,8 +264,8 @@ def _directions(parameter: Parameter, current: tuple[Any, ...]) -> tuple[Sequenc
 def assign_folds(groups: Sequence[Hashable], folds: int, *, seed: int = 0) -> NDArray[np.intp]:
     """Return the fold of each question.
 
-    ``groups`` names the group of each question, such as its collection; questions of a group are in one fold, since
-    what is learnt on some of them may hold for the others. If all are of one group, each question is its own group.
+    ``groups`` names the group of each question, such as its collection; a group is in one fold, because
+    what is learnt on some of its questions may hold for the others. With a single group, each question is its own.
     Folds are as even as the groups allow; with fewer groups than folds there are fewer folds.
     """
     keys: Sequence[Hashable] = groups if len(set(groups)) > 1 else range(len(groups))

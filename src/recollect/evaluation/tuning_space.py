@@ -13,7 +13,7 @@ from recollect.errors import ArgumentError
 from recollect.retrieval.preset import Preset, changed_preset
 
 _TABLE_DEFAULTS = {"weights": 1.0, "edges": 0.0}
-"""The values of keys that a table of a preset lacks."""
+"""The value of a key that a table of a preset does not list, by table."""
 
 
 class Parameter(NamedTuple):
@@ -41,7 +41,7 @@ _METHODS = (("convex", 60.0), ("rrf", 5.0), ("rrf", 10.0), ("rrf", 20.0), ("rrf"
 _EDGE_WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 _SESSION_WEIGHTS = (0.0, 0.01, 0.03, 0.1)
 _SUPERSEDING_EDGES = ("supersedes", "superseded-by")
-"""Edges that a stage handles."""
+"""These edges are not tuned: the stage ``superseded`` handles them."""
 _CONTEXT = {
     "context.previous": (0.0, 0.25, 0.5, 0.75),
     "context.next": (0.0, 0.15, 0.3, 0.5),
@@ -49,7 +49,7 @@ _CONTEXT = {
 }
 _MAX_DOCUMENT_FREQUENCIES = (0.3, 0.45, 0.6, 1.0)
 _GRAPH = {"graph.seeds": (5, 10, 20, 40), "graph.degree_penalty": (0.0, 0.25, 0.5, 1.0)}
-_BY_USE: dict[str, dict[str, tuple[Any, ...]]] = {
+_GRAPH_BY_USE: dict[str, dict[str, tuple[Any, ...]]] = {
     "source": {"fusion.weights.graph": (0.0, 0.1, 0.2, 0.35, 0.5, 1.0)},
     "addition": {"graph.max_lift": (0.8, 0.9, 0.95, 1.0)},
 }
@@ -103,7 +103,7 @@ def _parameters(preset: Preset) -> Iterator[Parameter]:
         for kind in kinds:
             if kind not in adjacent:
                 yield _single(f"graph.edges.{kind}", _SESSION_WEIGHTS if kind == "session" else _EDGE_WEIGHTS)
-        for path, values in (_GRAPH | _BY_USE.get(preset.graph.use, {})).items():
+        for path, values in (_GRAPH | _GRAPH_BY_USE.get(preset.graph.use, {})).items():
             yield _single(path, values)
     for stage in dict.fromkeys(stage.name for stage in preset.stages):
         for name, values in STAGE_VALUES.items():

@@ -32,7 +32,7 @@ class JsonApi:
     """Posts JSON to ``{base_url}{path}`` and returns the JSON of the response. Thread-safe.
 
     The key is read from the environment variable ``key_variable`` for each request, and is never stored, shown or
-    logged. A request that finds no server, a busy or a failing one is repeated up to ``retries`` times, after the delay
+    logged. A request is repeated up to ``retries`` times if the server is unreachable, busy or failing, after the delay
     of the ``Retry-After`` header or one that doubles from half a second. ``style`` names the expected API in errors,
     ``smaller`` is the advice for a request that is too large. ``server`` is the address without a password.
     """

@@ -80,7 +80,7 @@ class ModelFolder:
         return padding if isinstance(padding, int) else 0
 
     def graph(self, file: str | None = None) -> Path:
-        """Return the ONNX file: ``file`` if it is passed, else ``model.onnx``, else the only other ``.onnx`` file."""
+        """Return the ONNX file: ``file``, or else ``model.onnx``, or else the only other one."""
         if file is not None:
             if not (self.path / file).is_file():
                 raise self.error_type(f"{self.path} has no file {file}")
@@ -184,7 +184,7 @@ _SESSIONS: dict[tuple[Any, ...], PerProcess[OnnxSession]] = {}
 def shared_session(
     folder: ModelFolder, key: str, graph: Callable[[], Path], *, max_tokens: int, output: str, threads: int | None
 ) -> PerProcess[OnnxSession]:
-    """Return a session that callers with equal arguments share; ``graph``, identified by ``key``, returns its file."""
+    """Return one session for all callers with equal arguments; ``graph`` returns its file when it is loaded."""
     if threads is not None:
         arguments.at_least_one("threads", threads)
 

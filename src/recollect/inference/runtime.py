@@ -136,7 +136,7 @@ def _cache_name(stem: str, path: Path, suffix: str) -> str:
 def file_fingerprint(path: Path) -> str:
     """Return a short hash of a weights file, from its size and 16 samples of 64 KiB.
 
-    Other training changes numbers everywhere in the file; hashing all of it takes longer than loading the built model.
+    Retraining changes numbers everywhere, so samples suffice; hashing the whole file would take longer than loading it.
     """
     size = path.stat().st_size
     digest = hashlib.sha256(str(size).encode())
@@ -148,11 +148,11 @@ def file_fingerprint(path: Path) -> str:
 
 
 def is_folder(path: str | Path) -> bool:
-    """Return whether there is such a folder; an impossible name is none."""
+    """Return whether ``path`` is an existing folder; false for a name that the system does not allow."""
     return os.path.isdir(path)  # noqa: PTH112 (that of pathlib raises an error for a name that is too long)
 
 
-class Entry(NamedTuple, Generic[T]):
+class RegistryEntry(NamedTuple, Generic[T]):
     """How the model of a spec ``name`` or ``name:argument`` is constructed."""
 
     create: Callable[[str], T]
@@ -160,7 +160,7 @@ class Entry(NamedTuple, Generic[T]):
     argument: str = ""
     """What follows the colon, for messages; empty if the spec is the name alone."""
     unavailable_reason: Callable[[], str | None] | None = None
-    """For models that ``"auto"`` tries, in the order of the registry: what is not installed, or ``None``."""
+    """Returns what is not installed, or ``None``; for models that ``"auto"`` tries, in the order of the registry."""
 
 
 class SpecReader(NamedTuple, Generic[T]):
@@ -168,11 +168,11 @@ class SpecReader(NamedTuple, Generic[T]):
 
     kind: str
     """The name of the argument, such as ``embedder``."""
-    registry: Mapping[str, Entry[T]]
+    registry: Mapping[str, RegistryEntry[T]]
     other_names: Sequence[str]
     """Names that the caller handles, such as ``none``; for messages."""
     methods: Sequence[str]
-    """What an object of this kind has."""
+    """The methods that an object of this kind must have."""
     from_folder: Callable[[str | os.PathLike[str]], T]
     from_function: Callable[[Any], T]
 

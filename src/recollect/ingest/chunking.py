@@ -4,7 +4,7 @@ Chunks are spans of the text without gaps, so that no text is lost. Very short s
 group of sections is split: between paragraphs where they fit, else between items and lines, else between sentences,
 between words, and at last inside a word. All of it takes time linear in the length of the text.
 
-Both are written by hand. The splitters of libraries (LangChain, LlamaIndex, semantic-text-splitter) lose the headings
+Both splitters are written by hand. Those of libraries (LangChain, LlamaIndex, semantic-text-splitter) lose the headings
 or the spans that note paths and links need, and sentence models (spaCy, NLTK) cost hundreds of megabytes or a download.
 """
 
@@ -142,10 +142,10 @@ def _spans(text: str, blocks: Sequence[Block], target: int, limit: int) -> Itera
     if end - start <= limit:
         yield start, end
         return
-    even = (end - start) / -(-(end - start) // target)
+    even_length = (end - start) / -(-(end - start) // target)
     last = start
     for atom_end in _atoms(text, blocks, limit):
-        if last > start and (last - start >= even or atom_end - start > limit):
+        if last > start and (last - start >= even_length or atom_end - start > limit):
             yield start, last
             start = last
         last = atom_end

@@ -15,7 +15,7 @@ from recollect.query import parse_question_date
 _DATE_IN_NAME = re.compile(r"(?<!\d)((?:19|20)\d\d)([-_.]?)(\d\d)\2(\d\d)(?!\d)")
 _SPACE_BEFORE_OFFSET = re.compile(r"(?<=\d) (?=[+-]\d\d:?\d\d$|Z$)")
 _MIN_MILLISECONDS = 100_000_000_000
-"""Larger timestamps are milliseconds: as seconds this is the year 5138, as milliseconds it is 1973."""
+"""Timestamps from here on are read as milliseconds: in seconds this is the year 5138, in milliseconds 1973."""
 
 
 def parse_date(argument: str, value: Any) -> datetime:
@@ -45,7 +45,7 @@ def parse_expiry(argument: str, value: Any) -> datetime | None:
 
 
 def _is_in_calendar(text: str) -> bool:
-    """Return whether the date that a text begins with exists: ``parse_question_date`` accepts 30 February."""
+    """Return whether the date at the start of a text exists; ``parse_question_date`` accepts 30 February, too."""
     numbers = re.match(r"\D*(\d{4})\D(\d\d?)\D(\d\d?)(?:\D+(\d\d?):(\d\d?))?", text)
     if numbers:
         year, month, day, hour, minute = (int(number or 0) for number in numbers.groups())
@@ -57,7 +57,7 @@ def _is_in_calendar(text: str) -> bool:
 
 
 def datetime_from_timestamp(seconds: float) -> datetime | None:
-    """Return the instant so many seconds after 1970, or ``None`` if it is outside the years 1 to 9999."""
+    """Return the time of a Unix timestamp in UTC; ``None`` if it is outside the years 1 to 9999."""
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, ValueError, OSError):

@@ -23,7 +23,7 @@ from recollect.model import NOTE_FIELDS, Link
 from recollect.text import collapse_whitespace
 
 MAX_CHARS = 65_536
-"""Every note of a file has its front matter, so that its length is limited."""
+"""The maximum length of front matter, which every note of the file repeats."""
 
 _KEYS_OF_FIELD = {
     "title": ("title",),
@@ -122,7 +122,7 @@ def _parse_yaml(source: str, name: str) -> dict[str, tuple[Any, int]]:
         for event in yaml.parse(source, yaml.BaseLoader) if "*" in source else ():
             if isinstance(event, yaml.AliasEvent):
                 line = cast("Any", event).start_mark.line + 2
-                message = "the front matter has references (*), which are not read; write it out"
+                message = "the front matter has references (*), which are not read; write the values out"
                 raise UnreadableError(name, line, message)
         root = yaml.compose(source, yaml.BaseLoader)
         if isinstance(root, yaml.MappingNode):

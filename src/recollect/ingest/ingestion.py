@@ -149,7 +149,7 @@ class _Ingestion:
         """Documents with links by name, which are resolved when all documents are known."""
         self._resolver = LinkResolver()
         self._counts: Counter[str] = Counter()
-        """By the names of the fields of :class:`IngestReport`."""
+        """The numbers of :class:`IngestReport` by its field names."""
         self._problems: list[Problem] = []
 
     def synchronise(self, scan: FileScan) -> IngestReport:
@@ -158,10 +158,10 @@ class _Ingestion:
         self._counts["files_failed"] = len(scan.unreadable)
         # Removed first: a record with a path of its own may have moved to another file.
         names = {file.name for file in scan.files}
-        gone = [name for name in self._fingerprints if name not in names and not scan.may_contain(name)]
-        if scan.complete and gone:
-            self._counts["files_removed"] = len(gone)
-            self._counts["notes_removed"] = self._store.remove_documents(self._root, sorted(gone), self._namespace)
+        deleted = [name for name in self._fingerprints if name not in names and not scan.may_contain(name)]
+        if scan.complete and deleted:
+            self._counts["files_removed"] = len(deleted)
+            self._counts["notes_removed"] = self._store.remove_documents(self._root, sorted(deleted), self._namespace)
         for file in scan.files:
             self._add_file(file)
         return self._report(dict(scan.skipped.most_common()))
@@ -255,7 +255,7 @@ class _Ingestion:
         for document in batch:
             self._finish(document.name)
 
-    def _write_linking(self) -> None:
+    def _write_linked_documents(self) -> None:
         """Resolve links by name, write the documents that have them, and report cycles of supersessions."""
         superseding = [document for document in self._linking if has_links(document.drafts, SUPERSESSION_KINDS)]
         if superseding:
@@ -290,5 +290,5 @@ class _Ingestion:
 
     def _report(self, skipped: Mapping[str, int]) -> IngestReport:
         self._flush()
-        self._write_linking()
+        self._write_linked_documents()
         return IngestReport(**self._counts, problems=tuple(self._problems), skipped=skipped)

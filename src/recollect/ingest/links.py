@@ -21,7 +21,7 @@ from recollect.model import Draft, Link, NoteName, aliases_of
 from recollect.text import collapse_whitespace
 
 SUPERSESSION_KINDS = ("supersedes", "superseded-by")
-"""The kinds of links that are reported if their target is not one note: the old note would be shown as current."""
+"""Kinds of links that are reported if their target is missing or ambiguous: the old note would stay current."""
 
 RESOLVED_KINDS = (*SUPERSESSION_KINDS, "resolved-by", "related")
 """The kinds of links whose targets are resolved by name."""
@@ -39,7 +39,7 @@ _DEFINITION = re.compile(r"^ {0,3}\[[^\[\]\n]+\]:[^\S\n]*<?([^\s<>]+)", re.MULTI
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 
 
-class Mention(NamedTuple):
+class TagOrLink(NamedTuple):
     """A tag without ``#``, the target of a wikilink, or the destination of a link, as written."""
 
     start: int
@@ -47,25 +47,25 @@ class Mention(NamedTuple):
     name: str
 
 
-def find_mentions(text: str, start: int = 0, end: int | None = None) -> list[Mention]:
+def find_tags_and_links(text: str, start: int = 0, end: int | None = None) -> list[TagOrLink]:
     """Return the tags and links in a paragraph, the span of ``text`` from ``start`` to ``end``, in their order."""
     prose = _mask_code(text[start:end])
-    mentions: list[Mention] = []
+    references: list[TagOrLink] = []
     if "#" in prose:
         matches = _TAG.finditer(prose)
-        mentions += [Mention(start + match.start(), "tag", tag) for match in matches if (tag := _tag(match[1]))]
+        references += [TagOrLink(start + match.start(), "tag", tag) for match in matches if (tag := _tag(match[1]))]
     if "[[" in prose:
         for match in _WIKILINK.finditer(prose):
             target = re.split(r"[|#]", match[1], maxsplit=1)[0].rstrip("\\").strip()
             if target and len(target) <= MAX_NAME_CHARS:
-                mentions.append(Mention(start + match.start(), "wikilink", target))
+                references.append(TagOrLink(start + match.start(), "wikilink", target))
     if "](" in prose:
         matches = _INLINE_LINK.finditer(prose)
-        mentions += [Mention(start + match.start(), "link", match[1] or match[2] or "") for match in matches]
+        references += [TagOrLink(start + match.start(), "link", match[1] or match[2] or "") for match in matches]
     if "]:" in prose:
-        mentions += [Mention(start + match.start(), "link", match[1]) for match in _DEFINITION.finditer(prose)]
-    mentions.sort()
-    return mentions
+        references += [TagOrLink(start + match.start(), "link", match[1]) for match in _DEFINITION.finditer(prose)]
+    references.sort()
+    return references
 
 
 def resolve_file_link(destination: str, name: str, prefix: str = "") -> Link | None:
@@ -84,7 +84,7 @@ def resolve_file_link(destination: str, name: str, prefix: str = "") -> Link | N
 def _tag(text: str) -> str:
     """Return the tag, or "" if it is only a number."""
     tag = text.strip("/")
-    return tag if len(tag) <= MAX_NAME_CHARS and any(sign not in "-_/" and not sign.isdecimal() for sign in tag) else ""
+    return tag if len(tag) <= MAX_NAME_CHARS and any(char not in "-_/" and not char.isdecimal() for char in tag) else ""
 
 
 def _mask_code(prose: str) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from recollect.ingest.chunking import Block, BlockKind, Chunk, chunk_blocks
 from recollect.ingest.dates import date_in_name
 from recollect.ingest.front_matter import FIELD_OF_KEY, parse_front_matter, strings_in
-from recollect.ingest.links import find_mentions, resolve_file_link
+from recollect.ingest.links import find_tags_and_links, resolve_file_link
 from recollect.ingest.paths import NotePaths, file_title, note_title
 from recollect.ingest.source import MAX_TEXT_BYTES, Contents, Source, text_reader
 from recollect.model import Draft, Link, draft_of
@@ -61,7 +61,7 @@ def parse_markdown(text: str, source: Source) -> Contents:
     heading = next((block.label for block in blocks if block.level == 1 and block.label), "")
     title = front.fields.pop("title", "") or heading or file_title(source.name)
     created_at = front.fields.pop("created_at", None) or date_in_name(source.name) or source.created_at
-    tags, links = _mentions_by_chunk(body, prose, chunks, source)
+    tags, links = _tags_and_links_by_chunk(body, prose, chunks, source)
     paths = NotePaths(source.path)
     drafts = []
     for position, chunk in enumerate(chunks):
@@ -108,7 +108,7 @@ def _with_metadata(text: str, metadata: Mapping[str, Any]) -> str:
     return "\n\n".join([text, "\n".join(fitting)]) if text and fitting else text
 
 
-def _mentions_by_chunk(
+def _tags_and_links_by_chunk(
     body: str, prose: list[tuple[int, int]], chunks: list[Chunk], source: Source
 ) -> tuple[list[list[str]], list[list[Link]]]:
     """Return the tags and the links in each chunk."""
@@ -116,13 +116,13 @@ def _mentions_by_chunk(
     links: list[list[Link]] = [[] for _ in chunks]
     starts = [chunk.start for chunk in chunks]
     for start, end in prose:
-        for mention in find_mentions(body, start, end):
-            index = max(0, bisect_right(starts, mention.start) - 1)
-            if mention.kind == "tag":
-                tags[index].append(mention.name)
-            elif mention.kind == "wikilink":
-                links[index].append(Link("wikilink", mention.name))
-            elif link := resolve_file_link(mention.name, source.name, source.prefix):
+        for reference in find_tags_and_links(body, start, end):
+            index = max(0, bisect_right(starts, reference.start) - 1)
+            if reference.kind == "tag":
+                tags[index].append(reference.name)
+            elif reference.kind == "wikilink":
+                links[index].append(Link("wikilink", reference.name))
+            elif link := resolve_file_link(reference.name, source.name, source.prefix):
                 links[index].append(link)
     return tags, links
 

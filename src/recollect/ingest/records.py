@@ -83,7 +83,7 @@ class _RecordParser:
             keys = [f"{field} {draft[field]!r}" for field in ("id", "path") if draft.get(field)]
             for key in keys:  # a second note with the same id or path would overwrite the first
                 if key in self._numbers:
-                    raise ArgumentError("record", f"has the {key}, as {self._unit} {self._numbers[key]} has")
+                    raise ArgumentError("record", f"has the same {key} as {self._unit} {self._numbers[key]}")
             self._numbers.update(dict.fromkeys(keys, number))
         except json.JSONDecodeError as error:
             self._fail(number, f"is not JSON: {error.msg} at character {error.pos + 1}")

@@ -12,7 +12,7 @@ from recollect.errors import IngestError
 from recollect.model import Draft
 
 MAX_TEXT_BYTES = 10_000_000
-"""A larger text file is not a note that someone wrote."""
+"""The maximum size of a text file; a larger one is hardly a note."""
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with

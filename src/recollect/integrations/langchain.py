@@ -22,7 +22,7 @@ __all__ = ["RecollectRetriever"]
 class RecollectRetriever(BaseRetriever):
     """Searches a memory for LangChain; a hit is a document with the text, id and metadata of its note.
 
-    ``memory`` is a Memory, an AsyncMemory or an AsyncClient, which stays open and yours. Pass the options of
+    ``memory`` is a Memory, an AsyncMemory or an AsyncClient, which you close yourself. Pass the options of
     ``Memory.search`` by name, or as a mapping ``options``; options that are passed to ``invoke`` take precedence. A
     search without an answer returns no documents, unless ``include_weak`` is set; then the metadata of each document
     has ``weak``. The text of a superseded note begins with a line that names the notes that replaced it.

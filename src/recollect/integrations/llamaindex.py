@@ -34,7 +34,7 @@ _LLM_METADATA = ("path", "title", "created_at")
 class RecollectRetriever(BaseRetriever):
     """Searches a memory for LlamaIndex; a hit is a node with the text, id and metadata of its note, and its score.
 
-    ``memory`` is a Memory, an AsyncMemory or an AsyncClient, which stays open and yours; the other arguments are those
+    ``memory`` is a Memory, an AsyncMemory or an AsyncClient, which you close yourself; the other arguments are those
     of ``Memory.search``. A search without an answer returns no nodes, unless ``include_weak`` is set; then the metadata
     of each node has ``weak``. The text of a superseded note begins with a line that names the notes that
     replaced it.

@@ -15,7 +15,7 @@ from recollect.model import Hit, RankedHits
 from recollect.retrieval.options import search_options
 
 SearchSource = Memory | AsyncMemory | AsyncClient
-"""What a retriever can search: a memory of this process, its async twin, or one behind the HTTP API."""
+"""What a retriever can search: a memory of this process, its async version, or one behind the HTTP API."""
 
 HIT_METADATA = (
     "id", "path", "title", "summary", "created_at", "session", "position", "importance", "tags", "metadata",
@@ -28,7 +28,7 @@ SEARCH_OPTIONS = tuple(search_options())
 
 
 def check_source(memory: Any) -> SearchSource:
-    """Return ``memory``; raise an error if it is nothing that can be searched."""
+    """Return ``memory``; raise an error if it cannot be searched."""
     if not isinstance(memory, SearchSource):
         raise ArgumentTypeError(
             "memory", f"must be a Memory, an AsyncMemory or an AsyncClient, got {type(memory).__name__}"

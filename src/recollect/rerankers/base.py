@@ -33,7 +33,7 @@ class Reranker(Protocol):
 
 
 class ModelReranker(ABC):
-    """Base class of rerankers: a subclass implements ``_scores``; ``runtime`` says how its model runs, for messages.
+    """Base class of rerankers: a subclass implements ``_scores``.
 
     >>> class Longest(ModelReranker):
     ...     def _scores(self, query, documents):

@@ -103,14 +103,14 @@ def read_order(text: str, count: int) -> list[int]:
     r"""Return the indexes, from 0, of the passages that a chat model lists, best first, each once.
 
     The text contains a list such as ``[2, 1]`` or a chain such as ``[2] > [1]`` among other text; numbers without a
-    passage are ignored. Of several lists the longest counts, and the last one of these. Without any, all numbers in
+    passage are ignored. The longest list counts, or the last of equally long ones. Without a list, all numbers in
     the text count in their order.
     """
     answer = text.rpartition("</think>")[2]  # without the model's reasoning
     best: list[int] = []
-    candidates = [_BRACKETED.findall(answer)]  # what looks like an order, the likeliest last
-    candidates += [_NUMBER.findall(match[0]) for pattern in (_LIST, _CHAIN) for match in pattern.finditer(answer)]
-    for numbers in candidates:
+    lists = [_BRACKETED.findall(answer)]  # the most reliable format last
+    lists += [_NUMBER.findall(match[0]) for pattern in (_LIST, _CHAIN) for match in pattern.finditer(answer)]
+    for numbers in lists:
         order = _indexes(numbers, count)
         if len(order) >= len(best):
             best = order
@@ -118,7 +118,7 @@ def read_order(text: str, count: int) -> list[int]:
 
 
 def _indexes(numbers: Iterable[str], count: int) -> list[int]:
-    """Return the indexes of the numbers that a passage has, each once."""
+    """Return the indexes of the passages with these numbers, each once; other numbers are ignored."""
     max_digits = len(str(count))
     digits = (number.lstrip("0") for number in numbers)
     indexes = (int(number) - 1 for number in digits if 0 < len(number) <= max_digits)  # int() refuses very long texts

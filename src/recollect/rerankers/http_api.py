@@ -60,8 +60,8 @@ class HttpReranker(ModelReranker):
     logged. By default that is ``COHERE_API_KEY`` or ``VOYAGE_API_KEY`` at the vendor's own address and
     ``RECOLLECT_RERANKER_KEY`` at any other, so that only the vendor receives the vendor's key; ``None`` sends none.
 
-    A request that finds no server, a busy or a failing one is repeated up to ``retries`` times, after the delay that
-    the server requests or one that doubles from half a second.
+    A request is repeated up to ``retries`` times if the server is unreachable, busy or failing, after the delay that it
+    requests or one that doubles from half a second.
 
     >>> HttpReranker("cohere", "rerank-v3.5").describe()
     'cohere:rerank-v3.5, https://api.cohere.com'

@@ -20,9 +20,9 @@ class OnnxReranker(ModelReranker):
     """Reranks with the ONNX cross-encoder in a folder, as Hugging Face and sentence-transformers export it.
 
     The folder holds ``model.onnx`` or ``onnx/model.onnx`` (``file`` names another) and ``tokenizer.json``. A pair of
-    query and document is cut after ``max_tokens``, by default as the other files declare, the longer of both first. The
-    score is the sigmoid of one logit, or the second's share of the softmax of two: both lie between 0 and 1. The
-    model's name is that of the folder, unless ``name`` is passed.
+    query and document is cut after ``max_tokens`` (default: what the other files declare), the longer text first.
+    The score, from 0 to 1, is the sigmoid of one logit, or the softmax probability of the second of two. The model's
+    name is that of the folder, unless ``name`` is passed.
 
     Pairs are computed one by one by default. On a CPU that is about as fast as a batch, and a score does not depend on
     the other documents, as it otherwise does in a quantised model.
@@ -67,7 +67,7 @@ class OnnxReranker(ModelReranker):
 
 
 def _probabilities(logits: Any) -> list[float]:
-    """Return the sigmoid of one logit, or the second's share of the softmax of two, for each row."""
+    """Return for each row the sigmoid of its one logit, or the softmax probability of the second of two."""
     import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
 
     # In float64, because in float32 the sigmoid is 1 from a logit of 17 on, and the order would be lost.

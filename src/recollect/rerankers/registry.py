@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from recollect.inference.http_api import OPENAI_URL, split_model_url
-from recollect.inference.runtime import Entry, SpecReader
+from recollect.inference.runtime import RegistryEntry, SpecReader
 from recollect.rerankers.base import FunctionReranker, Reranker
 from recollect.rerankers.chat import ChatReranker
 from recollect.rerankers.http_api import HttpReranker
@@ -28,11 +28,11 @@ def _chat(argument: str) -> Reranker:
     return ChatReranker(model, url or OPENAI_URL)
 
 
-RERANKERS: dict[str, Entry[Reranker]] = {
-    "cohere": Entry(partial(_vendor, "cohere"), "MODEL[@URL]"),
-    "voyage": Entry(partial(_vendor, "voyage"), "MODEL[@URL]"),
-    "openai": Entry(_chat, "MODEL[@URL]"),
-    "tei": Entry(lambda url: HttpReranker("tei", base_url=url), "http://host:port"),
+RERANKERS: dict[str, RegistryEntry[Reranker]] = {
+    "cohere": RegistryEntry(partial(_vendor, "cohere"), "MODEL[@URL]"),
+    "voyage": RegistryEntry(partial(_vendor, "voyage"), "MODEL[@URL]"),
+    "openai": RegistryEntry(_chat, "MODEL[@URL]"),
+    "tei": RegistryEntry(lambda url: HttpReranker("tei", base_url=url), "http://host:port"),
 }
 """The rerankers by the name that begins their spec. A new one is a module and an entry here."""
 

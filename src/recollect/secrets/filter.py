@@ -16,7 +16,7 @@ SecretsMode: TypeAlias = Literal["refuse", "redact"]
 MODES = ("refuse", "redact")
 
 _NAMES = ("id", "path", "namespace")
-"""Identifiers are refused, never redacted: two would become one."""
+"""Identifiers with a secret are refused, never redacted: redacted ones would be equal."""
 _TEXTS = (*TEXT_FIELDS, "session")
 _Find: TypeAlias = Callable[[str], Iterable[Secret]]
 

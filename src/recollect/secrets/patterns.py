@@ -20,7 +20,7 @@ MIN_LENGTH = 8
 MIN_CHANGES = 3
 """How often the class of characters must change: lower case, upper case, digit, sign."""
 CHARACTERS_PER_CHANGE = 8
-"""In a long value, one change for so many characters."""
+"""A long value needs at least one change for each this many characters."""
 MIN_LETTERS_ONLY = 12
 """The shortest random value of letters only."""
 MAX_WORD_SHARE = 0.6
@@ -104,7 +104,7 @@ _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{40}")
 
 
 def find_private_keys(text: str) -> Iterator[Secret]:
-    """Yield private keys in PEM, also truncated ones; a mere mention of their first line is none."""
+    """Yield private keys in PEM, also truncated ones; their first line alone does not count."""
     for begin in _KEY_BEGIN.finditer(text):
         body = _WHOLE_KEY.match(text, begin.end()) or _TRUNCATED_KEY.match(text, begin.end())
         if body and _KEY_LINE.search(body[0]):
@@ -173,7 +173,7 @@ TOKENS = (
 
 
 def find_tokens(text: str) -> Iterator[Secret]:
-    """Yield tokens with an issuer's prefix, except those of manuals."""
+    """Yield tokens with an issuer's prefix, except examples from documentation."""
     for token in TOKENS:
         if any(prefix in text for prefix in token.prefixes):
             for match in token.pattern.finditer(text):

@@ -1,4 +1,4 @@
-"""API keys, stored as hashes in a file; the right and the namespaces that each grants; encrypted list cursors."""
+"""API keys and encrypted cursors: a file of key hashes, and callers with one right in some namespaces."""
 
 from __future__ import annotations
 
@@ -39,7 +39,11 @@ _HEAD_BYTES = _NONCE_BYTES + _ROW_BYTES
 
 
 class Right(IntEnum):
-    """What a caller may do; each right includes those before it."""
+    """What a caller may do; each right includes those before it.
+
+    >>> Right.WRITE > Right.READ, str(Right.ADMIN)
+    (True, 'admin')
+    """
 
     READ = 1
     WRITE = 2
@@ -219,7 +223,7 @@ class KeyRing:
                 raise self._unreadable(error) from None
             version = (status.st_mtime_ns, status.st_size, status.st_ino)
             if version != self._version:
-                # If the file is replaced after stat(), the next call reads it again.
+                # If the file is replaced in between, the next call reads it again: no change is missed.
                 self._keys, self._version = self._read(), version
             return self._keys
 

@@ -180,16 +180,15 @@ class Batch:
         embedded = self._tables.embedded(old, model) if model is not None and old else ()
         for change in self._by_key.values():
             vector = change.vector
+            if vector is None and (model is None or (change.new.key in embedded and not change.text_changed)):
+                continue
             text = change.new.embedding_text
             digest = text_digest(text)
+            vector = vectors.get(digest) if vector is None else vector
             if vector is None:
-                if model is None or (change.new.key in embedded and not change.text_changed):
-                    continue
-                vector = vectors.get(digest)
-                if vector is None:
-                    pending.append(Pending(change.new.key, text))
-                    continue
-            new.append(NewVector(change.new.key, change.new.namespace, digest, vector))
+                pending.append(Pending(change.new.key, text))
+            else:
+                new.append(NewVector(change.new.key, change.new.namespace, digest, vector))
         return new, pending
 
     def _namespace(self, name: str) -> int:

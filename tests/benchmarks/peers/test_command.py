@@ -32,7 +32,7 @@ def test_peers_prints_tables_and_writes_plots(tmp_path: Path, capsys: pytest.Cap
     assert [result["engine"] for result in results] == ["bm25s-numpy", "recollect"]
 
 
-def test_peers_does_not_measure_again_what_the_file_has(tmp_path: Path) -> None:
+def test_peers_reuses_existing_results(tmp_path: Path) -> None:
     results = Results()
     results.put(CHROMA | {"engine": "bm25s-numpy", "notes": 100})
     results.save(tmp_path / "bench.json")
@@ -66,7 +66,7 @@ def test_peers_rejects_wrong_options(options: list[str], problem: str, capsys: p
     assert problem in capsys.readouterr().err
 
 
-def test_peers_rejects_files_and_folders_it_cannot_use(capsys: pytest.CaptureFixture[str]) -> None:
+def test_peers_rejects_unusable_files_and_folders(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--json", "nowhere/bench.json"]) == 2
     assert main(["--notes", "nowhere"]) == 2
     assert capsys.readouterr().err.splitlines() == [

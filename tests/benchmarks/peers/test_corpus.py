@@ -19,7 +19,7 @@ def test_batches_are_read_as_written(corpus: Corpus) -> None:
     batches = list(corpus.batches(size=128))
     assert [len(batch.texts) for batch in batches] == [128, 128, 44]
     assert batches[1].ids == range(128, 256)
-    assert np.array_equal(np.concatenate([each.vectors for each in batches]), batch.vectors)
+    assert np.array_equal(np.concatenate([read.vectors for read in batches]), batch.vectors)
     words = " ".join(text for batch in batches for text in batch.texts).split()
     assert words == [notes.vocabulary[word] for word in batch.words]
     assert [len(text.split()) for text in batches[0].texts] == batch.lengths[:128].tolist()

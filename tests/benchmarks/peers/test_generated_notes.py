@@ -13,10 +13,10 @@ from benchmarks.peers.generated_notes import (
 
 
 def test_seed_determines_notes() -> None:
-    one, same = next(GeneratedNotes(200, seed=3).batches()), next(GeneratedNotes(200, seed=3).batches())
-    other = next(GeneratedNotes(200, seed=4).batches())
-    assert all(np.array_equal(ours, theirs) for ours, theirs in zip(one, same, strict=True))
-    assert not np.array_equal(one.vectors, other.vectors)
+    first, same = next(GeneratedNotes(200, seed=3).batches()), next(GeneratedNotes(200, seed=3).batches())
+    different = next(GeneratedNotes(200, seed=4).batches())
+    assert all(np.array_equal(ours, theirs) for ours, theirs in zip(first, same, strict=True))
+    assert not np.array_equal(first.vectors, different.vectors)
 
 
 def test_notes_are_the_same_on_every_machine() -> None:

@@ -108,6 +108,6 @@ def test_latency_plot_axes_are_logarithmic() -> None:
 def test_latency_plot_of_many_engines() -> None:
     drawn = latency_plot("Both", [Line(f"Engine {number} <&>", {1_000: 1.0}) for number in range(20)])
     root = ET.fromstring(drawn)  # noqa: S314 (our own plot)
-    assert drawn.count("stroke-dasharray") == 2 * 15 + 1  # 15 of 20, in the legend too, and one in the style
+    assert drawn.count("stroke-dasharray") == 2 * 15 + 1  # 15 of 20 lines, in plot and legend, and one in the style
     assert float(root.attrib["height"]) > 340 + 44 + 3 * 20  # the legend wraps
     assert "Engine 3 &lt;&amp;&gt;" in drawn

@@ -117,7 +117,7 @@ def test_beir_empty_corpus(tmp_path: Path) -> None:
 @pytest.mark.parametrize("again", ["q1", "q2"])
 def test_beir_duplicate_question_id(tmp_path: Path, again: str) -> None:
     questions = [{"_id": entry, "text": "tea?"} for entry in ("q1", "q2", again)]
-    with pytest.raises(IngestError, match=f"line 3: the _id '{again}' is a duplicate"):
+    with pytest.raises(IngestError, match=f"line 3: the _id '{again}' occurs twice"):
         load_dataset(folder_of(tmp_path, [{"_id": "n1", "text": "tea"}], questions))
 
 
@@ -131,10 +131,10 @@ def test_beir_unreadable_date(tmp_path: Path) -> None:
     ("rows", "message"),
     [
         ([{"text": "tea"}], "corpus.jsonl, line 1: '_id' is missing"),
-        ([{"_id": "n1", "text": "a"}, {"_id": "n1", "text": "b"}], "line 2: the id n1 is a duplicate"),
+        ([{"_id": "n1", "text": "a"}, {"_id": "n1", "text": "b"}], "line 2: the id n1 occurs twice"),
         (
             [{"_id": str(number), "text": "a", "metadata": {"path": "tea.md"}} for number in range(2)],
-            "line 2: the path tea.md is a duplicate",
+            "line 2: the path tea.md occurs twice",
         ),
         ([{"_id": "n1", "text": "a", "metadata": {"importance": 7}}], "line 1: importance: must be at most 1, got 7"),
         ([{"_id": "n1", "text": "a", "metadata": {"created_at": "soon"}}], "line 1: created_at: must be an ISO-8601"),

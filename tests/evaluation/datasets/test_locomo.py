@@ -44,7 +44,7 @@ def test_locomo_evidence_forms() -> None:
     }
     assert dataset.remarks == (
         "2 questions whose evidence names no turn left out",
-        "2 pieces of evidence for a turn that is not there left out",
+        "2 pieces of evidence for a turn that does not exist left out",
         "1 session without a date that can be read",
     )
     assert dataset.strata == (
@@ -78,7 +78,7 @@ def sample(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("samples", "message"),
     [
-        ([sample(), sample()], "conversation 2: the sample_id 'a' is a duplicate"),
+        ([sample(), sample()], "conversation 2: the sample_id 'a' occurs twice"),
         ([sample(conversation=[])], "conversation 1: 'conversation' cannot be list"),
         ([sample(conversation={"session_1": {}})], "conversation 1: 'session_1' cannot be dict"),
         ([sample(conversation={"session_1": [{}]})], "conversation 1, session_1, turn 1: 'speaker' is missing"),
@@ -86,7 +86,7 @@ def sample(**changes: Any) -> dict[str, Any]:
         ([sample(qa=[{"question": "Tea?"}])], "conversation 1, question 1: 'evidence' is missing"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, samples: list[dict[str, Any]], message: str) -> None:
+def test_locomo_errors(tmp_path: Path, samples: list[dict[str, Any]], message: str) -> None:
     path = tmp_path / "wrong.json"
     path.write_text(json.dumps(samples))
     with pytest.raises(IngestError, match=message):
@@ -115,5 +115,5 @@ def test_locomo_repeated_turn_ids(tmp_path: Path) -> None:
     assert dataset.strata == ("4 single-hop",)
     assert dataset.remarks == (
         "1 session without a date that can be read",
-        "1 turn with a duplicate id: evidence refers to the first",
+        "1 turn with the id of an earlier turn: evidence refers to the earlier one",
     )

@@ -137,7 +137,7 @@ def test_longmemeval_optional_fields(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("samples", "message"),
     [
-        ([haystack(), haystack()], "question 2: the question_id 'a' is a duplicate"),
+        ([haystack(), haystack()], "question 2: the question_id 'a' occurs twice"),
         ([haystack(haystack_dates=[])], "question 1: 1 sessions, 1 ids and 0 dates; their numbers must be equal"),
         ([haystack(haystack_dates=["in May"])], "question 1: haystack_dates: must be an ISO-8601"),
         ([haystack(haystack_sessions=["Tea."])], "question 1: 'session' cannot be str"),
@@ -145,7 +145,7 @@ def test_longmemeval_optional_fields(tmp_path: Path) -> None:
         ([haystack(answer_session_ids="s1")], "question 1: 'answer_session_ids' cannot be str"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, samples: list[dict[str, Any]], message: str) -> None:
+def test_longmemeval_errors(tmp_path: Path, samples: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(IngestError, match=re.escape(message)):
         loaded(tmp_path, *samples)
 

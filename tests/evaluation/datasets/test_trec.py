@@ -56,7 +56,7 @@ def test_read_qrels_header(tmp_path: Path, text: str, judged: dict[str, dict[str
         ("q1\tn1\t0.5\n", "line 1: the grade must be a whole number, got '0.5'"),
         ("q1\tn1\tinf\n", "line 1: the grade must be a whole number, got 'inf'"),
         ("q1\tn1\tyes\n", "line 1: the grade must be a number, got 'yes'"),
-        ("q1\tn1\t1\nq1\tn1\t0\n", "line 2: 'n1' has another grade before for 'q1'"),
+        ("q1\tn1\t1\nq1\tn1\t0\n", "line 2: 'n1' already has another grade for 'q1'"),
     ],
 )
 def test_read_qrels_errors(tmp_path: Path, text: str, message: str) -> None:

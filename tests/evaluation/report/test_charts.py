@@ -81,5 +81,5 @@ def test_truncate_to_width() -> None:
 
 @settings(max_examples=60)
 @given(any_text, any_text)
-def test_plots_escape_any_text(one: str, other: str) -> None:
-    tree(str(charts({other: (Interval(0.5, 0.4, 0.6), UNKNOWN)}, measure=one).bar_chart(one)))
+def test_plots_escape_any_text(measure: str, label: str) -> None:
+    tree(str(charts({label: (Interval(0.5, 0.4, 0.6), UNKNOWN)}, measure=measure).bar_chart(measure)))

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser
 
 from recollect.evaluation.report import build_report, write_report
 from tests.browser import Visit, launched
-from tests.evaluation.outcomes import like_real
+from tests.evaluation.outcomes import realistic_outcomes
 
 _CONTRAST = """() => {
   const channel = c => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
@@ -36,7 +36,7 @@ _CONTRAST = """() => {
   }
   return Math.min(...least);
 }"""
-"""The least contrast between text and what is behind it, as WCAG has it."""
+"""Minimum contrast of text by WCAG."""
 
 _BOXES = """() => [...document.querySelectorAll('svg')].map(svg => {
   const frame = svg.getBoundingClientRect();
@@ -56,7 +56,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    outcomes, data = like_real(150)
+    outcomes, data = realistic_outcomes(150)
     written = tmp_path_factory.mktemp("report") / "report.html"
     write_report(written, build_report(outcomes, data, date="1 March 2026"))
     return written

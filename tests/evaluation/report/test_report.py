@@ -20,24 +20,24 @@ from recollect.evaluation.report import (
     markdown_report,
     write_report,
 )
-from tests.evaluation.outcomes import dataset, like_real, outcome
+from tests.evaluation.outcomes import dataset, outcome, realistic_outcomes
 from tests.strategies import any_text
 
 
 @pytest.fixture(scope="module")
-def real() -> Report:
-    outcomes, data = like_real(200)
+def realistic_report() -> Report:
+    outcomes, data = realistic_outcomes(200)
     return build_report(outcomes, data, date="1 March 2026", resamples=500)
 
 
-def small(**changes: object) -> Report:
+def small_report(**changes: object) -> Report:
     """Two systems, one kind of question, nothing else."""
     old = outcome("old", {"any@5": [0.0] * 8}, ranks=[7] * 8)
     new = outcome("new", {"any@5": [1.0] * 8}, ranks=[2] * 8)
     return replace(build_report([old, new], dataset(8), resamples=200), **changes)  # type: ignore[arg-type]
 
 
-def trusted(system: str, *confidences: float) -> Outcome:
+def confident_outcome(system: str, *confidences: float) -> Outcome:
     """An outcome of queries whose first hit is right, with these confidences."""
     actual = outcome(system, {"any@5": [1.0] * len(confidences)})
     rankings = {
@@ -49,8 +49,8 @@ def trusted(system: str, *confidences: float) -> Outcome:
 
 def test_trust_has_a_table_and_a_reliability_diagram() -> None:
     systems = [
-        trusted("sure", 0.9, 0.9, 0.9, 0.9),
-        trusted("shy", 0.2, 0.6, 0.9, 0.9),
+        confident_outcome("sure", 0.9, 0.9, 0.9, 0.9),
+        confident_outcome("shy", 0.2, 0.6, 0.9, 0.9),
         outcome("new", {"any@5": [1] * 4}),
     ]
     report = build_report(systems, dataset(4), resamples=200)
@@ -67,12 +67,12 @@ def test_trust_has_a_table_and_a_reliability_diagram() -> None:
 
 
 def test_report_without_confidences_has_no_trust_section() -> None:
-    assert "Trust" not in markdown_report(small())
-    assert "<h2>Trust</h2>" not in html_report(small())
+    assert "Trust" not in markdown_report(small_report())
+    assert "<h2>Trust</h2>" not in html_report(small_report())
 
 
 class Page(HTMLParser):
-    """Reads a page, makes sure that what is opened is closed, and keeps what is seen."""
+    """Parse a page, check that elements are closed, and collect its contents."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -100,8 +100,8 @@ class Page(HTMLParser):
         self.seen.append(data)
 
 
-def test_html_report_is_self_contained(real: Report) -> None:
-    page = Page(html_report(real))
+def test_html_report_is_self_contained(realistic_report: Report) -> None:
+    page = Page(html_report(realistic_report))
     assert page.addresses == ["data:,"]
     assert "script" not in page.tags
     assert "img" not in page.tags
@@ -124,9 +124,9 @@ def test_html_report_is_self_contained(real: Report) -> None:
     assert "Synthetic" not in text
 
 
-def test_html_report_shows_the_comparison(real: Report) -> None:
-    text = html_report(real)
-    result = real.comparison.result("default", "mrr")
+def test_html_report_shows_the_comparison(realistic_report: Report) -> None:
+    text = html_report(realistic_report)
+    result = realistic_report.comparison.result("default", "mrr")
     assert result.difference is not None
     assert f"<strong>{result.mean:.3f}</strong>" in text
     assert f"+{result.difference.mean:.3f} (+{result.difference.low:.3f} to +{result.difference.high:.3f})" in text
@@ -149,7 +149,7 @@ def test_reports_mark_differences_that_are_not_significant() -> None:
 
 
 def test_reports_omit_empty_sections() -> None:
-    report = small()
+    report = small_report()
     page = Page(html_report(report))
     assert "Kinds of question" not in page.seen
     assert "Holm" not in " ".join(page.seen).replace("p, Holm", "")
@@ -186,7 +186,7 @@ def test_reports_of_equal_systems() -> None:
 
 
 def test_reports_mark_synthetic_questions() -> None:
-    report = small(dataset=dataset(8, synthetic=True))
+    report = small_report(dataset=dataset(8, synthetic=True))
     assert '<p class="banner" role="note"><strong>Synthetic questions.</strong>' in html_report(report)
     assert "> **Synthetic questions.**" in markdown_report(report)
 
@@ -212,15 +212,15 @@ def test_win_loss_prefers_graded_measures() -> None:
 
 def test_report_latency_and_depth() -> None:
     # 2, 3, … 8 milliseconds and again 2.
-    report = small()
+    report = small_report()
     assert report.outcomes[0].latency(50) == 4.5
     assert report.depth == 10
     assert "rankings of up to 10 notes were judged." in markdown_report(report)
     assert report.embedders == ["minilm"]
 
 
-def test_markdown_report_tables(real: Report) -> None:
-    text = markdown_report(real)
+def test_markdown_report_tables(realistic_report: Report) -> None:
+    text = markdown_report(realistic_report)
     assert text.startswith(
         "# locomo-like, turns\n\n200 questions, 2 notes in 1 collection, embedder minilm, 1 March 2026."
     )
@@ -242,8 +242,8 @@ def test_markdown_report_escapes_questions() -> None:
     assert "<td>&lt;script&gt;alert(1)&lt;/script&gt; | *a* [b](c)</td>" in shown
 
 
-def test_markdown_rows_have_equal_columns(real: Report) -> None:
-    for block in re.findall(r"(?:^\|.*\n)+", markdown_report(real), flags=re.MULTILINE):
+def test_markdown_rows_have_equal_columns(realistic_report: Report) -> None:
+    for block in re.findall(r"(?:^\|.*\n)+", markdown_report(realistic_report), flags=re.MULTILINE):
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1
 
 
@@ -265,7 +265,7 @@ def test_reports_escape_any_text(name: str, text: str) -> None:
 
 
 def test_report_format_follows_the_suffix(tmp_path: Path) -> None:
-    report = small()
+    report = small_report()
     for name, start in (
         ("a.html", "<!doctype html>"),
         ("a.HTM", "<!doctype"),
@@ -279,7 +279,7 @@ def test_report_format_follows_the_suffix(tmp_path: Path) -> None:
 
 
 def test_write_report_errors(tmp_path: Path) -> None:
-    report = small()
+    report = small_report()
     with pytest.raises(
         ArgumentError, match=r"report: cannot be written to '.*nowhere/a.md': No such file or directory"
     ):

@@ -15,7 +15,7 @@ from recollect.evaluation import report
 
 @pytest.fixture(autouse=True)
 def _reports_are_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a report be the text that is written."""
+    """Write reports that are plain texts."""
     monkeypatch.setitem(report._FORMATS, ".html", lambda content: content)
 
 

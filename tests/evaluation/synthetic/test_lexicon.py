@@ -85,7 +85,7 @@ def test_exact_tokens_are_in_one_note() -> None:
         ("version", "word", "n1"),
         ("2.3.1", "version", "n1"),
         ("12.3.1", "version", "n2"),
-        ("drinks", "word", "n3"),  # garage stands in the path of n3, too; 2.3.1 does not stand in 12.3.1
+        ("drinks", "word", "n3"),  # garage is also in the path of n3; 12.3.1 does not contain the token 2.3.1
     }
 
 
@@ -130,6 +130,6 @@ def test_inflected_forms_have_one_root(forms: str) -> None:
     assert len({word_root(form) for form in forms.split()}) == 1
 
 
-@pytest.mark.parametrize(("word", "other"), [("tea", "bike"), ("red", "ring"), ("is", "as")])
-def test_short_words_keep_their_suffix(word: str, other: str) -> None:
-    assert word_root(word) != word_root(other)
+@pytest.mark.parametrize(("word", "other_word"), [("tea", "bike"), ("red", "ring"), ("is", "as")])
+def test_short_words_keep_their_suffix(word: str, other_word: str) -> None:
+    assert word_root(word) != word_root(other_word)

@@ -1,4 +1,4 @@
-"""A real server on a free port: in a thread of this process, or as a process of its own."""
+"""A real server on a free port: in a thread of this process, or as a separate process."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def running(
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     try:
         with httpx.Client(base_url=url, timeout=30) as client:
-            until(lambda: server.started)
+            wait_until(lambda: server.started)
             if warm:
-                until(lambda: client.get("/ready").status_code == 200)
+                wait_until(lambda: client.get("/ready").status_code == 200)
             yield Running(url, client, app)
     finally:
         server.should_exit = True
@@ -64,13 +64,13 @@ class Process(NamedTuple):
     url: str
     process: subprocess.Popen[str]
     line: str
-    """The line that it printed when it was ready."""
+    """The line that it printed when ready."""
     log: IO[str]
 
 
 @contextmanager
 def process(folder: Path, *options: str, **environment: str) -> Iterator[Process]:
-    """Run ``recollect serve`` in ``folder``; it is killed if it is still there at the end."""
+    """Run ``recollect serve`` in ``folder``; it is killed if it still runs at the end."""
     command = [sys.executable, "-m", "recollect", "serve", "--port", "0", "--embedder", "none", *options]
     with TemporaryFile("w+") as log:
         started = subprocess.Popen(
@@ -86,9 +86,9 @@ def process(folder: Path, *options: str, **environment: str) -> Iterator[Process
                 started.wait()
 
 
-def until(holds: Callable[[], object], seconds: float = 30) -> None:
-    """Wait until a condition holds, or fail."""
+def wait_until(condition: Callable[[], object], seconds: float = 30) -> None:
+    """Wait until a condition is true, or fail."""
     deadline = monotonic() + seconds
-    while not holds():
-        assert monotonic() < deadline, "the condition never held"
+    while not condition():
+        assert monotonic() < deadline, "the condition was never true"
         sleep(0.01)

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 import recollect
-from tests.server.http.running import process, until
+from tests.server.http.running import process, wait_until
 
 WRITERS = 4
 ROUNDS = 10 if os.environ.get("HYPOTHESIS_PROFILE") == "full" else 2
@@ -41,7 +41,7 @@ def test_killed_server_loses_no_acknowledged_note(tmp_path: Path, round_: int) -
 
     with process(tmp_path) as server, ThreadPoolExecutor(WRITERS) as pool:
         writing = [pool.submit(write, writer) for writer in range(WRITERS)]
-        until(lambda: len(acknowledged) > 40 + 30 * round_)
+        wait_until(lambda: len(acknowledged) > 40 + 30 * round_)
         killed.set()
         os.kill(server.process.pid, signal.SIGKILL)
         for writer in writing:
@@ -53,6 +53,6 @@ def test_killed_server_loses_no_acknowledged_note(tmp_path: Path, round_: int) -
         assert set(acknowledged) <= set(stored)
         assert all(note.content == f"about {note.id}" and note.path == f"{note.id}.md" for note in stored.values())
         for first in [item for item in stored if item.endswith("p0") and int(item[3:].partition("p")[0]) % 5 == 0]:
-            assert {f"{first[:-1]}1", f"{first[:-1]}2"} <= set(stored)  # a batch came as a whole
+            assert {f"{first[:-1]}1", f"{first[:-1]}2"} <= set(stored)  # batches are atomic
         for item in acknowledged[-20:]:
             assert [hit.id for hit in memory.search(f'"{item}"', mode="bm25", top_k=1)] == [item]

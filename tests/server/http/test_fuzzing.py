@@ -21,7 +21,7 @@ from recollect.server import KeyRing
 from recollect.server.http import Settings
 from tests.server.http.conftest import bearer
 from tests.server.http.running import Running, running
-from tests.server.http.test_report_routes import page
+from tests.server.http.test_operator_routes_reports import page
 
 EXAMPLES = 300 if os.environ.get("HYPOTHESIS_PROFILE") == "full" else 15
 
@@ -67,7 +67,7 @@ def test_fuzzed_requests(path: str, method: str, mode: GenerationMode, server: t
     @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
     def send(case: Any) -> None:
         response = case.call_and_validate(headers=headers, checks=CHECKS)
-        # In an address, everything is a text; only in a body is a number another thing.
+        # In a URL everything is text; only a body has numbers.
         body = case.meta.components.get(ParameterLocation.BODY)
         if body is not None and body.mode is GenerationMode.NEGATIVE:
             assert 400 <= response.status_code < 500
@@ -75,4 +75,4 @@ def test_fuzzed_requests(path: str, method: str, mode: GenerationMode, server: t
     try:
         send()
     except Unsatisfiable:
-        assert mode is GenerationMode.NEGATIVE  # there is nothing that could be wrong
+        assert mode is GenerationMode.NEGATIVE  # no invalid request is possible

@@ -22,14 +22,14 @@ from tests.server.http.conftest import bearer, problem
 from tests.server.http.running import Running, running
 
 SECRET = "xyzzy"  # noqa: S105 (no password)
-"""It is in every text and name of the other namespace."""
+"""A word in every text and name of the other namespace."""
 
 
 class EndpointRequest(NamedTuple):
     path: str
     body: Any = None
     status: int = 200
-    """The status in the own namespace."""
+    """The status in the caller's namespace."""
 
 
 KNOWN = f"{SECRET}-1"
@@ -84,7 +84,7 @@ class Keys(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def walled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, Keys, Memory]]:
+def isolated_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, Keys, Memory]]:
     folder: Path = tmp_path_factory.mktemp("walled")
     ring = KeyRing(folder / "keys.json")
     keys = Keys(
@@ -122,8 +122,8 @@ def send(server: Running, name: str, key: str, **query: str) -> httpx.Response:
     )
 
 
-def test_every_endpoint_is_tested(walled: tuple[Running, Keys, Memory]) -> None:
-    server, keys, _ = walled
+def test_every_endpoint_is_tested(isolated_server: tuple[Running, Keys, Memory]) -> None:
+    server, keys, _ = isolated_server
     unguarded = {f"GET {path}" for path in PUBLIC_PATHS if path != "/openapi.json"}
     assert endpoints(server.app) - set(REQUESTS) == unguarded, "the new endpoint needs an entry in REQUESTS"
     described = {f"{method.upper()} {path}" for path, item in server.app.openapi()["paths"].items() for method in item}
@@ -135,15 +135,15 @@ def test_every_endpoint_is_tested(walled: tuple[Running, Keys, Memory]) -> None:
 
 @pytest.mark.parametrize("name", REQUESTS)
 class TestEveryEndpoint:
-    def test_every_endpoint_needs_a_key(self, name: str, walled: tuple[Running, Keys, Memory]) -> None:
-        server, keys, _ = walled
+    def test_every_endpoint_needs_a_key(self, name: str, isolated_server: tuple[Running, Keys, Memory]) -> None:
+        server, keys, _ = isolated_server
         for wrong in ("", "rk_", "rk_a_b", keys.tea[:-1], keys.tea.replace("rk_", "rk_x")):
             response = send(server, name, wrong)
             problem(response, 401, "unauthorised")
             assert response.headers["www-authenticate"] == "Bearer"
 
-    def test_other_namespaces_are_forbidden(self, name: str, walled: tuple[Running, Keys, Memory]) -> None:
-        server, keys, memory = walled
+    def test_other_namespaces_are_forbidden(self, name: str, isolated_server: tuple[Running, Keys, Memory]) -> None:
+        server, keys, memory = isolated_server
         if name in WITHOUT_NAMESPACE:
             problem(send(server, name, keys.tea, namespace="work"), 422, "invalid")
             return
@@ -153,19 +153,19 @@ class TestEveryEndpoint:
             for namespace in ("work", "nowhere", "wor\u212a", " work", "default"):
                 response = send(server, name, key, namespace=namespace)
                 problem(response, 403, "forbidden")
-                data.append(_without(response, namespace))
+                data.append(_without_namespace(response, namespace))
             assert len(set(data)) == 1
         assert snapshot(memory) == before
 
     def test_responses_contain_nothing_of_other_namespaces(
-        self, name: str, walled: tuple[Running, Keys, Memory]
+        self, name: str, isolated_server: tuple[Running, Keys, Memory]
     ) -> None:
-        server, keys, memory = walled
+        server, keys, memory = isolated_server
         before = snapshot(memory)
         response = send(server, name, keys.tea)
         assert response.status_code == REQUESTS[name].status, response.text
         echoed = json.dumps(REQUESTS[name])
-        if SECRET in response.text:  # it may repeat the request, and nothing more
+        if SECRET in response.text:  # it repeats only the request
             assert SECRET in echoed
             assert f"The {SECRET}" not in response.text
             assert f"{SECRET}/" not in response.text
@@ -173,8 +173,8 @@ class TestEveryEndpoint:
         assert snapshot(memory) == before
         memory.delete(KNOWN, f"{SECRET}-2", f"{SECRET}.md", namespace="tea")
 
-    def test_read_key_cannot_write(self, name: str, walled: tuple[Running, Keys, Memory]) -> None:
-        server, keys, memory = walled
+    def test_read_key_cannot_write(self, name: str, isolated_server: tuple[Running, Keys, Memory]) -> None:
+        server, keys, memory = isolated_server
         response = send(server, name, keys.reader)
         if name in READING and name not in WITHOUT_NAMESPACE:
             assert response.status_code == REQUESTS[name].status
@@ -183,18 +183,18 @@ class TestEveryEndpoint:
         assert memory.count(namespace="tea") == 1
 
 
-def test_cursor_is_bound_to_its_namespace(walled: tuple[Running, Keys, Memory]) -> None:
-    server, keys, memory = walled
+def test_cursor_is_bound_to_its_namespace(isolated_server: tuple[Running, Keys, Memory]) -> None:
+    server, keys, memory = isolated_server
     memory.add_many([{"content": str(number)} for number in range(3)], namespace="coffee")
     first = server.client.get("/v1/notes?namespace=coffee&limit=1", headers=bearer(keys.both)).json()
     cursor = first["next_cursor"]
     problem(server.client.get(f"/v1/notes?namespace=tea&cursor={cursor}", headers=bearer(keys.both)), 422, "invalid")
     again = server.client.get("/v1/notes?namespace=coffee&limit=1", headers=bearer(keys.both)).json()
-    assert again["next_cursor"] != cursor  # not even how many notes lie between two of them
+    assert again["next_cursor"] != cursor  # cursors do not reveal how many notes are between them
 
 
-def test_scores_do_not_depend_on_other_namespaces(walled: tuple[Running, Keys, Memory]) -> None:
-    server, keys, memory = walled
+def test_scores_do_not_depend_on_other_namespaces(isolated_server: tuple[Running, Keys, Memory]) -> None:
+    server, keys, memory = isolated_server
     before = server.client.post("/v1/search", json={"query": "tea"}, headers=bearer(keys.tea)).json()
     memory.add_many([f"tea {number}" for number in range(50)], namespace="work")
     after = server.client.post("/v1/search", json={"query": "tea"}, headers=bearer(keys.tea)).json()
@@ -206,16 +206,16 @@ def test_forbidden_requests_do_not_reach_the_store(tmp_path: Path) -> None:
     ring = KeyRing(tmp_path / "keys.json")
     _, key = ring.add("tea", ["tea"], "admin")
 
-    class Untouchable:
+    class UncallableMemory:
         embedder = None
 
         def search(self, *_: Any, **__: Any) -> None:
-            """Be warmed up."""
+            """Do nothing: readiness needs it."""
 
         def count(self) -> int:
             return 0
 
-    with running(Untouchable(), ring=ring) as server:  # type: ignore[arg-type]
+    with running(UncallableMemory(), ring=ring) as server:  # type: ignore[arg-type]
         for name in REQUESTS:
             if name not in WITHOUT_NAMESPACE:
                 problem(send(server, name, key, namespace="work"), 403, "forbidden")
@@ -225,7 +225,7 @@ def snapshot(memory: Memory) -> list[Any]:
     return [note.to_dict() for note in memory.notes(namespace="work")]
 
 
-def _without(response: httpx.Response, namespace: str) -> str:
+def _without_namespace(response: httpx.Response, namespace: str) -> str:
     data = response.json()
     del data["request_id"]
     return json.dumps(data).replace(json.dumps(repr(namespace))[1:-1], "NAMESPACE")

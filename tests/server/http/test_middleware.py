@@ -20,7 +20,7 @@ from recollect.server.http import middleware
 from recollect.server.http.middleware import AuthMiddleware, TokenBucket
 from recollect.server.http.settings import Settings
 from tests.server.http.conftest import bearer, problem
-from tests.server.http.running import Running, running, until
+from tests.server.http.running import Running, running, wait_until
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:7700", "127.0.0.1:1", "127.1.2.3", "[::1]", "[::1]:7700"])
@@ -82,11 +82,11 @@ def test_public_paths_need_no_key(memory: Memory, ring: KeyRing) -> None:
 
 
 def test_rate_limit(memory: Memory, ring: KeyRing) -> None:
-    (_, one), (_, other) = ring.add("one", None, "read"), ring.add("other", None, "read")
+    (_, first_key), (_, second_key) = ring.add("one", None, "read"), ring.add("other", None, "read")
     slow = Settings(require_keys=True, rate=0.01)
     with running(memory, slow, ring=ring, warm=False) as server:
         responses: list[httpx.Response] = []
-        for key in (one, other):
+        for key in (first_key, second_key):
             responses = [server.client.get("/v1/presets", headers=bearer(key)) for _ in range(2)]
             assert [response.status_code for response in responses] == [200, 429]
         problem(responses[-1], 429, "too-many-requests")
@@ -94,12 +94,12 @@ def test_rate_limit(memory: Memory, ring: KeyRing) -> None:
         # Guessing keys is limited by address.
         guesses = [server.client.get("/v1/presets", headers=bearer(f"rk_{number}_x")) for number in range(2)]
         assert [response.status_code for response in guesses] == [401, 429]
-        # It does not make the server look dead or busy.
+        # Health and readiness stay available.
         assert {server.client.get("/health", headers=headers).status_code for headers in ({}, bearer("rk_0_x"))} == {
             200
         }
         assert problem(server.client.get("/openapi.json"), 429, "too-many-requests")
-        until(lambda: server.client.get("/ready").status_code == 200)
+        wait_until(lambda: server.client.get("/ready").status_code == 200)
 
 
 SMALL = Settings(max_body_bytes=1000, timeout=0.3, read_threads=1, write_threads=1, max_queued=1)
@@ -163,7 +163,7 @@ def test_slow_task_times_out_without_losing_threads(
     # The only thread is busy; queued tasks whose clients are gone never start.
     assert small.app.state.service.readers.active == 1
     done.set()
-    until(lambda: small.app.state.service.readers.active == 0)
+    wait_until(lambda: small.app.state.service.readers.active == 0)
 
 
 def test_full_queue_rejects_requests(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,14 +172,14 @@ def test_full_queue_rejects_requests(memory: Memory, monkeypatch: pytest.MonkeyP
     with running(memory, settings) as server:
         search = memory.search
 
-        def slow(*given: Any, **more: Any) -> Any:
+        def slow(*args: Any, **more: Any) -> Any:
             done.wait(30)
-            return search(*given, **more)
+            return search(*args, **more)
 
         monkeypatch.setattr(memory, "search", slow, raising=False)
         with ThreadPoolExecutor() as pool:
             waiting = [pool.submit(server.client.get, "/v1/search?q=tea") for _ in range(2)]
-            until(lambda: server.app.state.service.readers.active == 2)
+            wait_until(lambda: server.app.state.service.readers.active == 2)
             response = server.client.get("/v1/search?q=tea")
             problem(response, 503, "overloaded")
             assert response.headers["retry-after"] == "1"
@@ -234,7 +234,7 @@ class TestTokenBucket:
         clock.now = 1
         assert [bucket.take("a"), bucket.take("a")] == [0, pytest.approx(1 / 3)]
         clock.now = 100
-        assert [bucket.take("a") for _ in range(4)] == [0, 0, 0, pytest.approx(2 / 3)]  # and does not run over
+        assert [bucket.take("a") for _ in range(4)] == [0, 0, 0, pytest.approx(2 / 3)]  # and does not overflow
 
     def test_rate_of_zero_is_unlimited(self) -> None:
         bucket = TokenBucket(0)
@@ -244,7 +244,7 @@ class TestTokenBucket:
         monkeypatch.setattr(middleware, "MAX_BUCKETS", 2)
         bucket = TokenBucket(0.5, Clock())
         assert [bucket.take(name) for name in "abcb"] == [0, 0, 0, 2]
-        assert bucket.take("a") == 0  # forgotten
+        assert bucket.take("a") == 0  # evicted
 
     @given(st.lists(st.floats(0, 2), max_size=50), st.floats(0.1, 10))
     def test_bucket_never_exceeds_its_rate(self, pauses: list[float], rate: float) -> None:

@@ -16,7 +16,7 @@ from recollect.server import KeyRing
 from recollect.server.http.request_log import LibraryLogHandler, Log, Metrics, RequestRecord, SearchTimes
 from tests.frozen_clock import FrozenClock
 from tests.server.http.conftest import bearer, problem
-from tests.server.http.running import running, until
+from tests.server.http.running import running, wait_until
 
 WORDS = ("xyzzy", "plugh")
 
@@ -74,7 +74,7 @@ def test_invalid_request_id_is_replaced(client: httpx.Client, requested: str) ->
 
 
 def timing(response: httpx.Response) -> dict[str, float]:
-    """Return the milliseconds of an answer by their names."""
+    """Return the Server-Timing of a response: milliseconds by name."""
     parts = [part.split(";dur=") for part in response.headers["server-timing"].split(", ")]
     return {name: float(took) for name, took in parts}
 
@@ -88,7 +88,7 @@ def test_server_timing_header(memory: Memory) -> None:
             data = timing(server.client.post(path, json=body))
             assert list(data) == ["total", "search", "wait"]
             assert 0 <= data["search"] + data["wait"] <= data["total"] + 0.2  # each is rounded
-            until(lambda path=path: records[-1].route == path)  # type: ignore[misc]
+            wait_until(lambda path=path: records[-1].route == path)  # type: ignore[misc]
             searches = records[-1].searches
             assert data["search"] == pytest.approx(sum(times.total for times in searches) * 1000, abs=0.051)
             assert data["wait"] == pytest.approx(sum(times.queued for times in searches) * 1000, abs=0.051)
@@ -108,7 +108,7 @@ def test_log_has_location_but_not_message_of_an_error(memory: Memory, monkeypatc
         problem(server.client.get("/v1/notes/n1"), 500, "internal")
         server.client.get("/health")
     assert "xyzzy" not in stream.getvalue()
-    first, second = lines(stream)  # what went well is worth no line here
+    first, second = lines(stream)  # successes are not logged
     assert (first["level"], first["error"], first["status"]) == ("error", "RuntimeError", 500)
     assert first["at"][0].startswith("test_request_log.py:")
     assert second["error"] == "RecollectError"
@@ -133,10 +133,12 @@ def test_log_as_text_and_of_libraries(frozen_clock: FrozenClock) -> None:  # noq
         raise ValueError("xyzzy")
     except ValueError:
         logger.exception("Exception in ASGI application")
-    one, two, three = stream.getvalue().splitlines()
-    assert one == "12:00:00 info request method=POST route=/v1/search status=200 ms=100.0 request_id=r1 key=k1"
-    assert two == "12:00:00 warning library logger=uvicorn.error message=Invalid HTTP request received."
-    assert three.startswith("12:00:00 error library logger=uvicorn.error error=ValueError at=['test_request_log.py:")
+    request_line, warning_line, error_line = stream.getvalue().splitlines()
+    assert request_line == "12:00:00 info request method=POST route=/v1/search status=200 ms=100.0 request_id=r1 key=k1"
+    assert warning_line == "12:00:00 warning library logger=uvicorn.error message=Invalid HTTP request received."
+    assert error_line.startswith(
+        "12:00:00 error library logger=uvicorn.error error=ValueError at=['test_request_log.py:"
+    )
 
 
 def request_record(**changes: Any) -> RequestRecord:

@@ -26,7 +26,7 @@ from recollect.server.http import Extension, Settings
 from recollect.server.http.request_log import Log
 from recollect.server.http.server import serve
 from tests.server.http.conftest import bearer, problem
-from tests.server.http.running import Running, process, running, until
+from tests.server.http.running import Running, process, running, wait_until
 
 ANY_PORT = Settings(port=0, shutdown_timeout=10)
 
@@ -85,7 +85,7 @@ class TestInThisProcess:
             Thread(target=wait).start()
 
         serve(memory, ANY_PORT, log=Log(io.StringIO()), on_ready=use)
-        until(lambda: responses)
+        wait_until(lambda: responses)
         assert responses[0].status_code == 201
         assert memory.has("late")
 
@@ -151,7 +151,7 @@ class TestInThisProcess:
 class TestExtensions:
     def test_extension_is_authenticated(self, memory: Memory, ring: KeyRing) -> None:
         _, key = ring.add("kettle", ["tea"], "read")
-        life: list[str] = []
+        events: list[str] = []
 
         async def app(scope: Any, receive: Any, send: Any) -> None:
             await receive()
@@ -163,23 +163,23 @@ class TestExtensions:
             await send({"type": "http.response.body", "body": scope["state"]["caller"].name.encode()})
 
         @asynccontextmanager
-        async def living() -> Any:
-            life.append("started")
+        async def lifespan() -> Any:
+            events.append("started")
             yield
-            life.append("stopped")
+            events.append("stopped")
 
-        with running(memory, ring=ring, extensions=[Extension("/mcp", app, living)]) as server:
-            assert life == ["started"]
+        with running(memory, ring=ring, extensions=[Extension("/mcp", app, lifespan)]) as server:
+            assert events == ["started"]
             assert server.client.get("/mcp", headers=bearer(key)).text == "kettle"
             problem(server.client.get("/mcp"), 401, "unauthorised")
             problem(server.client.get("/mcp/broken", headers=bearer(key)), 500, "internal")
             with pytest.raises(httpx.RemoteProtocolError):
                 server.client.get("/mcp/half", headers=bearer(key))
             assert "/mcp" not in server.app.openapi()["paths"]
-        assert life == ["started", "stopped"]
+        assert events == ["started", "stopped"]
 
 
-class TestAsAProcess:
+class TestProcess:
     def test_serve_prints_a_line_and_exits_cleanly(self, tmp_path: Path) -> None:
         with process(tmp_path) as server:
             assert server.line == f"serving recollect.db at {server.url}, open to this machine; ready, Ctrl-C stops\n"
@@ -205,12 +205,12 @@ class TestAsAProcess:
 
         with process(tmp_path) as server, ThreadPoolExecutor(4) as pool:
             writing = [pool.submit(write, writer) for writer in range(4)]
-            until(lambda: len(acknowledged) > 50)
+            wait_until(lambda: len(acknowledged) > 50)
             server.process.send_signal(signal.SIGTERM)
             assert server.process.wait(30) == 0
             for item in writing:
                 item.result()
-        assert {path.name for path in tmp_path.iterdir()} == {"recollect.db"}  # closed, and tidied up
+        assert {path.name for path in tmp_path.iterdir()} == {"recollect.db"}  # closed and cleaned up
         with recollect.open(tmp_path / "recollect.db", embedder=None) as memory:
             assert {note.id for note in memory.notes()} >= set(acknowledged)
 
@@ -235,35 +235,35 @@ def _restored_logging() -> Iterator[None]:
         logging.getLogger(name).handlers, logging.getLogger(name).propagate = handlers, propagate
 
 
-HASTY = Settings(timeout=0.3, max_body_bytes=1000)
+SHORT_TIMEOUTS = Settings(timeout=0.3, max_body_bytes=1000)
 HEALTH = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 @pytest.fixture
-def hasty(memory: Memory) -> Iterator[Running]:
-    with running(memory, HASTY) as server:
+def short_timeout_server(memory: Memory) -> Iterator[Running]:
+    with running(memory, SHORT_TIMEOUTS) as server:
         yield server
 
 
-def connected(url: str) -> socket.socket:
+def connect(url: str) -> socket.socket:
     where = httpx.URL(url)
     return socket.create_connection((where.host, where.port or 80), timeout=20)
 
 
-def rest(connection: socket.socket) -> bytes:
+def read_all(connection: socket.socket) -> bytes:
     """Return all bytes until the server closes the connection."""
-    got = b""
+    response_bytes = b""
     try:
         while more := connection.recv(4000):
-            got += more
+            response_bytes += more
     except ConnectionResetError:
         pass
-    return got
+    return response_bytes
 
 
-def rejected(got: bytes, status: int, kind: str) -> str:
+def check_problem(response_bytes: bytes, status: int, kind: str) -> str:
     """Check that a response is a problem of this kind, and return its detail."""
-    head, _, body = got.partition(b"\r\n\r\n")
+    head, _, body = response_bytes.partition(b"\r\n\r\n")
     first, *lines = head.decode().split("\r\n")
     headers = dict(line.lower().split(": ", 1) for line in lines)
     data: dict[str, Any] = json.loads(body)
@@ -275,60 +275,60 @@ def rejected(got: bytes, status: int, kind: str) -> str:
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /health HTTP/1.1\r\nHost: local"])
-def test_incomplete_headers_time_out(hasty: Running, sent: bytes) -> None:
-    with connected(hasty.url) as connection:
+def test_incomplete_headers_time_out(short_timeout_server: Running, sent: bytes) -> None:
+    with connect(short_timeout_server.url) as connection:
         connection.sendall(sent)
-        detail = rejected(rest(connection), 408, "too-slow")
+        detail = check_problem(read_all(connection), 408, "too-slow")
     assert detail == "the headers took longer than 0.3 seconds to arrive"
 
 
-def test_incomplete_headers_of_a_second_request_time_out(hasty: Running) -> None:
-    with connected(hasty.url) as connection:
+def test_incomplete_headers_of_a_second_request_time_out(short_timeout_server: Running) -> None:
+    with connect(short_timeout_server.url) as connection:
         for _ in range(2):
             connection.sendall(HEALTH)
             response = b""
             while not response.endswith(b'{"status":"ok"}'):
                 response += connection.recv(4000)
         connection.sendall(b"GET")
-        rejected(rest(connection), 408, "too-slow")
+        check_problem(read_all(connection), 408, "too-slow")
 
 
-def test_slow_headers_do_not_extend_the_timeout(hasty: Running) -> None:
-    got = b""
-    with connected(hasty.url) as connection:
+def test_slow_headers_do_not_extend_the_timeout(short_timeout_server: Running) -> None:
+    response_bytes = b""
+    with connect(short_timeout_server.url) as connection:
         connection.settimeout(0.05)
         connection.sendall(b"GET /health HTTP/1.1\r\nX-Long: ")
-        while not got:
+        while not response_bytes:
             connection.sendall(b"x")
             try:
-                got = connection.recv(4000)
+                response_bytes = connection.recv(4000)
             except TimeoutError:
                 continue
-    assert b" 408 " in got
+    assert b" 408 " in response_bytes
 
 
-def test_rejected_body_is_not_awaited(hasty: Running) -> None:
-    with connected(hasty.url) as connection:
+def test_rejected_body_is_not_awaited(short_timeout_server: Running) -> None:
+    with connect(short_timeout_server.url) as connection:
         connection.sendall(b"POST /v1/notes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000\r\n\r\n")
         response = b""
         while not response.endswith(b"}"):
             response += connection.recv(4000)
         assert b" 413 " in response
         connection.sendall(b"x")
-        assert rest(connection) == b""
+        assert read_all(connection) == b""
 
 
 def test_too_many_connections_are_rejected(memory: Memory, caplog: pytest.LogCaptureFixture) -> None:
     with running(memory, Settings(max_connections=2), warm=False) as server, ExitStack() as stack:
-        first, _ = (stack.enter_context(connected(server.url)) for _ in range(2))
-        with connected(server.url) as third:
-            assert rejected(rest(third), 503, "overloaded") == "too many connections are open"
+        first, _ = (stack.enter_context(connect(server.url)) for _ in range(2))
+        with connect(server.url) as third:
+            assert check_problem(read_all(third), 503, "overloaded") == "too many connections are open"
         first.close()
-        until(lambda: healthy(server.url))
+        wait_until(lambda: is_healthy(server.url))
     assert "more than 2 connections; new ones are rejected" in caplog.messages
 
 
-def healthy(url: str) -> bool:
+def is_healthy(url: str) -> bool:
     try:
         return httpx.get(f"{url}/health").status_code == 200
     except httpx.TransportError:  # refused before it was read
@@ -343,11 +343,11 @@ def test_connection_flood_leaves_open_files_for_the_memory(tmp_path: Path) -> No
             server = stack.enter_context(process(tmp_path))
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        flood = [stack.enter_context(closing(connected(server.url))) for _ in range(300)]
-        rejected(rest(flood[-1]), 503, "overloaded")  # connections are accepted in order
+        flood = [stack.enter_context(closing(connect(server.url))) for _ in range(300)]
+        check_problem(read_all(flood[-1]), 503, "overloaded")  # connections are accepted in order
         for connection in flood[:10]:
             connection.close()
-        until(lambda: healthy(server.url))
+        wait_until(lambda: is_healthy(server.url))
         assert httpx.post(f"{server.url}/v1/notes", json={"content": "tea"}).status_code == 201
         server.log.seek(0)
         data = [json.loads(line) for line in server.log]
@@ -370,20 +370,20 @@ def test_max_connections_setting() -> None:
         b"POST /v1/notes HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
     ],
 )
-def test_malformed_http_is_a_problem(hasty: Running, sent: bytes) -> None:
-    with connected(hasty.url) as connection:
+def test_malformed_http_is_a_problem(short_timeout_server: Running, sent: bytes) -> None:
+    with connect(short_timeout_server.url) as connection:
         connection.sendall(sent)
-        assert rejected(rest(connection), 400, "malformed") == "the request is not HTTP/1.1 (RFC 9112)"
+        assert check_problem(read_all(connection), 400, "malformed") == "the request is not HTTP/1.1 (RFC 9112)"
 
 
-def test_endless_headers_are_rejected(hasty: Running) -> None:
-    with connected(hasty.url) as connection:
+def test_endless_headers_are_rejected(short_timeout_server: Running) -> None:
+    with connect(short_timeout_server.url) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nX-Long: " + b"x" * 40_000)
-        assert b"urn:recollect:headers-too-large" in rest(connection)
+        assert b"urn:recollect:headers-too-large" in read_all(connection)
 
 
-def test_upgrade_offer_is_ignored(hasty: Running, caplog: pytest.LogCaptureFixture) -> None:
+def test_upgrade_offer_is_ignored(short_timeout_server: Running, caplog: pytest.LogCaptureFixture) -> None:
     offered = {"Connection": "Upgrade", "Upgrade": "websocket"}
     with caplog.at_level(logging.WARNING):
-        assert hasty.client.get("/health", headers=offered).status_code == 200
+        assert short_timeout_server.client.get("/health", headers=offered).status_code == 200
     assert not caplog.messages

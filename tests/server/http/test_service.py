@@ -81,8 +81,8 @@ def test_long_body_is_parsed_in_a_thread(client: httpx.Client) -> None:
 def test_content_type_must_be_json(client: httpx.Client, content_type: str) -> None:
     headers = {"Content-Type": content_type} if content_type else {}
     problem(client.post("/v1/notes", content=b'{"content": "a"}', headers=headers), 415, "unsupported-media-type")
-    ours = {"Content-Type": "Application/JSON; charset=utf-8"}
-    assert client.post("/v1/notes", content=b'{"content": "a"}', headers=ours).status_code == 201
+    headers = {"Content-Type": "Application/JSON; charset=utf-8"}
+    assert client.post("/v1/notes", content=b'{"content": "a"}', headers=headers).status_code == 201
 
 
 def test_missing_body(client: httpx.Client) -> None:
@@ -106,7 +106,7 @@ def test_accept_header(client: httpx.Client, accept: str, status: int) -> None:
     ],
 )
 def test_unknown_and_repeated_parameters(client: httpx.Client, query: str, data: str) -> None:
-    """A namespace that is misspelt must not become the usual one."""
+    """A misspelt namespace parameter must not select the default namespace."""
     assert problem(client.get(f"/v1/notes?{query}"), 422, "invalid").startswith(data)
     assert "it has: none" in problem(client.get("/health?x=1"), 422, "invalid")
 

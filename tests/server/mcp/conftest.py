@@ -56,7 +56,7 @@ def keys(tmp_path: Path) -> Keys:
 
 @contextmanager
 def running(memory: recollect.Memory, ring: KeyRing | None = None, **settings: Any) -> Iterator[str]:
-    """Serve a memory on a port of its own, and yield where language models find it."""
+    """Serve a memory on a free port, and yield the MCP address."""
     selected = Settings(require_keys=ring is not None, rate=0, **settings)
     with serve(memory, selected, ring=ring, extensions=[mcp_extension(memory, selected)]) as server:
         yield f"{server.url}/mcp"

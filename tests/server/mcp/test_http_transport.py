@@ -25,7 +25,7 @@ LIST: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
 @pytest.mark.parametrize("mode", MODES)
 def test_client_session_over_http(served: str, keys: Keys, mode: str) -> None:
-    async def talk() -> None:
+    async def run_session() -> None:
         async with connected(served, keys.tea, mode) as client:
             stored = await client.call_tool("remember", {"content": "Sencha is brewed cool.", "path": "tea/sencha.md"})
             assert stored.structured_content["namespace"] == "tea"
@@ -36,11 +36,11 @@ def test_client_session_over_http(served: str, keys: Keys, mode: str) -> None:
             assert content.text == "Sencha is brewed cool."  # type: ignore[union-attr]
             assert (await client.get_prompt("use_memory")).messages
 
-    asyncio.run(talk())
+    asyncio.run(run_session())
 
 
 def test_server_without_keys(memory: recollect.Memory) -> None:
-    async def talk(url: str) -> None:
+    async def run_session(url: str) -> None:
         async with connected(url) as client:
             results = await client.call_tool("recall", {"query": "marzipan", "namespace": "safe"})
             assert [hit["id"] for hit in results.structured_content["hits"]] == ["s1"]
@@ -48,7 +48,7 @@ def test_server_without_keys(memory: recollect.Memory) -> None:
     mcp = mcp_extension(memory)
     for _ in range(2):  # it can be started again
         with serve(memory, extensions=[mcp]) as server:
-            asyncio.run(talk(f"{server.url}/mcp"))
+            asyncio.run(run_session(f"{server.url}/mcp"))
 
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Bearer rk_000000000000_nothing", "Basic cms6cms=", "Bearer \xff"])
@@ -95,7 +95,7 @@ def test_slow_call_times_out(memory: recollect.Memory, monkeypatch: pytest.Monke
     done = Event()
     monkeypatch.setattr(memory, "count", lambda **_: done.wait(30))
 
-    async def talk(url: str) -> None:
+    async def run_session(url: str) -> None:
         async with connected(url) as client:
             response = await client.call_tool("stats", {})
             done.set()
@@ -105,7 +105,7 @@ def test_slow_call_times_out(memory: recollect.Memory, monkeypatch: pytest.Monke
     with serve(
         memory, settings := Settings(timeout=0.2), extensions=[mcp_extension(memory, settings)], warm=False
     ) as run:
-        asyncio.run(talk(f"{run.url}/mcp"))
+        asyncio.run(run_session(f"{run.url}/mcp"))
 
 
 @pytest.mark.parametrize(
@@ -127,14 +127,14 @@ def test_internal_errors_are_logged_only(
     def fails(**_: Any) -> int:
         raise error
 
-    async def talk(url: str) -> None:
+    async def run_session(url: str) -> None:
         async with connected(url) as client:
             response = await client.call_tool("stats", {})
             assert (response.is_error, response.content[0].text) == (True, message)  # type: ignore[union-attr]
 
     with running(memory) as url:
         monkeypatch.setattr(memory, "count", fails)
-        asyncio.run(talk(url))
+        asyncio.run(run_session(url))
     assert ("a call failed" in caplog.text) is logged
 
 
@@ -148,13 +148,13 @@ def test_mcp_with_and_without_the_api(memory: recollect.Memory) -> None:
 
 
 def test_recollect_serve_includes_mcp(tmp_path: Path, keys: Keys) -> None:
-    async def talk(url: str) -> None:
+    async def run_session(url: str) -> None:
         async with connected(url, keys.tea) as client:
             stored = await client.call_tool("remember", {"content": "Sencha is brewed cool.", "path": "sencha.md"})
             assert stored.structured_content["namespace"] == "tea"
 
     with process(tmp_path, "--db", "served.db", "--keys", str(keys.ring.path)) as server:
-        asyncio.run(talk(f"{server.url}/mcp"))
+        asyncio.run(run_session(f"{server.url}/mcp"))
         existing = {"Authorization": f"Bearer {keys.reader}"}
         note = httpx.get(f"{server.url}/v1/notes/sencha.md", headers=existing).json()
     assert note["content"] == "Sencha is brewed cool."

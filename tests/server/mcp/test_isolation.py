@@ -20,7 +20,7 @@ from recollect.server.mcp.server import TOOLS, USE_MEMORY, memory_server
 from tests.server.mcp.conftest import MODES, Keys, connected
 
 SECRETS = ("marzipan", "s1", "safe/word.md")
-"""What the other namespace holds: a word, an id and a path."""
+"""A word, an id and a path of the other namespace."""
 
 CALLS: dict[str, list[dict[str, Any]]] = {
     "recall": [{"query": "marzipan"}, {"query": "safe word"}, {"query": "tea", "path_prefix": "safe/"}],
@@ -36,15 +36,15 @@ CALLS: dict[str, list[dict[str, Any]]] = {
     "list": [{}, {"keys": ["s1", "safe/word.md"]}, {"path_prefix": "safe/"}, {"limit": 200}],
     "stats": [{}],
 }
-"""For each tool, the calls by which somebody might try; each is made in one's own namespace, and in the other's."""
+"""Attempts by tool; every call is made in the caller's namespace and in the other one."""
 
 RESOURCES = {"note://{namespace}/{+key}": ["note://safe/s1", "note://safe/safe/word.md", "note://%73afe/s1"]}
-"""For each template, the addresses by which somebody might try."""
+"""Attempts by resource template."""
 
 PROMPTED = {"use_memory": [{}, {"about": "marzipan"}]}
 
 
-class TestTheTablesAreWhole:
+class TestTablesAreComplete:
     def test_every_tool_is_tested(self) -> None:
         assert set(CALLS) == set(TOOLS)
 
@@ -59,7 +59,7 @@ class TestTheTablesAreWhole:
         assert asyncio.run(templates()) == set(RESOURCES)
 
     def test_no_other_capabilities(self, memory: Memory) -> None:
-        """What the protocol has beside tools, resources and prompts would need a table of its own."""
+        """Any other capability of the protocol would need its own table."""
         capabilities = memory_server(memory).get_capabilities()
         assert {name for name, stored in capabilities if stored} == {"tools", "resources", "prompts"}
 
@@ -79,7 +79,7 @@ class TestOverHttp:
             assert not any(secret in text.lower() for secret in SECRETS), text
 
     def test_forbidden_namespace_looks_like_a_missing_one(self, served: str, keys: Keys, mode: str) -> None:
-        """The answer is the same word for word, but for the name that was asked for, and comes from no store."""
+        """The response is identical except for the requested name, and the store is not read."""
 
         async def data(namespace: str) -> list[str]:
             async with connected(served, keys.tea, mode) as client:
@@ -101,7 +101,7 @@ class TestOverHttp:
                 await client.read_resource(uri)
             return raised.value.error.code, raised.value.error.message
 
-        async def talk() -> None:
+        async def run_session() -> None:
             async with connected(served, keys.tea, mode) as client:
                 for uri in [uri for tried in RESOURCES.values() for uri in tried]:
                     expected = (-32602, "tea may not read in namespace 'safe'; use a key that may")
@@ -109,36 +109,36 @@ class TestOverHttp:
                 listing = (await client.list_resources()).resources
                 assert {resource.uri for resource in listing} == {"note://tea/tea/green.md", "note://tea/tea/black.md"}
 
-        asyncio.run(talk())
+        asyncio.run(run_session())
 
     def test_prompts_return_nothing_of_other_namespaces(self, served: str, keys: Keys, mode: str) -> None:
-        async def talk() -> None:
+        async def run_session() -> None:
             async with connected(served, keys.tea, mode) as client:
                 for name, tried in PROMPTED.items():
                     for arguments in tried:
                         data = (await client.get_prompt(name, arguments)).model_dump_json()
                         assert not any(secret in without(arguments, data) for secret in SECRETS)
 
-        asyncio.run(talk())
+        asyncio.run(run_session())
 
     def test_other_namespaces_are_not_changed(self, served: str, keys: Keys, memory: Memory, mode: str) -> None:
         before = list(memory.export(namespace="safe"))
 
-        async def talk() -> None:
+        async def run_session() -> None:
             async with connected(served, keys.tea, mode) as client:
                 for name, tried in CALLS.items():
                     for arguments in tried:
                         await client.call_tool(name, arguments)
                         await client.call_tool(name, {**arguments, "namespace": "safe"})
 
-        asyncio.run(talk())
+        asyncio.run(run_session())
         assert list(memory.export(namespace="safe")) == before
 
     def test_read_caller_cannot_write(self, served: str, keys: Keys, memory: Memory, mode: str) -> None:
         before = list(memory.export())
         writing = {name for name, tool in TOOLS.items() if tool.right > Right.READ}
 
-        async def talk() -> None:
+        async def run_session() -> None:
             async with connected(served, keys.reader, mode) as client:
                 assert {tool.name for tool in (await client.list_tools()).tools} == set(TOOLS) - writing
                 for name in writing:
@@ -148,12 +148,12 @@ class TestOverHttp:
                         line = "reader may not write to namespace 'tea'; use a key that may"
                         assert response.content[0].text == line  # type: ignore[union-attr]
 
-        asyncio.run(talk())
+        asyncio.run(run_session())
         assert list(memory.export()) == before
 
 
-class Untouchable:
-    """A memory that must not be asked for anything."""
+class UncallableMemory:
+    """A memory that must not be called."""
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"the memory was called: {name}")
@@ -164,8 +164,8 @@ def test_forbidden_calls_do_not_reach_the_memory(name: str) -> None:
     """A forbidden call is refused before the store is called, so its time tells nothing."""
     caller = Caller("tea", Grant.of(["tea"], "admin"))
 
-    async def talk() -> None:
-        async with Client(memory_server(Untouchable(), caller)) as client:  # type: ignore[arg-type]
+    async def run_session() -> None:
+        async with Client(memory_server(UncallableMemory(), caller)) as client:  # type: ignore[arg-type]
             for arguments in CALLS[name]:
                 response = await client.call_tool(name, {**arguments, "namespace": "safe"})
                 assert "may not" in response.content[0].text  # type: ignore[union-attr]
@@ -173,13 +173,13 @@ def test_forbidden_calls_do_not_reach_the_memory(name: str) -> None:
                 with pytest.raises(MCPError, match="may not read in namespace"):
                     await client.read_resource(uri)
 
-    asyncio.run(talk())
+    asyncio.run(run_session())
 
 
 def test_caller_of_several_namespaces_must_name_one(memory: Memory) -> None:
     caller = Caller("both", Grant.of(["tea", "safe"], "read"))
 
-    async def talk() -> None:
+    async def run_session() -> None:
         async with Client(memory_server(memory, caller)) as client:
             assert (await client.call_tool("stats", {})).is_error
             counted = (await client.call_tool("stats", {"namespace": "safe"})).structured_content
@@ -192,7 +192,7 @@ def test_caller_of_several_namespaces_must_name_one(memory: Memory) -> None:
             with pytest.raises(MCPError, match="both may not read in namespace 'default'"):
                 await client.list_resources()
 
-    asyncio.run(talk())
+    asyncio.run(run_session())
 
 
 @pytest.mark.parametrize(
@@ -208,21 +208,21 @@ def test_caller_of_several_namespaces_must_name_one(memory: Memory) -> None:
     ],
 )
 def test_request_without_caller_is_rejected(memory: Memory, send: Callable[[Client], Any]) -> None:
-    async def talk() -> None:
+    async def run_session() -> None:
         async with Client(memory_server(memory, None)) as client:
             with pytest.raises(MCPError, match="the caller is unknown"):
                 await send(client)
 
-    asyncio.run(talk())
+    asyncio.run(run_session())
 
 
 def test_everyone_may_use_every_namespace(memory: recollect.Memory) -> None:
-    async def talk() -> None:
+    async def run_session() -> None:
         async with Client(memory_server(memory, EVERYONE)) as client:
             results = await client.call_tool("recall", {"query": "marzipan", "namespace": "safe"})
             assert [hit["id"] for hit in results.structured_content["hits"]] == ["s1"]
 
-    asyncio.run(talk())
+    asyncio.run(run_session())
 
 
 def without(arguments: dict[str, Any], data: str) -> str:

@@ -26,16 +26,16 @@ STRICT = replace(presets()["default"], name="strict", min_confidence=1.0)
 TEA = Caller("tea", Grant.of(["tea"], "write"))
 
 
-def called(memory: Memory, name: str, caller: Caller = TEA, **arguments: Any) -> CallToolResult:
-    async def talk() -> CallToolResult:
+def call_tool(memory: Memory, name: str, caller: Caller = TEA, **arguments: Any) -> CallToolResult:
+    async def run_session() -> CallToolResult:
         async with Client(memory_server(memory, caller)) as client:
             return await client.call_tool(name, arguments)
 
-    return asyncio.run(talk())
+    return asyncio.run(run_session())
 
 
 def response(memory: Memory, name: str, **arguments: Any) -> dict[str, Any]:
-    result = called(memory, name, **arguments)
+    result = call_tool(memory, name, **arguments)
     assert not result.is_error, result.content
     data: dict[str, Any] = result.structured_content
     (block,) = result.content  # for clients that read text alone
@@ -44,7 +44,7 @@ def response(memory: Memory, name: str, **arguments: Any) -> dict[str, Any]:
 
 
 def error(memory: Memory, name: str, **arguments: Any) -> str:
-    result = called(memory, name, **arguments)
+    result = call_tool(memory, name, **arguments)
     assert result.is_error
     assert result.structured_content is None
     line: str = result.content[0].text  # type: ignore[union-attr]
@@ -131,7 +131,7 @@ class TestRecall:
     @pytest.mark.parametrize("tool", ["recall", "explain"])
     def test_recall_returns_weak_candidates_on_demand(self, memory: Memory, tool: str) -> None:
         query = "guests OR " + " OR ".join(f"zebra{index}" for index in range(12))
-        memory.add("Guests in May.", id="t3", namespace="tea")  # two that are as good: neither stands out
+        memory.add("Guests in May.", id="t3", namespace="tea")  # two equally good notes: neither stands out
         data = response(memory, tool, query=query)
         results, _ = memory.search(query, namespace="tea")
         assert results.confidence
@@ -264,13 +264,13 @@ class TestList:
     def test_list_is_paginated(self, memory: Memory) -> None:
         memory.add("x" * (LISTED_TEXT_LENGTH + 1), id="t3", namespace="tea")
 
-        async def talk() -> list[dict[str, Any]]:
+        async def run_session() -> list[dict[str, Any]]:
             async with Client(memory_server(memory, TEA)) as client:
                 first = (await client.call_tool("list", {"limit": 2})).structured_content
                 arguments = {"limit": 2, "cursor": first["next_cursor"]}
                 return [first, (await client.call_tool("list", arguments)).structured_content]
 
-        first, second = asyncio.run(talk())
+        first, second = asyncio.run(run_session())
         assert [note["id"] for note in first["notes"]] == ["t1", "t2"]
         assert {"tags": ["own"], "title": "Green", "path": "tea/green.md"}.items() <= first["notes"][0].items()
         (note,) = second["notes"]
@@ -319,12 +319,12 @@ class TestErrors:
         assert line.startswith("filters.created_after: must be an ISO-8601 date or time, got 'soon'")
 
     def test_unknown_tool(self, memory: Memory) -> None:
-        async def talk() -> None:
+        async def run_session() -> None:
             async with Client(memory_server(memory)) as client:
                 with pytest.raises(MCPError, match=r"there is no tool 'dream'; there are recall, remember, update"):
                     await client.call_tool("dream")
 
-        asyncio.run(talk())
+        asyncio.run(run_session())
 
     def test_store_errors_are_one_line(self, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
         def busy(*_: Any, **__: Any) -> Any:
@@ -346,11 +346,11 @@ class TestErrors:
 
 class TestDescriptions:
     def tools(self, memory: Memory) -> dict[str, Any]:
-        async def talk() -> dict[str, Any]:
+        async def run_session() -> dict[str, Any]:
             async with Client(memory_server(memory)) as client:
                 return {tool.name: tool for tool in (await client.list_tools()).tools}
 
-        return asyncio.run(talk())
+        return asyncio.run(run_session())
 
     def test_tool_names(self, memory: Memory) -> None:
         named = {"remember", "recall", "explain", "forget", "update", "link", "list", "stats"}
@@ -376,8 +376,8 @@ class TestDescriptions:
         assert not any(hint.open_world_hint for hint in hints.values())
 
     def test_read_caller_sees_read_only_tools(self, memory: Memory) -> None:
-        async def talk() -> set[str]:
+        async def run_session() -> set[str]:
             async with Client(memory_server(memory, Caller("reader", Grant(None, Right.READ)))) as client:
                 return {tool.name for tool in (await client.list_tools()).tools}
 
-        assert asyncio.run(talk()) == {"recall", "explain", "list", "stats"}
+        assert asyncio.run(run_session()) == {"recall", "explain", "list", "stats"}

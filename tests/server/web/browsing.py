@@ -39,7 +39,7 @@ def show_weak(page: Page, data: dict[str, Any]) -> None:
     expect(page.locator(".hit")).to_have_count(len(data["hits"]))
 
 
-def figure(value: float) -> str:
+def format_number(value: float) -> str:
     """Write a number as the page does."""
     return f"{value:.4f}" if abs(value) >= 0.001 or value == 0 else f"{value:#.3g}"
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page
 from recollect import Memory
 from tests.browser import Visit, launched
 from tests.server.http.running import Running, running
-from tests.server.web.notes import filled
+from tests.server.web.notes import sample_memory
 
 _BY_THE_BROWSER = "Failed to load resource: "
 """The message of Chromium about a failed request; a page cannot suppress it."""
@@ -20,7 +20,7 @@ _BY_THE_POLICY = ("has been blocked", "will not be executed", "violates the docu
 """The messages of Chromium about what a policy blocked."""
 
 
-class Opening(Protocol):
+class OpenPage(Protocol):
     def __call__(
         self, url: str, view: str = "", *, refusals: bool = False, policed: bool = False, **options: Any
     ) -> Page: ...
@@ -33,7 +33,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def visit(browser: Browser) -> Iterator[Opening]:
+def visit(browser: Browser) -> Iterator[OpenPage]:
     """Open the page of a server; with ``refusals``, the server may refuse something, with ``policed`` the browser."""
     visits: list[tuple[str, tuple[str, ...], Visit]] = []
 
@@ -54,7 +54,7 @@ def visit(browser: Browser) -> Iterator[Opening]:
 
 @pytest.fixture(scope="module")
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    with filled(tmp_path_factory.mktemp("memory") / "memory.db") as created:
+    with sample_memory(tmp_path_factory.mktemp("memory") / "memory.db") as created:
         yield created
 
 

@@ -80,7 +80,7 @@ def topics() -> FunctionEmbedder:
 
 
 @contextmanager
-def filled(path: Path, *more: dict[str, Any]) -> Iterator[Memory]:
+def sample_memory(path: Path, *more: dict[str, Any]) -> Iterator[Memory]:
     with recollect.open(path, embedder=topics()) as memory:
         memory.add_many([*NOTES, *more])
         yield memory

@@ -12,9 +12,9 @@ from playwright.sync_api import Page, expect
 from recollect import Memory
 from recollect.evaluation.report import build_report, write_report
 from recollect.server.http import Settings
-from tests.evaluation.outcomes import like_real
+from tests.evaluation.outcomes import realistic_outcomes
 from tests.server.http.running import Running, running
-from tests.server.web.conftest import Opening
+from tests.server.web.conftest import OpenPage
 
 VIEWS = {
     "#/search": ".examples",
@@ -38,7 +38,7 @@ SCREENS: dict[str, dict[str, Any]] = {
 @pytest.fixture(scope="module")
 def server(memory: Memory, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("reports")
-    outcomes, data = like_real(40)
+    outcomes, data = realistic_outcomes(40)
     write_report(folder / "study.html", build_report(outcomes, data))
     with running(memory, Settings(reports=folder)) as created:
         yield created
@@ -51,7 +51,7 @@ def faults(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("screen", SCREENS)
-def test_views_pass_axe(visit: Opening, server: Running, screen: str) -> None:
+def test_views_pass_axe(visit: OpenPage, server: Running, screen: str) -> None:
     page = visit(server.url, refusals=True, **SCREENS[screen])
     wrong: dict[str, list[str]] = {}
     for view, selector in VIEWS.items():
@@ -69,7 +69,7 @@ def test_views_pass_axe(visit: Opening, server: Running, screen: str) -> None:
     assert wrong == {}, "\n".join(f"{view} {fault}" for view, item in wrong.items() for fault in item)
 
 
-def test_axe_detects_faults(visit: Opening, server: Running) -> None:
+def test_axe_detects_faults(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
     expect(page.locator(".examples")).to_be_visible()
     page.evaluate("document.getElementById('query').removeAttribute('aria-label')")

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.server.http.running import Running
-from tests.server.web.conftest import Opening
+from tests.server.web.conftest import OpenPage
 
 BACKGROUNDS = {"light": "rgb(251, 250, 248)", "dark": "rgb(21, 23, 28)"}
 
@@ -17,7 +17,7 @@ def background(page: Page) -> str:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_colours_follow_the_system_until_chosen(visit: Opening, server: Running, scheme: str) -> None:
+def test_colours_follow_the_system_until_chosen(visit: OpenPage, server: Running, scheme: str) -> None:
     page = visit(server.url, color_scheme=scheme)
     button = page.locator("#theme")
     expect(button).to_have_accessible_name("Theme: system")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from tests.server.http.running import Running
-from tests.server.web.conftest import Opening
+from tests.server.web.conftest import OpenPage
 
 QUERY = "tea or coffee cups"
 ORDERS = {
@@ -19,7 +19,7 @@ LINE_KINDS = [
 ]
 
 
-def test_comparison_shows_changes_of_rank(visit: Opening, server: Running) -> None:
+def test_comparison_shows_changes_of_rank(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, f"#/compare?q={QUERY}&mode=bm25&presets={','.join(ORDERS)}")
     expect(page.locator(".column h2")).to_have_text(list(ORDERS))
     columns = page.locator(".column").evaluate_all(
@@ -39,7 +39,7 @@ def test_comparison_shows_changes_of_rank(visit: Opening, server: Running) -> No
     }
 
 
-def test_comparison_columns_share_the_width(visit: Opening, server: Running) -> None:
+def test_comparison_columns_share_the_width(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, f"#/compare?q={QUERY}&presets={','.join(ORDERS)}", width=1280)
     expect(page.locator(".column")).to_have_count(3)
     widths = page.locator(".column").evaluate_all("all => all.map(one => one.getBoundingClientRect().width)")
@@ -47,20 +47,22 @@ def test_comparison_columns_share_the_width(visit: Opening, server: Running) -> 
     assert page.locator(".scroller").evaluate("one => one.scrollWidth <= one.clientWidth")
 
 
-def test_comparison_lines_meet_their_notes(visit: Opening, server: Running) -> None:
+def test_comparison_lines_meet_their_notes(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, f"#/compare?q={QUERY}&mode=bm25&presets=trovella,default")
     expect(page.locator(".column")).to_have_count(2)
     for note in ("coffee", "question"):
         line = page.locator(f".changes path[data-note={note}]").bounding_box()
-        boxes = [box for one in page.locator(f".column [data-note={note}]").all() if (box := one.bounding_box())]
+        boxes = [
+            box for element in page.locator(f".column [data-note={note}]").all() if (box := element.bounding_box())
+        ]
         assert line
         middles = sorted(box["y"] + box["height"] / 2 for box in boxes)
-        # A browser's box around a line is larger by what a sharp corner of it would need: four pixels here.
+        # The bounding box of a line includes the mitre of a sharp corner: four pixels here.
         assert abs(line["y"] + 4 - middles[0]) < 1
         assert abs(line["y"] + line["height"] - 4 - middles[1]) < 1
 
 
-def test_comparison_explains_the_chosen_note(visit: Opening, server: Running) -> None:
+def test_comparison_explains_the_chosen_note(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, f"#/compare?q={QUERY}&mode=bm25&presets=trovella,default")
     note = page.locator(".column").nth(1).locator("[data-note=reply]")
     note.click()
@@ -76,7 +78,7 @@ def test_comparison_explains_the_chosen_note(visit: Opening, server: Running) ->
     expect(page.locator(".by-preset")).to_have_count(0)
 
 
-def test_presets_of_the_comparison_can_be_chosen(visit: Opening, server: Running) -> None:
+def test_presets_of_the_comparison_can_be_chosen(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/compare")
     expect(page.get_by_text("Type a query to compare the results of the presets.")).to_be_visible()
     expect(page.locator(".presets input:checked")).to_have_count(3)

@@ -10,10 +10,10 @@ from playwright.sync_api import expect
 import recollect
 from tests.server.http.running import Running, running
 from tests.server.web.browsing import search
-from tests.server.web.conftest import Opening
+from tests.server.web.conftest import OpenPage
 
 
-def test_note_is_added(visit: Opening, server: Running) -> None:
+def test_note_is_added(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/notes")
     page.get_by_role("link", name="New note").click()
     page.get_by_label("Title").fill("Spare key")
@@ -28,7 +28,7 @@ def test_note_is_added(visit: Opening, server: Running) -> None:
     expect(page.locator(".hit h2").first).to_have_text("Spare key")
 
 
-def test_editor_sends_changed_fields_only(visit: Opening, server: Running) -> None:
+def test_editor_sends_changed_fields_only(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/note/guide")
     page.get_by_role("link", name="Edit").click()
     expect(page.get_by_label("Title")).to_have_value("Brewing")
@@ -44,7 +44,7 @@ def test_editor_sends_changed_fields_only(visit: Opening, server: Running) -> No
     assert (stored["path"], stored["title"], stored["created_at"][:10]) == ("wiki/brewing.md", "Brewing", "2025-12-01")
 
 
-def test_untouched_fields_are_not_sent(visit: Opening, server: Running) -> None:
+def test_untouched_fields_are_not_sent(visit: OpenPage, server: Running) -> None:
     odd = {"id": "odd", "content": "One.", "title": "Odd", "tags": ["tea, green", "#hash"], "path": " a path .md"}
     server.client.post("/v1/notes", json=odd)
     page = visit(server.url, "#/edit/odd")
@@ -57,7 +57,7 @@ def test_untouched_fields_are_not_sent(visit: Opening, server: Running) -> None:
     assert (stored["tags"], stored["path"]) == (["tea, green", "#hash"], " a path .md")
 
 
-def test_concurrent_change_is_reported(visit: Opening, server: Running) -> None:
+def test_concurrent_change_is_reported(visit: OpenPage, server: Running) -> None:
     server.client.post("/v1/notes", json={"id": "shared", "content": "One.", "title": "Shared"})
     page = visit(server.url, "#/edit/shared")
     page.get_by_label("Text").fill("Mine.")
@@ -69,7 +69,7 @@ def test_concurrent_change_is_reported(visit: Opening, server: Running) -> None:
     expect(page.locator(".note .content")).to_have_text("Mine.")
 
 
-def test_unsaved_draft_is_restored(visit: Opening, server: Running) -> None:
+def test_unsaved_draft_is_restored(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/edit/guide")
     page.get_by_label("Title").fill("Brewing, half written")
     page.get_by_label("Text").fill("Tips that are")
@@ -85,7 +85,7 @@ def test_unsaved_draft_is_restored(visit: Opening, server: Running) -> None:
     expect(page.locator(".notice")).to_have_count(0)
 
 
-def test_note_is_deleted_after_confirmation(visit: Opening, server: Running) -> None:
+def test_note_is_deleted_after_confirmation(visit: OpenPage, server: Running) -> None:
     server.client.post("/v1/notes", json={"id": "gone", "content": "Soon gone.", "title": "Gone"})
     page = visit(server.url, "#/note/gone")
     page.get_by_role("button", name="Delete").click()
@@ -100,7 +100,7 @@ def test_note_is_deleted_after_confirmation(visit: Opening, server: Running) -> 
     assert server.client.get("/v1/notes/gone").status_code == 404
 
 
-def test_rejected_note_keeps_the_form(visit: Opening, server: Running) -> None:
+def test_rejected_note_keeps_the_form(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/new", refusals=True)
     page.get_by_label("Title").fill("A shop")
     page.get_by_label("Text").fill("Another corner.")
@@ -133,7 +133,7 @@ def test_rejected_note_keeps_the_form(visit: Opening, server: Running) -> None:
     assert server.client.get("/v1/notes", params={"path_prefix": "wiki/other"}).json()["notes"][0]["importance"] == 0.25
 
 
-def test_note_without_text_is_not_sent(visit: Opening, server: Running) -> None:
+def test_note_without_text_is_not_sent(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/new")
     page.get_by_label("Title").fill("Empty")
     page.get_by_role("button", name="Save").click()
@@ -141,7 +141,7 @@ def test_note_without_text_is_not_sent(visit: Opening, server: Running) -> None:
     expect(page).to_have_url(re.compile("#/new$"))
 
 
-def test_secret_is_rejected(visit: Opening, tmp_path: Path) -> None:
+def test_secret_is_rejected(visit: OpenPage, tmp_path: Path) -> None:
     secret = "AKIA" + "Z3QF7LMN2RTW5XYC"
     with recollect.open(tmp_path / "memory.db", embedder=None, secrets="refuse") as memory, running(memory) as server:
         page = visit(server.url, "#/new", refusals=True)

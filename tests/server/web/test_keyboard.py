@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests.server.http.running import Running
 from tests.server.web.browsing import focused, is_search, search
-from tests.server.web.conftest import Opening
+from tests.server.web.conftest import OpenPage
 
 _RING = """() => {
   const style = getComputedStyle(document.activeElement);
@@ -16,12 +16,12 @@ _RING = """() => {
 
 
 def assert_seen(page: Page) -> None:
-    """Hold that something has the focus, and that one sees what."""
+    """Assert that an element has the focus, and that the focus is visible."""
     assert not focused(page).startswith(("body", "nothing"))
     assert page.evaluate(_RING), focused(page)
 
 
-def test_keyboard_only_session(visit: Opening, server: Running) -> None:
+def test_keyboard_only_session(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
     press, field = page.keyboard.press, page.locator("#query")
     expect(field).to_be_focused()
@@ -108,7 +108,7 @@ def test_keyboard_only_session(visit: Opening, server: Running) -> None:
     expect(field).to_be_focused()
 
 
-def test_shortcuts_do_not_apply_in_fields(visit: Opening, server: Running) -> None:
+def test_shortcuts_do_not_apply_in_fields(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/new")
     expect(page.get_by_label("Title")).to_be_focused()
     page.keyboard.type("/?njkwcse")
@@ -119,7 +119,7 @@ def test_shortcuts_do_not_apply_in_fields(visit: Opening, server: Running) -> No
     expect(page.get_by_role("dialog")).to_be_visible()
 
 
-def test_focus_after_deleting(visit: Opening, server: Running) -> None:
+def test_focus_after_deleting(visit: OpenPage, server: Running) -> None:
     server.client.post("/v1/notes", json={"id": "gone", "content": "Soon gone."}).raise_for_status()
     page = visit(server.url, "#/note/gone")
     page.get_by_role("button", name="Delete").focus()
@@ -135,7 +135,7 @@ def test_focus_after_deleting(visit: Opening, server: Running) -> None:
     assert_seen(page)
 
 
-def test_focus_moves_to_the_chosen_view(visit: Opening, server: Running) -> None:
+def test_focus_moves_to_the_chosen_view(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/note/bike")
     for view in ("Compare", "Notes", "Reports", "Search"):
         page.get_by_role("navigation").get_by_role("link", name=view).focus()
@@ -146,7 +146,7 @@ def test_focus_moves_to_the_chosen_view(visit: Opening, server: Running) -> None
         assert_seen(page)
 
 
-def test_skip_link(visit: Opening, server: Running) -> None:
+def test_skip_link(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/notes")
     expect(page.locator(".listing li").first).to_be_visible()
     page.get_by_role("link", name="Skip to the content").focus()
@@ -155,7 +155,7 @@ def test_skip_link(visit: Opening, server: Running) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("Notes")
 
 
-def test_hit_keeps_the_focus_when_rendered_again(visit: Opening, server: Running) -> None:
+def test_hit_keeps_the_focus_when_rendered_again(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
     search(page, "tea")
     page.locator(".hit[data-note=guide] h2 a").focus()

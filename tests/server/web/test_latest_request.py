@@ -8,11 +8,11 @@ from playwright.sync_api import Error, Page, Route, expect
 
 from tests.server.http.running import Running
 from tests.server.web.browsing import is_search, sent
-from tests.server.web.conftest import Opening
+from tests.server.web.conftest import OpenPage
 
 
 def delay_responses(page: Page, query: str, requested: str = "search") -> list[Route]:
-    """Keep the answers to one query from the page until they are let go."""
+    """Delay the responses to a query until they are released."""
     delayed: list[Route] = []
 
     def decide(route: Route) -> None:
@@ -29,12 +29,12 @@ def deliver(page: Page, delayed: list[Route]) -> None:
     """Deliver the delayed responses, and wait until the page has drawn them."""
     for route in delayed:
         reply = route.fetch()
-        with suppress(Error):  # the page has given it up
+        with suppress(Error):  # the page has aborted it
             route.fulfill(response=reply)
     page.evaluate("fetch('/health').then(() => new Promise(requestAnimationFrame))")
 
 
-def test_older_response_does_not_replace_a_newer_one(visit: Opening, server: Running) -> None:
+def test_older_response_does_not_replace_a_newer_one(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
     delayed = delay_responses(page, "tea")
     with page.expect_request("**/v1/search*"):
@@ -49,7 +49,7 @@ def test_older_response_does_not_replace_a_newer_one(visit: Opening, server: Run
     expect(page.locator(".hit h2").first).to_have_text("The bike")
 
 
-def test_fast_typing_sends_few_requests(visit: Opening, server: Running) -> None:
+def test_fast_typing_sends_few_requests(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
     requested: list[str] = []
     page.on(
@@ -70,7 +70,7 @@ def test_fast_typing_sends_few_requests(visit: Opening, server: Running) -> None
     expect(page.locator(".parsed-query")).to_contain_text("tea OR bike")
 
 
-def test_late_response_does_not_fill_an_empty_search(visit: Opening, server: Running) -> None:
+def test_late_response_does_not_fill_an_empty_search(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
     delayed = delay_responses(page, "tea")
     with page.expect_request("**/v1/search*"):
@@ -82,7 +82,7 @@ def test_late_response_does_not_fill_an_empty_search(visit: Opening, server: Run
     expect(page.locator(".examples")).to_be_visible()
 
 
-def test_response_that_cannot_be_aborted_is_dropped(visit: Opening, server: Running) -> None:
+def test_response_that_cannot_be_aborted_is_dropped(visit: OpenPage, server: Running) -> None:
     """Requests that cannot be aborted may be answered in any order."""
     page = visit(server.url)
     data = page.evaluate(
@@ -115,7 +115,7 @@ def test_response_that_cannot_be_aborted_is_dropped(visit: Opening, server: Runn
     assert data == {"sent": ["a", "b", "c", "e", "f"], "shown": ["b", "e"], "failed": ["f"]}
 
 
-def test_comparison_drops_older_responses(visit: Opening, server: Running) -> None:
+def test_comparison_drops_older_responses(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/compare?presets=default,trovella")
     delayed = delay_responses(page, "tea", "compare")
     expect(page.locator(".presets input").first).to_be_visible()
@@ -127,7 +127,7 @@ def test_comparison_drops_older_responses(visit: Opening, server: Running) -> No
     expect(page.locator(".column button").first).to_contain_text("The bike")
 
 
-def test_outdated_hits_are_dimmed(visit: Opening, server: Running) -> None:
+def test_outdated_hits_are_dimmed(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/search?q=bike")
     expect(page.locator(".hit h2").first).to_have_text("The bike")
     delayed = delay_responses(page, "tea")

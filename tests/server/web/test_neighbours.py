@@ -5,10 +5,10 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from tests.server.http.running import Running
-from tests.server.web.conftest import Opening
+from tests.server.web.conftest import OpenPage
 
 
-def test_graph_and_list_show_neighbours(visit: Opening, server: Running) -> None:
+def test_graph_and_list_show_neighbours(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/note/sencha")
     expect(page.locator(".graph .self text")).to_have_text("Leaves, not beans")
     neighbours = server.client.get("/v1/neighbours/sencha").json()["neighbours"]
@@ -33,7 +33,7 @@ def test_graph_and_list_show_neighbours(visit: Opening, server: Running) -> None
         assert data in facts
 
 
-def test_graph_labels_stay_in_their_boxes(visit: Opening, server: Running) -> None:
+def test_graph_labels_stay_in_their_boxes(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/note/sencha")
     expect(page.locator(".graph .self")).to_be_visible()
     for box in page.locator(".graph .self, .graph .other").all():
@@ -44,7 +44,7 @@ def test_graph_labels_stay_in_their_boxes(visit: Opening, server: Running) -> No
         assert inner["x"] + inner["width"] <= outer["x"] + outer["width"]
 
 
-def test_note_without_and_with_many_neighbours(visit: Opening, server: Running) -> None:
+def test_note_without_and_with_many_neighbours(visit: OpenPage, server: Running) -> None:
     add = server.client.post
     add("/v1/notes", json={"id": "alone", "content": "Xyzzy."}).raise_for_status()
     for number in range(14):

@@ -11,9 +11,9 @@ from playwright.sync_api import expect
 from recollect import Memory
 from recollect.evaluation.report import build_report, write_report
 from recollect.server.http import Settings
-from tests.evaluation.outcomes import like_real
+from tests.evaluation.outcomes import realistic_outcomes
 from tests.server.http.running import Running, running
-from tests.server.web.conftest import Opening
+from tests.server.web.conftest import OpenPage
 
 HOSTILE = (
     "<script>window.ran = 'script'</script>"
@@ -27,9 +27,9 @@ HOSTILE = (
 
 
 @pytest.fixture(scope="module")
-def reporting(memory: Memory, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def report_server(memory: Memory, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder: Path = tmp_path_factory.mktemp("reports")
-    outcomes, data = like_real(60)
+    outcomes, data = realistic_outcomes(60)
     write_report(folder / "study.html", build_report(outcomes, data))
     text = (folder / "study.html").read_text(encoding="utf-8")
     assert "</body>" in text
@@ -38,8 +38,8 @@ def reporting(memory: Memory, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield created
 
 
-def test_report_is_listed_and_opened(visit: Opening, reporting: Running) -> None:
-    page = visit(reporting.url, "#/reports")
+def test_report_is_listed_and_opened(visit: OpenPage, report_server: Running) -> None:
+    page = visit(report_server.url, "#/reports")
     expect(page.locator(".listing li")).to_have_count(2)
     page.locator(".listing li", has_text="study.html").get_by_role("link").click()
     expect(page.locator(".report h1")).to_be_visible()
@@ -66,8 +66,8 @@ def test_report_is_listed_and_opened(visit: Opening, reporting: Running) -> None
     expect(page.get_by_role("heading", level=1)).to_have_text("Reports")
 
 
-def test_scripts_in_a_report_do_not_run(visit: Opening, reporting: Running) -> None:
-    page = visit(reporting.url, "#/reports/hostile.html", policed=True)
+def test_scripts_in_a_report_do_not_run(visit: OpenPage, report_server: Running) -> None:
+    page = visit(report_server.url, "#/reports/hostile.html", policed=True)
     expect(page.locator(".report h1")).to_be_visible()
     link = page.locator(".report").get_by_text("a link")
     link.click()
@@ -81,8 +81,8 @@ def test_scripts_in_a_report_do_not_run(visit: Opening, reporting: Running) -> N
     assert left == []
 
 
-def test_report_styles_and_links_are_contained(visit: Opening, reporting: Running) -> None:
-    page = visit(reporting.url, "#/reports/hostile.html", policed=True)
+def test_report_styles_and_links_are_contained(visit: OpenPage, report_server: Running) -> None:
+    page = visit(report_server.url, "#/reports/hostile.html", policed=True)
     expect(page.locator(".report h1")).to_be_visible()
     left = page.locator(".report").evaluate(
         """report => [...report.shadowRoot.querySelectorAll("*")].flatMap(one =>
@@ -93,8 +93,8 @@ def test_report_styles_and_links_are_contained(visit: Opening, reporting: Runnin
     assert page.locator(".report").evaluate("report => getComputedStyle(report).contain") == "layout paint"
 
 
-def test_report_follows_the_chosen_colours(visit: Opening, reporting: Running) -> None:
-    page = visit(reporting.url, "#/reports/study.html", color_scheme="dark")
+def test_report_follows_the_chosen_colours(visit: OpenPage, report_server: Running) -> None:
+    page = visit(report_server.url, "#/reports/study.html", color_scheme="dark")
     shade = """report => getComputedStyle(report.shadowRoot.querySelector(".body")).backgroundColor"""
     report = page.locator(".report")
     expect(report.locator("h1")).to_be_visible()
@@ -106,12 +106,12 @@ def test_report_follows_the_chosen_colours(visit: Opening, reporting: Running) -
     assert report.evaluate(shade) == "rgb(20, 23, 27)"
 
 
-def test_missing_report(visit: Opening, reporting: Running) -> None:
-    page = visit(reporting.url, "#/reports/nowhere.html", refusals=True)
+def test_missing_report(visit: OpenPage, report_server: Running) -> None:
+    page = visit(report_server.url, "#/reports/nowhere.html", refusals=True)
     expect(page.locator(".problem")).to_contain_text("there is no report 'nowhere.html'")
 
 
-def test_empty_report_list_explains_how_to_create_one(visit: Opening, server: Running) -> None:
+def test_empty_report_list_explains_how_to_create_one(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/reports")
     expect(page.get_by_role("heading", name="No reports yet")).to_be_visible()
     expect(page.get_by_text("recollect serve --reports reports/")).to_be_visible()

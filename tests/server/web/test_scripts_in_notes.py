@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 
 from tests.server.http.running import Running, running
 from tests.server.web.browsing import search
-from tests.server.web.conftest import Opening
-from tests.server.web.notes import filled
+from tests.server.web.conftest import OpenPage
+from tests.server.web.notes import sample_memory
 
 ATTACKS = (
     "<script>window.ran = 1</script>",
@@ -41,7 +41,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         for number, attack in enumerate(ATTACKS)
     ]
     named = {"id": "</script><img src=x onerror='window.ran = 9'>", "content": "tea in a name"}
-    with filled(tmp_path_factory.mktemp("memory") / "memory.db", *hostile, named) as memory, running(memory) as created:
+    with (
+        sample_memory(tmp_path_factory.mktemp("memory") / "memory.db", *hostile, named) as memory,
+        running(memory) as created,
+    ):
         yield created
 
 
@@ -52,7 +55,7 @@ def assert_nothing_ran(page: Page) -> None:
     expect(page.locator(foreign)).to_have_count(0)
 
 
-def test_script_in_hits_does_not_run(visit: Opening, server: Running) -> None:
+def test_script_in_hits_does_not_run(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
     hits = search(page, "tea")["hits"]
     assert sum(hit["id"].startswith("bad") for hit in hits) >= 5
@@ -65,21 +68,21 @@ def test_script_in_hits_does_not_run(visit: Opening, server: Running) -> None:
         assert_nothing_ran(page)
 
 
-def test_script_in_the_comparison_does_not_run(visit: Opening, server: Running) -> None:
+def test_script_in_the_comparison_does_not_run(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/compare?q=tea")
     page.locator(".column [data-note^=bad]").first.click()
     expect(page.locator(".reasons h2")).to_be_visible()
     assert_nothing_ran(page)
 
 
-def test_script_in_the_list_does_not_run(visit: Opening, server: Running) -> None:
+def test_script_in_the_list_does_not_run(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/notes")
     expect(page.locator(".listing li").first).to_be_visible()
     assert set(ATTACKS) <= set(page.locator(".listing a").all_text_contents())
     assert_nothing_ran(page)
 
 
-def test_script_in_note_and_editor_does_not_run(visit: Opening, server: Running) -> None:
+def test_script_in_note_and_editor_does_not_run(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
     for number, attack in enumerate(ATTACKS):
         page.goto(f"{server.url}/#/note/bad{number}")
@@ -93,13 +96,13 @@ def test_script_in_note_and_editor_does_not_run(visit: Opening, server: Running)
         expect(page.get_by_role("dialog")).to_contain_text(attack)
         page.keyboard.press("Escape")
         page.get_by_role("link", name="Edit").click()
-        # Exactly: as long as the form is not drawn, names of notes in the drawing hold "text", too.
+        # exact: before the form is drawn, names of notes in the graph contain "text", too
         expect(page.get_by_label("Text", exact=True)).to_have_value(f"tea {attack}")
         expect(page.get_by_label("Title")).to_have_value(attack)
         assert_nothing_ran(page)
 
 
-def test_script_in_an_id_does_not_run(visit: Opening, server: Running) -> None:
+def test_script_in_an_id_does_not_run(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/search")
     search(page, "name")
     page.locator(".hit", has_text="tea in a name").get_by_role("link").click()
@@ -127,7 +130,7 @@ def test_script_in_an_id_does_not_run(visit: Opening, server: Running) -> None:
     ],
     ids=["script", "handler", "link", "markup", "later", "policy", "request"],
 )
-def test_content_security_policy_blocks_scripts(visit: Opening, server: Running, attempt: str, directive: str) -> None:
+def test_content_security_policy_blocks_scripts(visit: OpenPage, server: Running, attempt: str, directive: str) -> None:
     page = visit(server.url, policed=True)
     expect(page.locator("#query")).to_be_focused()
     stopped = page.evaluate(

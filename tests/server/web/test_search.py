@@ -10,10 +10,10 @@ from playwright.sync_api import Route, expect
 
 from tests.server.http.running import Running
 from tests.server.web.browsing import is_search, search, sent, show_weak
-from tests.server.web.conftest import Opening
+from tests.server.web.conftest import OpenPage
 
 
-def test_search_as_you_type(visit: Opening, server: Running) -> None:
+def test_search_as_you_type(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
     expect(page.get_by_role("heading", name="7 notes to search")).to_be_visible()
     with page.expect_response(is_search("green tea")) as reply:
@@ -37,7 +37,7 @@ def test_search_as_you_type(visit: Opening, server: Running) -> None:
 
 
 @pytest.mark.parametrize(("query", "marks"), [("green tea", ["green", "tea"]), ("cups", ["cups"])])
-def test_highlights_after_emoji(visit: Opening, server: Running, query: str, marks: list[str]) -> None:
+def test_highlights_after_emoji(visit: OpenPage, server: Running, query: str, marks: list[str]) -> None:
     page = visit(server.url)
     search(page, query)
     snippet = page.locator(".hit[data-note=sencha] .snippet")
@@ -45,14 +45,14 @@ def test_highlights_after_emoji(visit: Opening, server: Running, query: str, mar
     assert snippet.locator("mark").all_inner_texts() == marks
 
 
-def test_hit_shows_tags(visit: Opening, server: Running) -> None:
+def test_hit_shows_tags(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
     search(page, "green tea")
     assert page.locator(".hit[data-note=sencha] .chip.tag").all_inner_texts() == ["#drink", "#preference"]
     expect(page.locator(".hit[data-note=coffee] .chip.tag")).to_have_count(0)
 
 
-def test_fallback_steps_are_shown(visit: Opening, server: Running) -> None:
+def test_fallback_steps_are_shown(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
     attempts = search(page, "senhca")["trace"]["attempts"]
     assert len(attempts) > 1
@@ -68,13 +68,13 @@ def test_fallback_steps_are_shown(visit: Opening, server: Running) -> None:
     expect(page.locator(".notices .notice")).to_contain_text("sencha")
 
 
-def test_excluded_terms_are_shown(visit: Opening, server: Running) -> None:
+def test_excluded_terms_are_shown(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
     assert search(page, "tea NOT coffee")["trace"]["excluded"] == ["coffee"]
     expect(page.locator(".notices .notice")).to_have_text("excluding notes with: coffee")
 
 
-def test_legs_chart_shows_both_ranks(visit: Opening, server: Running) -> None:
+def test_legs_chart_shows_both_ranks(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
     body = search(page, "which tea for the bike?")
     show_weak(page, body)
@@ -92,7 +92,7 @@ def test_legs_chart_shows_both_ranks(visit: Opening, server: Running) -> None:
     expect(page.locator(".legs .highlighted")).to_have_attribute("data-note", "bike")
 
 
-def test_server_time_is_shown(visit: Opening, server: Running) -> None:
+def test_server_time_is_shown(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
     with page.expect_response(is_search("tea")) as reply:
         page.locator("#query").fill("tea")
@@ -105,7 +105,7 @@ def test_server_time_is_shown(visit: Opening, server: Running) -> None:
     assert float(results[2]) == pytest.approx(float(times["search"]), abs=0.51)
 
 
-def test_timeline_has_every_part(visit: Opening, server: Running) -> None:
+def test_timeline_has_every_part(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
     body = search(page, "tea")
     parts = [part["name"] for part in body["explanation_data"]["timeline"]]
@@ -114,7 +114,7 @@ def test_timeline_has_every_part(visit: Opening, server: Running) -> None:
     assert page.locator(".timeline tbody th").all_inner_texts() == [*parts[:fusion], *stages, *parts[fusion:]]
 
 
-def test_timeline_counts_the_notes_that_the_first_stage_drops(visit: Opening, server: Running) -> None:
+def test_timeline_counts_the_notes_that_the_first_stage_drops(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
     outcome = page.evaluate("""async () => {
         const { timeline } = await import("/web/charts.js");
@@ -128,7 +128,7 @@ def test_timeline_counts_the_notes_that_the_first_stage_drops(visit: Opening, se
     assert outcome == "− 1 note"
 
 
-def test_options_are_sent_and_part_of_the_url(visit: Opening, server: Running) -> None:
+def test_options_are_sent_and_part_of_the_url(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
     search(page, "tea")
     with page.expect_request("**/v1/search*") as requested:
@@ -150,27 +150,27 @@ def test_options_are_sent_and_part_of_the_url(visit: Opening, server: Running) -
     assert page.locator(".hit").count() == 3
 
 
-def test_search_as_you_type_does_not_count_as_access(visit: Opening, server: Running) -> None:
+def test_search_as_you_type_does_not_count_as_access(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
     search(page, "tea")
     assert server.client.get("/v1/notes/sencha").json()["last_accessed_at"] is None
 
 
-def test_missing_server_timing(visit: Opening, server: Running) -> None:
+def test_missing_server_timing(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
 
-    def untimed(route: Route) -> None:
+    def remove_server_timing(route: Route) -> None:
         reply = route.fetch()
         headers = {name: value for name, value in reply.headers.items() if name != "server-timing"}
         route.fulfill(response=reply, headers=headers)
 
-    page.route("**/v1/search*", untimed)
+    page.route("**/v1/search*", remove_server_timing)
     search(page, "tea")
     expect(page.locator(".timing")).to_contain_text("from keystroke to screen")
     expect(page.locator(".timing")).not_to_contain_text("server")
 
 
-def test_back_button_restores_the_query(visit: Opening, server: Running) -> None:
+def test_back_button_restores_the_query(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/search?q=bike")
     search(page, "tea")
     title = page.locator(".hit h2 a").first

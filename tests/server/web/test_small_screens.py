@@ -11,10 +11,10 @@ from playwright.sync_api import Page, expect
 
 from recollect.evaluation.report import build_report, write_report
 from recollect.server.http import Settings
-from tests.evaluation.outcomes import like_real
+from tests.evaluation.outcomes import realistic_outcomes
 from tests.server.http.running import Running, running
-from tests.server.web.conftest import Opening
-from tests.server.web.notes import filled
+from tests.server.web.conftest import OpenPage
+from tests.server.web.notes import sample_memory
 
 LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft" * 3
 PHONE: dict[str, Any] = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
@@ -34,7 +34,7 @@ _SMALL = """() => [...document.querySelectorAll("button, select, input, summary,
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder: Path = tmp_path_factory.mktemp("long")
     (folder / "reports").mkdir()
-    outcomes, data = like_real(40)
+    outcomes, data = realistic_outcomes(40)
     write_report(folder / "reports" / "study.html", build_report(outcomes, data))
     long = {
         "id": "long",
@@ -47,20 +47,20 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         "links": [(LONG[:40], "sencha")],
         "metadata": {LONG: LONG},
     }
-    with filled(folder / "memory.db", long) as memory:
+    with sample_memory(folder / "memory.db", long) as memory:
         memory.add("Elsewhere.", namespace=LONG[:60])
         with running(memory, Settings(reports=folder / "reports")) as created:
             yield created
 
 
 def assert_fits(page: Page) -> None:
-    """Hold that all of it fits; a phone's own width counts, which a page that is too wide pretends to be wider."""
+    """Assert that the page fits the width of the phone; a page that is too wide would report a wider window."""
     assert page.evaluate(_TOO_WIDE) == []
     assert page.evaluate("document.documentElement.scrollWidth <= 390")
     assert page.evaluate(_SMALL) == []
 
 
-def test_views_fit_small_screens(visit: Opening, server: Running) -> None:
+def test_views_fit_small_screens(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, **PHONE)
     for view, selector in {
         "#/search": ".examples",
@@ -79,7 +79,7 @@ def test_views_fit_small_screens(visit: Opening, server: Running) -> None:
         assert_fits(page)
 
 
-def test_hits_and_waterfalls_fit_small_screens(visit: Opening, server: Running) -> None:
+def test_hits_and_waterfalls_fit_small_screens(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, f"#/search?q=tea {LONG[:80]}", **PHONE)
     page.get_by_role("button", name="weak candidates").tap()
     expect(page.locator(".hit[data-note=long]")).to_be_visible()
@@ -91,14 +91,14 @@ def test_hits_and_waterfalls_fit_small_screens(visit: Opening, server: Running) 
     expect(page.locator(".timeline")).to_be_in_viewport()
 
 
-def test_comparison_fits_small_screens(visit: Opening, server: Running) -> None:
+def test_comparison_fits_small_screens(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/compare?q=tea", **PHONE)
     page.locator(".column [data-note=long]").first.tap()
     expect(page.locator(".by-preset").first).to_be_visible()
     assert_fits(page)
 
 
-def test_dialogs_fit_small_screens(visit: Opening, server: Running) -> None:
+def test_dialogs_fit_small_screens(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/note/long", **PHONE)
     page.get_by_role("button", name="Delete").tap()
     for _ in range(2):
@@ -112,7 +112,7 @@ def test_dialogs_fit_small_screens(visit: Opening, server: Running) -> None:
         page.get_by_role("button", name="Keyboard shortcuts").tap()
 
 
-def test_problem_fits_small_screens(visit: Opening, server: Running) -> None:
+def test_problem_fits_small_screens(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, f"#/note/{LONG}", refusals=True, **PHONE)
     expect(page.locator(".problem")).to_be_visible()
     assert_fits(page)

@@ -10,10 +10,10 @@ import recollect
 from recollect import Memory
 from tests.server.http.running import Running, running
 from tests.server.web.browsing import search
-from tests.server.web.conftest import Opening
+from tests.server.web.conftest import OpenPage
 
 
-def test_empty_memory(visit: Opening, tmp_path: Path) -> None:
+def test_empty_memory(visit: OpenPage, tmp_path: Path) -> None:
     with recollect.open(tmp_path / "memory.db", embedder=None) as memory, running(memory) as server:
         page = visit(server.url)
         expect(page.get_by_role("heading", name="This memory is empty")).to_be_visible()
@@ -29,7 +29,7 @@ def test_empty_memory(visit: Opening, tmp_path: Path) -> None:
         page.close()
 
 
-def test_memory_with_another_namespace_only(visit: Opening, tmp_path: Path) -> None:
+def test_memory_with_another_namespace_only(visit: OpenPage, tmp_path: Path) -> None:
     with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
         memory.add("Oolong in the tent.", title="Oolong", namespace="trips")
         with running(memory) as server:
@@ -40,14 +40,14 @@ def test_memory_with_another_namespace_only(visit: Opening, tmp_path: Path) -> N
             page.close()
 
 
-def test_response_of_another_server(visit: Opening, server: Running) -> None:
+def test_response_of_another_server(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
     page.route("**/v1/search*", lambda route: route.fulfill(body="<form>Login</form>", content_type="text/html"))
     page.locator("#query").fill("tea")
     expect(page.locator(".problem")).to_contain_text("Another server answered, not Recollect")
 
 
-def test_no_hits_shows_advice(visit: Opening, server: Running) -> None:
+def test_no_hits_shows_advice(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/search?mode=bm25")
     assert search(page, "<b>zzz")["hits"] == []
     expect(page.locator("div.empty")).to_contain_text("No note matches “<b>zzz”.")
@@ -55,7 +55,7 @@ def test_no_hits_shows_advice(visit: Opening, server: Running) -> None:
     expect(page.locator("#announcer")).to_have_text("nothing found")
 
 
-def test_weak_candidates_are_shown_on_demand(visit: Opening, server: Running) -> None:
+def test_weak_candidates_are_shown_on_demand(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/search?mode=bm25")
     weak = search(page, "monday lantern harbour violin")
     assert (weak["has_answer"], len(weak["hits"])) == (False, 2)
@@ -76,14 +76,14 @@ def test_weak_candidates_are_shown_on_demand(visit: Opening, server: Running) ->
     expect(page.locator(".column", has_text="no answer").get_by_role("heading")).to_have_text("default")
 
 
-def test_missing_note(visit: Opening, server: Running) -> None:
+def test_missing_note(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/note/no%2Fwhere", refusals=True)
     expect(page.locator(".problem h1")).to_have_text("Not found")
     expect(page.locator(".problem")).to_contain_text("no/where")
     expect(page.get_by_role("button", name="Try again")).to_have_count(0)
 
 
-def test_unknown_urls(visit: Opening, server: Running) -> None:
+def test_unknown_urls(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
     for address in ("#/nowhere", "#/constructor", "#/%", "#/toString/a"):
         page.goto(f"{server.url}/{address}")
@@ -92,7 +92,7 @@ def test_unknown_urls(visit: Opening, server: Running) -> None:
         expect(page.locator("#query")).to_be_focused()
 
 
-def test_warnings_are_shown_above_the_hits(visit: Opening, tmp_path: Path) -> None:
+def test_warnings_are_shown_above_the_hits(visit: OpenPage, tmp_path: Path) -> None:
     with recollect.open(tmp_path / "memory.db", embedder=None) as memory, running(memory) as server:
         memory.add("Prefers green tea.")
         page = visit(server.url, "#/search?mode=semantic")
@@ -104,7 +104,7 @@ def test_warnings_are_shown_above_the_hits(visit: Opening, tmp_path: Path) -> No
         page.close()
 
 
-def test_server_that_stops_and_restarts(visit: Opening, memory: Memory) -> None:
+def test_server_that_stops_and_restarts(visit: OpenPage, memory: Memory) -> None:
     with running(memory) as server:
         page = visit(server.url, refusals=True)
         search(page, "tea")
@@ -124,7 +124,7 @@ def test_server_that_stops_and_restarts(visit: Opening, memory: Memory) -> None:
         page.close()
 
 
-def test_late_responses_of_a_left_view_are_dropped(visit: Opening, server: Running) -> None:
+def test_late_responses_of_a_left_view_are_dropped(visit: OpenPage, server: Running) -> None:
     page = visit(server.url, "#/search")
     stored: list[Route] = []
     page.route("**/v1/notes/guide**", lambda route: stored.append(route))  # noqa: PLW0108 (playwright writes on what it is given)

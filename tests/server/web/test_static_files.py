@@ -88,8 +88,8 @@ def test_etag_gives_304(client: httpx.Client) -> None:
         again = client.get("/web/app.js", headers={"If-None-Match": existing})
         assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
         assert again.headers["cache-control"] == "no-cache"
-    for other in ('"other"', tag.strip('"'), client.get("/").headers["etag"]):
-        assert client.get("/web/app.js", headers={"If-None-Match": other}).status_code == 200
+    for stale_tag in ('"other"', tag.strip('"'), client.get("/").headers["etag"]):
+        assert client.get("/web/app.js", headers={"If-None-Match": stale_tag}).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,16 @@ from playwright.sync_api import expect
 
 from recollect.retrieval import presets
 from tests.server.http.running import Running
-from tests.server.web.browsing import figure, search, show_weak
-from tests.server.web.conftest import Opening
+from tests.server.web.browsing import format_number, search, show_weak
+from tests.server.web.conftest import OpenPage
 
 
 def row(body: dict[str, Any]) -> list[str]:
     """Return what a row of the waterfall should say."""
     name = body["name"].replace("_", " ")
     if body["kind"] == "leg":
-        return [name, f"+ {figure(body['end'] - body['start'])}", "", body["reason"]]
-    return [name, body["change"], figure(body["end"]), body["reason"]]
+        return [name, f"+ {format_number(body['end'] - body['start'])}", "", body["reason"]]
+    return [name, body["change"], format_number(body["end"]), body["reason"]]
 
 
 _CARDS = """cards => Object.fromEntries(cards.map(card => {
@@ -39,7 +39,7 @@ _CARDS = """cards => Object.fromEntries(cards.map(card => {
 
 
 @pytest.mark.parametrize("preset", list(presets()))
-def test_waterfall_shows_the_numbers_of_the_trace(visit: Opening, server: Running, preset: str) -> None:
+def test_waterfall_shows_the_numbers_of_the_trace(visit: OpenPage, server: Running, preset: str) -> None:
     page = visit(server.url, f"#/search?preset={preset}")
     body = search(page, "which tea did you suggest with the coffee cups?")
     assert body["trace"]["preset"] == preset
@@ -55,27 +55,27 @@ def test_waterfall_shows_the_numbers_of_the_trace(visit: Opening, server: Runnin
         assert not any(
             f" {name}," in line or f" {name}." in line for line in card["unchanged"] for name, *_ in card["rows"]
         )
-        assert card["formula"][0].endswith(f" = {figure(hit['score'])}")
-        assert card["score"] == [figure(hit["score"])]
+        assert card["formula"][0].endswith(f" = {format_number(hit['score'])}")
+        assert card["score"] == [format_number(hit["score"])]
         assert card["pointers"] == [f"↳ {line}" for line in waterfall["pointers"]]
 
 
-def test_waterfall_marks_a_wrong_score(visit: Opening, server: Running) -> None:
+def test_waterfall_marks_a_wrong_score(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
 
-    def altered(route: Any) -> None:
+    def change_score(route: Any) -> None:
         reply = route.fetch()
         body = reply.json()
         body["hits"][0]["score"] += 0.25
         route.fulfill(response=reply, json=body)
 
-    page.route("**/v1/search*", altered)
+    page.route("**/v1/search*", change_score)
     search(page, "tea")
     page.locator(".explain").first.click()
     expect(page.locator(".hit .differs")).to_contain_text("✗ the steps add up to")
 
 
-def test_score_bar_is_to_scale(visit: Opening, server: Running) -> None:
+def test_score_bar_is_to_scale(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
     body = search(page, "which tea did you suggest?")
     show_weak(page, body)
@@ -90,7 +90,7 @@ def test_score_bar_is_to_scale(visit: Opening, server: Running) -> None:
         assert end / whole["width"] == pytest.approx(hit["score"] / scale, abs=0.02)
 
 
-def test_open_waterfall_stays_open_while_typing(visit: Opening, server: Running) -> None:
+def test_open_waterfall_stays_open_while_typing(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
     search(page, "tea")
     why = page.locator(".hit[data-note=guide] .explain")

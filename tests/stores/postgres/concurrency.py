@@ -1,6 +1,6 @@
 """A process that writes to one store: ``python -m tests.stores.postgres.concurrency ADDRESS NAME BATCHES``.
 
-It brings notes of its own, changes those that all share, and deletes some, in namespaces that all write to.
+It adds its own notes, changes shared ones and deletes some, in namespaces that all processes write to.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BATCH = 4
 
 
 def write(store: Store, name: str, batches: int) -> None:
-    """Write batches: each to two namespaces, in any order, with mentions of notes that other processes write."""
+    """Write batches to two namespaces in any order, with mentions of the notes of other processes."""
     for batch in range(batches):
         first, second = NAMESPACES[batch % 3], NAMESPACES[(batch + len(name)) % 3]
         notes, _ = store.write(

@@ -14,7 +14,7 @@ Opener = Callable[..., Connections]
 
 @pytest.fixture
 def opened(database: str) -> Iterator[Opener]:
-    """Open the database of the test, as often as it likes."""
+    """Return a function that opens the database of the test."""
     with ExitStack() as stack:
         yield lambda **options: stack.enter_context(closing(Connections(database, **options)))
 
@@ -37,7 +37,7 @@ def fragile() -> Iterator[Server]:
 
 
 @pytest.fixture
-def ask(postgres: Server, database: str) -> Callable[[str], list[tuple[Any, ...]]]:
-    """Run a statement in the database of the test as the superuser, for whom there are no walls."""
+def run_sql(postgres: Server, database: str) -> Callable[[str], list[tuple[Any, ...]]]:
+    """Return a function that runs SQL in the test database as superuser, without row-level security."""
     name = database.rpartition("?")[0].rpartition("/")[2]
     return lambda statement: postgres.execute(statement, database=name)

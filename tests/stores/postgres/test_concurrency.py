@@ -1,4 +1,4 @@
-"""Many write at once, from threads and processes, to one namespace and to several: nothing is lost, nobody is stuck."""
+"""Concurrent threads and processes lose no writes and do not deadlock, in one or several namespaces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from recollect.query import parse
 from recollect.stores.postgres.store import PostgresStore
 from tests.stores.postgres import concurrency
 
-HOME = "default"
+NAMESPACE = "default"
 
 
 def test_concurrent_threads_lose_no_notes(database: str) -> None:
@@ -22,14 +22,14 @@ def test_concurrent_threads_lose_no_notes(database: str) -> None:
             for number in range(8):
                 store.write([{"path": f"{writer}/{number}", "content": f"tea {writer}", "title": f"Tea {number}"}])
                 store.write([{"path": "shared", "content": f"by {writer} {number}"}])
-                store.link("shared", Link("related", f"{writer}/{number}"), namespace=HOME)
+                store.link("shared", Link("related", f"{writer}/{number}"), namespace=NAMESPACE)
 
         list(executor.map(write, range(4)))
         assert len(list(store.notes())) == 4 * 8 + 1
-        (shared,) = store.get(["shared"], namespace=HOME)
+        (shared,) = store.get(["shared"], namespace=NAMESPACE)
         assert shared is not None
         assert len(shared.links) == 4 * 8
-        assert store.note_counts([parse("tea")], namespace=HOME) == (33, [32])
+        assert store.note_counts([parse("tea")], namespace=NAMESPACE) == (33, [32])
         assert not any(finding.problem for finding in store.check())
 
 
@@ -50,8 +50,8 @@ def test_concurrent_processes_lose_no_notes(database: str) -> None:
             assert len(mine) == batches * concurrency.BATCH - deleted
         assert {namespace for namespace, path in notes if path == "shared"} == set(concurrency.NAMESPACES)
         for namespace in concurrency.NAMESPACES:
-            here = [note for note in notes.values() if note.namespace == namespace]
+            expected = [note for note in notes.values() if note.namespace == namespace]
             results = store.search_text(parse("tea"), 1_000, namespace=namespace, filters=Filters())
-            assert {candidate.id for candidate in results} == {note.id for note in here}
+            assert {candidate.id for candidate in results} == {note.id for note in expected}
         assert sum(store.stats().vectors.values()) == len(notes)
         assert not any(finding.problem for finding in store.check())

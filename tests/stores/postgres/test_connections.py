@@ -1,4 +1,4 @@
-"""Transactions for reading and writing, and what comes of them when others, or the server, are in the way."""
+"""Read and write transactions, locks, lost connections and unavailable servers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.frozen_clock import FrozenClock
 from tests.stores.postgres.conftest import Opener
 from tests.stores.postgres.server import ROLE, Server
 
-Ask = Callable[[str], list[tuple[Any, ...]]]
+RunSql = Callable[[str], list[tuple[Any, ...]]]
 
 
 def setting(name: str) -> Callable[[PostgresTransaction], str]:
@@ -44,8 +44,8 @@ def names(transaction: PostgresTransaction) -> list[str]:
     return [name for (name,) in transaction.connection.execute("SELECT name FROM namespaces ORDER BY name")]
 
 
-def cut(transaction: PostgresTransaction, ask: Ask) -> PostgresTransaction:
-    ask(f"SELECT pg_terminate_backend({transaction.connection.info.backend_pid}, 5000)")
+def cut(transaction: PostgresTransaction, run_sql: RunSql) -> PostgresTransaction:
+    run_sql(f"SELECT pg_terminate_backend({transaction.connection.info.backend_pid}, 5000)")
     return transaction
 
 
@@ -77,13 +77,13 @@ class TestReading:
         assert left.fetchall() == [("", "")]
 
     def test_read_has_a_consistent_snapshot(self, connections: Connections) -> None:
-        def twice(transaction: PostgresTransaction) -> tuple[list[str], list[str]]:
+        def read_twice(transaction: PostgresTransaction) -> tuple[list[str], list[str]]:
             before = names(transaction)
             with connections.write(["tea"], create=True):
                 pass
             return before, names(transaction)
 
-        assert connections.read(twice, namespace=None) == ([], [])
+        assert connections.read(read_twice, namespace=None) == ([], [])
         assert connections.read(names, namespace=None) == ["tea"]
 
     def test_read_transaction_cannot_write(self, connections: Connections) -> None:
@@ -116,7 +116,7 @@ class TestWriting:
         with connections.write(["tea", "work"], create=True) as transaction:
             keys = dict(transaction.namespaces)
         with connections.write(["work", "tea", "more"], create=True) as transaction:
-            assert transaction.namespaces == keys | {"more": max(keys.values()) + 1}  # no key was used up
+            assert transaction.namespaces == keys | {"more": max(keys.values()) + 1}  # existing names use no key
             listed = setting("recollect.namespaces")(transaction)
         assert sorted(map(int, listed.split(","))) == sorted(transaction.namespaces.values())
 
@@ -158,13 +158,13 @@ class TestWriting:
         assert rows == [(40,)]
 
     def test_writers_of_several_namespaces_do_not_deadlock(self, connections: Connections) -> None:
-        def both(number: int) -> None:
-            wanted = ["tea", "work", f"new {number % 5}"]
-            with connections.write(wanted[:: (-1) ** number], create=True) as transaction:
-                assert set(transaction.namespaces) == set(wanted)
+        def write(number: int) -> None:
+            namespaces = ["tea", "work", f"new {number % 5}"]
+            with connections.write(namespaces[:: (-1) ** number], create=True) as transaction:
+                assert set(transaction.namespaces) == set(namespaces)
 
         with ThreadPoolExecutor(6) as executor:
-            list(executor.map(both, range(60)))
+            list(executor.map(write, range(60)))
         assert len(connections.read(names, namespace=None)) == 7
 
     def test_read_only_store_rejects_writes(self, opened: Opener) -> None:
@@ -175,12 +175,12 @@ class TestWriting:
             pass
 
     def test_read_only_database_rejects_writes(
-        self, connections: Connections, opened: Opener, database: str, ask: Ask
+        self, connections: Connections, opened: Opener, database: str, run_sql: RunSql
     ) -> None:
         with connections.write(["tea"], create=True):
             pass
         name = database.rpartition("?")[0].rpartition("/")[2]
-        ask(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        run_sql(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
         fresh = opened()
         for namespaces in (["tea"], ["new"], None):
             with (
@@ -201,13 +201,13 @@ class TestWriting:
         assert connections.read(names, namespace=None) == []
 
     def test_error_at_commit_is_raised(self, connections: Connections) -> None:
-        twice = "CREATE TEMP TABLE t (x int UNIQUE DEFERRABLE INITIALLY DEFERRED); INSERT INTO t VALUES (1), (1)"
+        duplicate = "CREATE TEMP TABLE t (x int UNIQUE DEFERRABLE INITIALLY DEFERRED); INSERT INTO t VALUES (1), (1)"
         with pytest.raises(StoreError, match="duplicate key"), connections.write(["tea"], create=True) as transaction:
-            transaction.connection.execute(twice)
+            transaction.connection.execute(duplicate)
         assert connections.read(names, namespace=None) == []
 
-    def test_newer_schema_during_a_session(self, connections: Connections, ask: Ask) -> None:
-        ask("UPDATE recollect.schema_version SET version = 999")
+    def test_newer_schema_during_a_session(self, connections: Connections, run_sql: RunSql) -> None:
+        run_sql("UPDATE recollect.schema_version SET version = 999")
         with pytest.raises(StoreVersionError, match="its schema is 999"), connections.write(["tea"]):
             pass
         with pytest.raises(StoreVersionError, match="upgrade recollect"):
@@ -215,28 +215,28 @@ class TestWriting:
 
 
 class TestFaults:
-    def test_read_is_repeated_after_a_disconnect(self, connections: Connections, ask: Ask) -> None:
+    def test_read_is_repeated_after_a_disconnect(self, connections: Connections, run_sql: RunSql) -> None:
         seen: list[int] = []
 
         def work(transaction: PostgresTransaction) -> list[str]:
             seen.append(transaction.connection.info.backend_pid)
             if len(seen) == 1:
-                cut(transaction, ask)
+                cut(transaction, run_sql)
             return names(transaction)
 
         assert connections.read(work, namespace=None) == []
         assert len(set(seen)) == 2
 
-    def test_second_disconnect_raises_an_error(self, connections: Connections, ask: Ask) -> None:
+    def test_second_disconnect_raises_an_error(self, connections: Connections, run_sql: RunSql) -> None:
         def work(transaction: PostgresTransaction) -> list[str]:
-            cut(transaction, ask)
+            cut(transaction, run_sql)
             return names(transaction)
 
         with pytest.raises(StoreUnavailableError, match="cannot be reached"):
             connections.read(work, namespace=None)
         assert connections.read(names, namespace=None) == []
 
-    def test_idle_connections_that_were_cut_are_replaced(self, opened: Opener, ask: Ask) -> None:
+    def test_lost_idle_connections_are_replaced(self, opened: Opener, run_sql: RunSql) -> None:
         connections = opened(pool_size=4)
 
         def wait(transaction: PostgresTransaction) -> None:
@@ -246,36 +246,36 @@ class TestFaults:
             with ThreadPoolExecutor(4) as executor:
                 for future in [executor.submit(connections.read, wait, namespace=None) for _ in range(4)]:
                     future.result(30)
-            assert len(ask(CUT)) > 1
+            assert len(run_sql(CUT)) > 1
             with connections.write([f"{number}"], create=True):
                 pass
         assert connections.read(names, namespace=None) == ["0", "1"]
 
     def test_psycopg_does_not_log_our_errors(
-        self, connections: Connections, ask: Ask, caplog: pytest.LogCaptureFixture
+        self, connections: Connections, run_sql: RunSql, caplog: pytest.LogCaptureFixture
     ) -> None:
         with connections.write(["tea"], create=True):
             pass
         with connections.write(["tea"]), pytest.raises(StoreBusyError), connections.write(["tea"], timeout=0):
             raise AssertionError
-        assert ask(CUT)
+        assert run_sql(CUT)
         connections.read(names, namespace=None)
         assert [record for record in caplog.records if record.name.startswith("psycopg")] == []
 
-    def test_write_is_not_repeated_after_a_disconnect(self, connections: Connections, ask: Ask) -> None:
+    def test_write_is_not_repeated_after_a_disconnect(self, connections: Connections, run_sql: RunSql) -> None:
         with (
             pytest.raises(StoreError, match="cannot be reached"),
             connections.write(["tea"], create=True) as transaction,
         ):
-            names(cut(transaction, ask))
+            names(cut(transaction, run_sql))
         assert connections.read(names, namespace=None) == []
 
-    def test_disconnect_during_commit(self, connections: Connections, ask: Ask) -> None:
+    def test_disconnect_during_commit(self, connections: Connections, run_sql: RunSql) -> None:
         with (
             pytest.raises(StoreError, match="a whole or not at all; check which before you repeat it"),
             connections.write(["tea"], create=True) as transaction,
         ):
-            cut(transaction, ask)
+            cut(transaction, run_sql)
 
     def test_exhausted_pool_raises_busy_error(self, opened: Opener) -> None:
         connections = opened(pool_size=1, pool_timeout=2)
@@ -295,7 +295,7 @@ class TestFaults:
             blocking = executor.submit(patient.read, hold, namespace=None)
             inside.wait(30)
             waiting = executor.submit(patient.read, names, namespace=None)
-            threading.Timer(1.2, leave.set).start()  # longer than one look
+            threading.Timer(1.2, leave.set).start()  # longer than one polling interval
             assert waiting.result(30) == ["tea"]
             blocking.result(30)
 
@@ -330,7 +330,7 @@ class TestFaults:
             assert connections.read(names, namespace=None) == []
 
     def test_unreachable_server_fails_within_the_request_timeout(self) -> None:
-        # Wait for a free connection, then try both of two hosts, twice.
+        # Wait for a free connection, then try both hosts, twice.
         assert Settings().timeout >= POOL_TIMEOUT + 2 * 2 * CONNECT_TIMEOUT
 
 
@@ -392,7 +392,7 @@ class TestAddresses:
 
     def test_no_message_shows_the_password(self, postgres: Server) -> None:
         with pytest.raises(StoreError, match="/missing") as caught:
-            Connections(f"postgresql://recollect:hush@/missing?host={postgres.home}")
+            Connections(f"postgresql://recollect:hush@/missing?host={postgres.folder}")
         assert "hush" not in str(caught.value)
 
     @pytest.mark.parametrize(
@@ -403,7 +403,7 @@ class TestAddresses:
             ("closed", "postgres", "check the names of the database and of the user"),
         ],
     )
-    def test_refused_login_says_what_to_check(self, postgres: Server, user: str, database: str, advice: str) -> None:
+    def test_refused_login_names_the_remedy(self, postgres: Server, user: str, database: str, advice: str) -> None:
         if user == "closed":
             postgres.execute("CREATE ROLE closed NOLOGIN")
         with pytest.raises(StoreError, match=f"refused the login; {advice}"):

@@ -1,4 +1,4 @@
-"""PostgreSQL's errors as ours."""
+"""PostgreSQL's errors become StoreErrors."""
 
 from __future__ import annotations
 

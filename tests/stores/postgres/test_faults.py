@@ -1,4 +1,4 @@
-"""Servers that die, connections that are cut, pools that are empty: what was acknowledged is there, nothing in half."""
+"""Killed servers, lost connections and exhausted pools: no commit is lost, and no batch is written in part."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from recollect.stores.postgres.store import PostgresStore
 from tests.stores.postgres.server import Server
 
 BATCH = 10
-HOME = "default"
+NAMESPACE = "default"
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +33,10 @@ def durable() -> Iterator[Server]:
 
 
 def search(store: PostgresStore) -> list[Candidate]:
-    return store.search_text(parse("tea"), 10, namespace=HOME, filters=Filters())
+    return store.search_text(parse("tea"), 10, namespace=NAMESPACE, filters=Filters())
 
 
-def whole(store: PostgresStore) -> bool:
+def is_healthy(store: PostgresStore) -> bool:
     return not any(finding.problem for finding in store.check())
 
 
@@ -73,44 +73,44 @@ def test_killed_server_keeps_commits(durable: Server, after: int) -> None:
             write(store)
         killer.join()
         durable.start()
-        there = [note.path for note in store.notes()]
-        # The batch whose commit was cut may have been written, as a whole.
-        assert len(there) in (len(acknowledged), len(acknowledged) + BATCH)
-        assert there[: len(acknowledged)] == acknowledged
+        paths = [note.path for note in store.notes()]
+        # The interrupted batch may have been committed completely.
+        assert len(paths) in (len(acknowledged), len(acknowledged) + BATCH)
+        assert paths[: len(acknowledged)] == acknowledged
         assert len(acknowledged) > after * BATCH
-        assert store.stats().links == sum(store.stats().vectors.values()) == len(there)
-        assert whole(store)
+        assert store.stats().links == sum(store.stats().vectors.values()) == len(paths)
+        assert is_healthy(store)
 
 
-class Cut:
-    """A search that waits for a table which somebody keeps to himself, and whose connection can be cut."""
+class BlockedSearch:
+    """A search that waits for a locked table, and whose connection can be terminated."""
 
-    def __init__(self, ask: Callable[[str], list[tuple[Any, ...]]], search: Future[list[Candidate]]) -> None:
-        self._ask = ask
+    def __init__(self, run_sql: Callable[[str], list[tuple[Any, ...]]], search: Future[list[Candidate]]) -> None:
+        self._run_sql = run_sql
         self._search = search
 
     def cut(self) -> None:
-        """Cut its connection once it waits."""
+        """Terminate its connection once it waits."""
         waiting = (
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'recollect' "
             "AND datname = current_database() AND wait_event_type = 'Lock'"
         )
-        while not self._ask(waiting):
+        while not self._run_sql(waiting):
             assert not self._search.done()
 
 
 @pytest.fixture
 def waiting(
-    postgres: Server, database: str, ask: Callable[[str], list[tuple[Any, ...]]]
+    postgres: Server, database: str, run_sql: Callable[[str], list[tuple[Any, ...]]]
 ) -> Callable[[PostgresStore], Any]:
     name = database.rpartition("?")[0].rpartition("/")[2]
 
     @contextmanager
-    def wait(store: PostgresStore) -> Iterator[tuple[Cut, Future[list[Candidate]]]]:
-        with ThreadPoolExecutor(1) as executor, psycopg.connect(postgres.address(name, "postgres")) as other:
-            other.execute("LOCK TABLE recollect.postings IN ACCESS EXCLUSIVE MODE")
+    def wait(store: PostgresStore) -> Iterator[tuple[BlockedSearch, Future[list[Candidate]]]]:
+        with ThreadPoolExecutor(1) as executor, psycopg.connect(postgres.address(name, "postgres")) as locker:
+            locker.execute("LOCK TABLE recollect.postings IN ACCESS EXCLUSIVE MODE")
             future = executor.submit(search, store)
-            yield Cut(ask, future), future
+            yield BlockedSearch(run_sql, future), future
 
     return wait
 
@@ -118,17 +118,17 @@ def waiting(
 def test_search_is_repeated_after_a_disconnect(database: str, waiting: Callable[[PostgresStore], Any]) -> None:
     with closing(PostgresStore(database)) as store:
         store.write([{"path": "tea.md", "content": "green tea"}])
-        with waiting(store) as (other, future):
-            other.cut()
+        with waiting(store) as (blocked, future):
+            blocked.cut()
         assert [candidate.path for candidate in future.result(60)] == ["tea.md"]
 
 
 def test_search_fails_after_two_disconnects(database: str, waiting: Callable[[PostgresStore], Any]) -> None:
     with closing(PostgresStore(database)) as store:
         store.write([{"path": "tea.md", "content": "green tea"}])
-        with waiting(store) as (other, future):
-            other.cut()
-            other.cut()
+        with waiting(store) as (blocked, future):
+            blocked.cut()
+            blocked.cut()
             with pytest.raises(StoreError, match="cannot be reached"):
                 future.result(60)
         assert [candidate.path for candidate in search(store)] == ["tea.md"]
@@ -145,8 +145,8 @@ def test_exhausted_pool_raises_busy_error(database: str, waiting: Callable[[Post
             list(hasty.notes())
         assert len(future.result(60)) == 1
         with ThreadPoolExecutor(1) as executor, waiting(patient):
-            walk = executor.submit(list, patient.notes())
-        assert len(walk.result(60)) == 1
+            notes = executor.submit(list, patient.notes())
+        assert len(notes.result(60)) == 1
 
 
 def test_restart_between_calls(fragile: Server) -> None:
@@ -159,7 +159,7 @@ def test_restart_between_calls(fragile: Server) -> None:
         fragile.kill()
         fragile.start()
         assert len(search(store)) == 2
-        assert whole(store)
+        assert is_healthy(store)
 
 
 def test_statement_timeout_is_named(database: str, waiting: Callable[[PostgresStore], Any]) -> None:

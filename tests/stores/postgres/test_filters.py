@@ -1,4 +1,4 @@
-"""Filters in SQL: the metadata of notes equals what SQLite finds equal."""
+"""Metadata filters match the same notes as in SQLite."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def connection() -> apsw.Connection:
     return made
 
 
-def holds(stored: dict[str, Any], queried: dict[str, Any]) -> bool:
-    """Return whether metadata passes a filter, as the server compares what it is given."""
+def passes_filter(stored: dict[str, Any], queried: dict[str, Any]) -> bool:
+    """Return whether metadata passes a filter by the comparison that the server makes."""
     facts = json.loads(metadata_facts(json.dumps(stored)))
     conditions, values = filter_conditions(Filters(metadata=queried))
     assert conditions == " AND n.facts ->> %s::text = %s" * len(queried)
@@ -59,24 +59,24 @@ def test_values_are_equal_as_in_sqlite(connection: apsw.Connection, stored: Any,
     statement = f"SELECT 1 FROM (SELECT ? AS metadata) AS n WHERE true {conditions}"  # noqa: S608 (our own)
     for value in (stored, queried):
         expected = connection.execute(statement, (json.dumps({"key": value}), *values)).get is not None
-        assert holds({"key": value}, {"key": queried}) == expected
+        assert passes_filter({"key": value}, {"key": queried}) == expected
 
 
 def test_deep_and_long_values_are_compared() -> None:
     deep = nested(60)
-    assert holds({"key": deep}, {"key": deep})
-    assert not holds({"key": deep}, {"key": nested(59)})
+    assert passes_filter({"key": deep}, {"key": deep})
+    assert not passes_filter({"key": deep}, {"key": nested(59)})
     long = "a" * 10_000
-    assert holds({"key": long}, {"key": long})
-    assert not holds({"key": long}, {"key": long + "b"})
+    assert passes_filter({"key": long}, {"key": long})
+    assert not passes_filter({"key": long}, {"key": long + "b"})
     assert max(map(len, json.loads(metadata_facts(json.dumps({"key": long}))).values())) < 100
 
 
 def test_metadata_keys_may_have_any_characters() -> None:
-    assert holds({"a\0b": 1, "a\x1aNb": 2}, {"a\0b": 1})
-    assert not holds({"a\0b": 1, "a\x1aNb": 2}, {"a\x1aNb": 1})
+    assert passes_filter({"a\0b": 1, "a\x1aNb": 2}, {"a\0b": 1})
+    assert not passes_filter({"a\0b": 1, "a\x1aNb": 2}, {"a\x1aNb": 1})
 
 
 def test_note_without_metadata_is_filtered_out() -> None:
     assert metadata_facts("{}") == "{}"
-    assert not holds({}, {"key": None})
+    assert not passes_filter({}, {"key": None})

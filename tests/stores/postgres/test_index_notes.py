@@ -50,8 +50,8 @@ def write(connections: Connections, stored: dict[int, Fields], batch: dict[int, 
                     [*(f"{after[0]} {note}", *after[1:]), note],
                 )
         index_notes(transaction.connection, namespace, [_with_key(change) for change in changes])
-        gone = [note for note, _, after in changes if after is None]
-        transaction.connection.execute("DELETE FROM notes WHERE key = ANY (%s)", [gone])
+        deleted = [note for note, _, after in changes if after is None]
+        transaction.connection.execute("DELETE FROM notes WHERE key = ANY (%s)", [deleted])
     for note, _, after in changes:
         if after is None:
             del stored[note]
@@ -87,14 +87,14 @@ def test_any_history_gives_the_index_of_fts5(opened: Connections, batches: list[
     assert list(zip(scores.notes.tolist(), scores.scores.tolist(), strict=True)) == expected
     assert words == [(note,) for note in sorted(stored)]
     assert counts == [(len(stored),)]
-    write(opened, stored, dict.fromkeys(stored))  # the next history begins with nothing
-    left = opened.read(
+    write(opened, stored, dict.fromkeys(stored))  # leave the store empty
+    remaining = opened.read(
         lambda t: t.connection.execute(
             "SELECT notes, tokens, (SELECT count(*) FROM postings) FROM namespaces"
         ).fetchall(),
         namespace="tea",
     )
-    assert left == [(0, 0, 0)]
+    assert remaining == [(0, 0, 0)]
 
 
 def test_changed_terms_raise_the_revision(opened: Connections) -> None:

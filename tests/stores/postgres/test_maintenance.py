@@ -24,10 +24,10 @@ from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SQLiteStore
 from tests.frozen_clock import HOUR, FrozenClock
 
-HOME = "default"
+NAMESPACE = "default"
 EVERYTHING = Filters()
 
-Ask = Callable[[str], list[tuple[Any, ...]]]
+RunSql = Callable[[str], list[tuple[Any, ...]]]
 
 
 @pytest.fixture
@@ -74,43 +74,43 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_repair_fixes_damage(store: PostgresStore, ask: Ask, name: str) -> None:
+def test_repair_fixes_damage(store: PostgresStore, run_sql: RunSql, name: str) -> None:
     statement, part = DAMAGES[name]
     second = "(SELECT key FROM notes WHERE path = '2.md')"
-    ask(f"SET search_path = recollect; {statement.replace('SECOND', second)}")
+    run_sql(f"SET search_path = recollect; {statement.replace('SECOND', second)}")
     assert part in problems(store)
     repaired = {finding.part: finding.problem for finding in store.repair()}
     assert not any(repaired.values())
     assert problems(store) == {}
     assert len(list(store.notes())) == 8
-    assert len(store.search_text(parse("jar"), 20, namespace=HOME, filters=EVERYTHING)) == 8
+    assert len(store.search_text(parse("jar"), 20, namespace=NAMESPACE, filters=EVERYTHING)) == 8
 
 
-def test_check_summarises_many_problems(store: PostgresStore, ask: Ask) -> None:
-    ask("UPDATE recollect.vectors SET digest = '\\x00'")
+def test_check_summarises_many_problems(store: PostgresStore, run_sql: RunSql) -> None:
+    run_sql("UPDATE recollect.vectors SET digest = '\\x00'")
     assert problems(store)["vectors"].endswith(" and 5 more")
 
 
-def test_dropped_vectors_can_be_embedded_again(store: PostgresStore, ask: Ask) -> None:
-    ask("UPDATE recollect.vectors SET vector = '\\x00'")
+def test_dropped_vectors_can_be_embedded_again(store: PostgresStore, run_sql: RunSql) -> None:
+    run_sql("UPDATE recollect.vectors SET vector = '\\x00'")
     store.repair()
     assert len(store.pending(Model("given", 8), 20)) == 8
 
 
-def test_check_reports_a_missing_table(store: PostgresStore, ask: Ask) -> None:
-    ask("DROP TABLE recollect.entities")
+def test_check_reports_a_missing_table(store: PostgresStore, run_sql: RunSql) -> None:
+    run_sql("DROP TABLE recollect.entities")
     (finding,) = store.check()
     assert finding == Finding("tables", "the table entities is missing", repairable=False)
 
 
-def test_check_reads_in_batches(store: PostgresStore, monkeypatch: pytest.MonkeyPatch, ask: Ask) -> None:
+def test_check_reads_in_batches(store: PostgresStore, monkeypatch: pytest.MonkeyPatch, run_sql: RunSql) -> None:
     monkeypatch.setattr("recollect.stores.sql.checking.BATCH_NOTES", 3)
     monkeypatch.setattr(checking, "READ_VECTORS", 3)
     monkeypatch.setattr(checking, "READ_BLOCKS", 2)
     assert problems(store) == {}
     store.repair()
     assert problems(store) == {}
-    ask("DELETE FROM recollect.postings WHERE term = '7'")
+    run_sql("DELETE FROM recollect.postings WHERE term = '7'")
     assert "the postings of note" in problems(store)[WORDS]
 
 
@@ -127,8 +127,8 @@ def test_backup_is_a_consistent_snapshot(store: PostgresStore, tmp_path: Path) -
     with closing(open_store(target)) as copy:
         assert list(copy.notes()) == notes
         assert copy.model == store.model
-        for one, other in zip(store.vectors_of(notes)[1], copy.vectors_of(notes)[1], strict=True):
-            assert (one is None and other is None) or np.array_equal(one, other)  # type: ignore[arg-type]
+        for expected, vector in zip(store.vectors_of(notes)[1], copy.vectors_of(notes)[1], strict=True):
+            assert (expected is None and vector is None) or np.array_equal(expected, vector)  # type: ignore[arg-type]
         assert copy.documents("/vault", namespace="bob") == {"b.md": "7", "c": "8"}
         assert copy.remove_documents("/vault", ["b.md"], namespace="bob") == 3
         assert problems(copy) == {}
@@ -158,15 +158,15 @@ def test_backup_to_an_unwritable_target(store: PostgresStore, tmp_path: Path) ->
 class TestExpiry:
     def test_expired_note_is_hidden_from_readers(self, store: PostgresStore, frozen_clock: FrozenClock) -> None:
         store.write([{"id": "fair", "content": "xylophones", "expires_at": frozen_clock.now() + HOUR}])
-        assert len(store.search_text(parse("xylophones"), 1, namespace=HOME, filters=EVERYTHING)) == 1
+        assert len(store.search_text(parse("xylophones"), 1, namespace=NAMESPACE, filters=EVERYTHING)) == 1
         frozen_clock.time += HOUR
-        assert store.search_text(parse("xylophones"), 1, namespace=HOME, filters=EVERYTHING) == []
-        assert store.get(["fair"], namespace=HOME) == [None]
+        assert store.search_text(parse("xylophones"), 1, namespace=NAMESPACE, filters=EVERYTHING) == []
+        assert store.get(["fair"], namespace=NAMESPACE) == [None]
 
     def test_expire_does_not_wait_for_locks(self, store: PostgresStore, frozen_clock: FrozenClock) -> None:
         store.write([{"id": "fair", "content": "x", "expires_at": frozen_clock.now() + HOUR}])
         frozen_clock.time += HOUR
-        with store._connections.write([HOME]), ThreadPoolExecutor(1) as executor:
+        with store._connections.write([NAMESPACE]), ThreadPoolExecutor(1) as executor:
             with pytest.raises(StoreBusyError, match="is locked by other writers"):
                 executor.submit(store.expire, frozen_clock.now()).result(30)
             assert executor.submit(store.expire, frozen_clock.now() - HOUR).result(30) == 0
@@ -175,7 +175,7 @@ class TestExpiry:
     def test_expire_does_not_lock_other_namespaces(self, store: PostgresStore, frozen_clock: FrozenClock) -> None:
         store.write([{"id": "fair", "content": "x", "expires_at": frozen_clock.now() + HOUR, "namespace": "alice"}])
         frozen_clock.time += HOUR
-        with store._connections.write([HOME]):
+        with store._connections.write([NAMESPACE]):
             assert store.expire(frozen_clock.now()) == 1
 
     def test_read_only_store_expires_nothing(
@@ -195,64 +195,64 @@ class TestExpiry:
 
 class TestTouching:
     def test_touch_does_not_wait_for_writers(self, store: PostgresStore) -> None:
-        (note,) = store.get(["1.md"], namespace=HOME)
+        (note,) = store.get(["1.md"], namespace=NAMESPACE)
         assert note is not None
-        with store._connections.write([HOME]):
-            assert store.touch({note.id: datetime(2026, 4, 18, tzinfo=UTC)}, namespace=HOME) == 1
+        with store._connections.write([NAMESPACE]):
+            assert store.touch({note.id: datetime(2026, 4, 18, tzinfo=UTC)}, namespace=NAMESPACE) == 1
 
     def test_touch_times_out_on_a_locked_note(self, store: PostgresStore) -> None:
-        (note,) = store.get(["1.md"], namespace=HOME)
+        (note,) = store.get(["1.md"], namespace=NAMESPACE)
         assert note is not None
-        with store._connections.write([HOME]) as at:
+        with store._connections.write([NAMESPACE]) as at:
             at.connection.execute("UPDATE notes SET importance = 0.7 WHERE id = %s", [note.id])
             with pytest.raises(StoreBusyError, match="is locked by other writers"):
-                store.touch({note.id: datetime(2026, 4, 18, tzinfo=UTC)}, namespace=HOME)
+                store.touch({note.id: datetime(2026, 4, 18, tzinfo=UTC)}, namespace=NAMESPACE)
 
     def test_concurrent_write_keeps_the_touch(self, store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
-        (note,) = store.get(["1.md"], namespace=HOME)
+        (note,) = store.get(["1.md"], namespace=NAMESPACE)
         assert note is not None
-        moment = datetime(2026, 4, 18, tzinfo=UTC)
+        accessed_at = datetime(2026, 4, 18, tzinfo=UTC)
         plan = Batch.plan
 
-        def touched(batch: Batch, *given: Any) -> Plan:
-            assert store.touch({note.id: moment}, namespace=HOME) == 1  # when the batch has read the note
-            return plan(batch, *given)
+        def touched(batch: Batch, *args: Any) -> Plan:
+            assert store.touch({note.id: accessed_at}, namespace=NAMESPACE) == 1  # after the batch has read the note
+            return plan(batch, *args)
 
         with monkeypatch.context() as patch:
             patch.setattr(Batch, "plan", touched)
             store.write([{"path": "1.md", "content": "green tea"}])
-        (after,) = store.get(["1.md"], namespace=HOME)
+        (after,) = store.get(["1.md"], namespace=NAMESPACE)
         assert after is not None
-        assert (after.content, after.last_accessed_at) == ("green tea", moment)
-        earlier = moment - timedelta(days=1)
+        assert (after.content, after.last_accessed_at) == ("green tea", accessed_at)
+        earlier = accessed_at - timedelta(days=1)
         store.write([draft_of({"path": "1.md", "last_accessed_at": earlier})])
-        (after,) = store.get(["1.md"], namespace=HOME)
+        (after,) = store.get(["1.md"], namespace=NAMESPACE)
         assert after is not None
         assert after.last_accessed_at == earlier
 
 
 class TestModels:
     def test_activate_waits_for_writers(self, store: PostgresStore) -> None:
-        other = Model("other", 2)
+        new_model = Model("other", 2)
         vector = np.array([1, 0], np.float32)
-        assert store.embed(other, [(note, vector) for note in store.pending(other, 20)]) == 8
+        assert store.embed(new_model, [(note, vector) for note in store.pending(new_model, 20)]) == 8
         inside, go_on = threading.Event(), threading.Event()
 
         def write() -> None:
-            with store._connections.write([HOME]):
+            with store._connections.write([NAMESPACE]):
                 inside.set()
                 go_on.wait(30)
 
         with ThreadPoolExecutor(2) as executor:
             writing = executor.submit(write)
             inside.wait(30)
-            activating = executor.submit(store.activate, other)
+            activating = executor.submit(store.activate, new_model)
             assert store.model == Model("given", 8)
             go_on.set()
             assert activating.result(30)
             writing.result(30)
-        assert store.model == other
-        assert len(store.search_vectors(vector, 20, namespace=HOME, filters=EVERYTHING)) == 8
+        assert store.model == new_model
+        assert len(store.search_vectors(vector, 20, namespace=NAMESPACE, filters=EVERYTHING)) == 8
 
     def test_concurrent_first_vectors_agree_on_a_model(self, database: str) -> None:
         with closing(PostgresStore(database)) as store:

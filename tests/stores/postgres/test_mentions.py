@@ -1,4 +1,4 @@
-"""Mentions and entities are the same whatever came first, cost no more than they should, and leave nothing behind."""
+"""Mentions and entities do not depend on the order of writes, are cheap to update, and are deleted completely."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from recollect.stores.postgres import transaction
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sql import writing
 from tests.stores import naming
-from tests.stores.histories import HOME, TRIP, check_against_brute_force, edges, histories, problems, scratch
+from tests.stores.histories import NAMESPACE, TRIP, check_against_brute_force, edges, histories, problems, scratch
 
 CASES = settings().max_examples
 
-Ask = Callable[[str], list[tuple[Any, ...]]]
+RunSql = Callable[[str], list[tuple[Any, ...]]]
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def trip(store: PostgresStore) -> PostgresStore:
 
 
 @pytest.mark.parametrize("worth_reading", [1, 10**6])
-def test_any_history_ends_where_brute_force_does(monkeypatch: pytest.MonkeyPatch, worth_reading: int) -> None:
+def test_any_history_has_the_edges_of_brute_force(monkeypatch: pytest.MonkeyPatch, worth_reading: int) -> None:
     monkeypatch.setattr(writing, "MIN_TITLES", worth_reading)
     monkeypatch.setattr(writing, "BATCH_TITLES", 2)
     monkeypatch.setattr(tokens, "FILTER_BUCKETS", 64)
@@ -44,20 +44,20 @@ def test_any_history_ends_where_brute_force_does(monkeypatch: pytest.MonkeyPatch
     def law(history: list[list[Any]]) -> None:
         with scratch("postgres") as store:
             check_against_brute_force(store, history)
-            left = store._connections.read(
+            remaining = store._connections.read(
                 lambda at: [
                     at.connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 (names of our own)
                     for table in ("titles", "titled", "mentions", "entities", "words", "postings", "names")
                 ],
                 namespace=None,
             )
-            assert left == [(0,)] * 7
+            assert remaining == [(0,)] * 7
 
     law()
 
 
-def test_a_title_that_too_many_name_says_nothing(
-    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, ask: Ask
+def test_title_with_too_many_mentions_has_no_edges(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, run_sql: RunSql
 ) -> None:
     monkeypatch.setattr(writing, "MAX_MENTIONS", 3)
     store.write([{"id": "city", "title": "Kyoto", "content": "x"}])
@@ -65,35 +65,35 @@ def test_a_title_that_too_many_name_says_nothing(
     assert len(edges(store)) == 3
     store.write([{"id": "late", "content": "to Kyoto"}])
     assert edges(store) == set()
-    assert ask("SELECT * FROM recollect.mentions") == []
-    store.delete(["late"], namespace=HOME)
-    assert edges(store) == set()  # until it is counted again
+    assert run_sql("SELECT * FROM recollect.mentions") == []
+    store.delete(["late"], namespace=NAMESPACE)
+    assert edges(store) == set()  # until repair counts again
     assert problems(store) == {}
     store.repair()
     assert len(edges(store)) == 3
     store.write([{"id": "late", "content": "to Kyoto"}])
-    store.delete(["city"], namespace=HOME)
-    store.delete(["late"], namespace=HOME)
+    store.delete(["city"], namespace=NAMESPACE)
+    store.delete(["late"], namespace=NAMESPACE)
     store.write([{"id": "city", "title": "Kyoto", "content": "x"}])
-    assert len(edges(store)) == 3  # the title left with its last note
+    assert len(edges(store)) == 3  # the title was deleted with its last note
 
 
-def test_a_title_that_too_many_name_when_it_comes_says_nothing(
-    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, ask: Ask
+def test_new_title_with_too_many_mentions_has_no_edges(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, run_sql: RunSql
 ) -> None:
     monkeypatch.setattr(writing, "MAX_MENTIONS", 3)
     store.write([{"id": f"{n}", "content": "run there" if n else "running there"} for n in range(4)])
     store.write([{"id": f"{n} more", "path": f"run/{n}", "tags": ("there it runs",), "content": "x"} for n in range(9)])
     store.write([{"title": "Running", "content": "x"}, {"title": "There it runs", "content": "x"}])
     assert edges(store) == set()
-    assert ask("SELECT words FROM recollect.titles WHERE common") == [("running",)]
+    assert run_sql("SELECT words FROM recollect.titles WHERE common") == [("running",)]
 
 
-def test_a_book_is_read_where_its_words_are_not_all_at_their_places(store: PostgresStore, ask: Ask) -> None:
+def test_mentions_in_notes_with_incomplete_terms(store: PostgresStore, run_sql: RunSql) -> None:
     pages = " ".join(f"page {n} of it" for n in range(6_000))
     store.write([{"id": "book", "content": f"{pages} then green tea in Kyoto"}])
     store.write([{"id": "tags", "content": pages, "tags": ("green tea", "kyoto")}])
-    assert ask("SELECT whole FROM recollect.words") == [(False,), (False,)]
+    assert run_sql("SELECT whole FROM recollect.words") == [(False,), (False,)]
     store.write(
         [{"id": title, "title": title, "content": "x"} for title in ("Green tea", "Kyoto", "Tea green", "Osaka")]
     )
@@ -133,9 +133,9 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_repair_fixes_damage(trip: PostgresStore, ask: Ask, name: str) -> None:
+def test_repair_fixes_damage(trip: PostgresStore, run_sql: RunSql, name: str) -> None:
     statement, part = DAMAGES[name]
-    ask(f"SET search_path = recollect; {statement}")
+    run_sql(f"SET search_path = recollect; {statement}")
     assert part in problems(trip)
     assert not any(finding.problem for finding in trip.repair())
     if name != "a title that changed":
@@ -143,7 +143,7 @@ def test_repair_fixes_damage(trip: PostgresStore, ask: Ask, name: str) -> None:
     assert edges(trip, "entity") == {("trip", "kyoto"), ("kyoto", "trip")}
 
 
-def titles_sought(store: PostgresStore, monkeypatch: pytest.MonkeyPatch, notes: list[dict[str, Any]]) -> int:
+def searched_titles(store: PostgresStore, monkeypatch: pytest.MonkeyPatch, notes: list[dict[str, Any]]) -> int:
     checked: list[Any] = []
     original = transaction._phrase
 
@@ -157,31 +157,31 @@ def titles_sought(store: PostgresStore, monkeypatch: pytest.MonkeyPatch, notes: 
     return len(checked)
 
 
-def test_titles_of_new_words_are_not_sought(
+def test_titles_of_new_words_are_not_searched(
     store: PostgresStore, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def days(start: int, count: int) -> list[dict[str, Any]]:
         return [{"id": f"{n}", "title": f"Day {n}", "content": "x"} for n in range(start, start + count)]
 
-    few = 10  # words may fall into one bucket
-    assert titles_sought(store, monkeypatch, days(0, 100)) == 0  # there was nothing before
-    assert titles_sought(store, monkeypatch, days(100, 100)) < few
-    with closing(PostgresStore(database)) as other:
-        assert titles_sought(other, monkeypatch, days(200, 100)) == 100  # it has not read what is there
-        assert titles_sought(other, monkeypatch, days(300, 300)) < few  # but does where that is worth it
-    assert titles_sought(store, monkeypatch, days(600, 100)) == 100  # another has written
-    assert titles_sought(store, monkeypatch, [{"title": "Day 250", "content": "x"}]) == 0  # no new title
+    few = 10  # hash collisions
+    assert searched_titles(store, monkeypatch, days(0, 100)) == 0  # the store was empty
+    assert searched_titles(store, monkeypatch, days(100, 100)) < few
+    with closing(PostgresStore(database)) as second_store:
+        assert searched_titles(second_store, monkeypatch, days(200, 100)) == 100  # its term filter is not loaded
+        assert searched_titles(second_store, monkeypatch, days(300, 300)) < few  # large batches load it
+    assert searched_titles(store, monkeypatch, days(600, 100)) == 100  # the other store has written
+    assert searched_titles(store, monkeypatch, [{"title": "Day 250", "content": "x"}]) == 0  # no new title
     store.write([{"id": "log", "content": "of day 4711 and 4712"}])
-    assert 2 <= titles_sought(store, monkeypatch, days(4000, 1000)) < few
-    assert titles_sought(store, monkeypatch, [{"title": "Elsewhere", "content": "x", "namespace": "b"}]) == 0
-    assert titles_sought(store, monkeypatch, days(9000, 100)) < few  # several namespaces are remembered
+    assert 2 <= searched_titles(store, monkeypatch, days(4000, 1000)) < few
+    assert searched_titles(store, monkeypatch, [{"title": "Elsewhere", "content": "x", "namespace": "b"}]) == 0
+    assert searched_titles(store, monkeypatch, days(9000, 100)) < few  # several namespaces are cached
     with pytest.raises(ValueError, match="content: is needed"):
         store.write([*days(9100, 1), {"title": "x"}])
-    assert titles_sought(store, monkeypatch, days(9200, 100)) < few  # nothing was taken yet
+    assert searched_titles(store, monkeypatch, days(9200, 100)) < few  # the failed write changed no filter
     assert edges(store) == {("log", "4711")}
 
 
-def test_a_title_of_one_very_long_word_is_sought(store: PostgresStore) -> None:
+def test_title_of_one_very_long_word_is_searched(store: PostgresStore) -> None:
     word = "𝄞𐐨" * 140  # letters of four bytes
     store.write([{"id": "first", "title": "Begun", "content": f"to {word} and back"}])
     store.write([{"id": "second", "title": word, "content": "x"}])
@@ -193,8 +193,8 @@ def test_a_title_of_one_very_long_word_is_sought(store: PostgresStore) -> None:
 
 @pytest.mark.filterwarnings("ignore:.*bypasses row-level security")
 @pytest.mark.parametrize("role", ["recollect", "postgres"])
-def test_a_title_is_not_sought_in_the_long_notes_of_another_namespace(database: str, role: str) -> None:
-    """Such a note is looked at for what its words do not tell; for the superuser no policy stands before it."""
+def test_title_is_not_searched_in_other_namespaces(database: str, role: str) -> None:
+    """Long notes are matched by their text; for the superuser no policy hides those of other namespaces."""
     various = " ".join(f"word{number}" for number in range(1000))
     with closing(PostgresStore(database)) as store:
         store.write([{"namespace": "theirs", "id": "long", "content": f"{various}{' green tea' * 300}"}])

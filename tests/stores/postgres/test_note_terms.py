@@ -1,4 +1,4 @@
-"""A note as a tsvector, and what happens where it is longer than one can be."""
+"""A note as a tsvector, also if it exceeds the limits of a tsvector."""
 
 from __future__ import annotations
 
@@ -17,42 +17,42 @@ Matches = Callable[[NoteTerms, str], bool]
 def matches(postgres: Server) -> Iterator[Matches]:
     with psycopg.connect(postgres.address("empty"), autocommit=True) as connection:
 
-        def match(words: NoteTerms, query: str) -> bool:
+        def match(terms: NoteTerms, query: str) -> bool:
             ((matched,),) = connection.execute(
-                "SELECT %s::tsvector @@ %s::tsquery", [words.vector(7)[0], query.replace("~", "7\x1f")]
+                "SELECT %s::tsvector @@ %s::tsquery", [terms.vector(7)[0], query.replace("~", "7\x1f")]
             ).fetchall()
             return bool(matched)
 
         yield match
 
 
-def of_content(text: str) -> NoteTerms:
+def content_terms(text: str) -> NoteTerms:
     return read_terms(["", "", "", "", text])
 
 
 def test_terms_are_weighted_by_field() -> None:
-    words = read_terms(["notes/tea.md", "Tea", "On teas", "tea\ngreen", "Tea, and tea."])
-    assert words.tokens == 3 + 1 + 2 + 2 + 3
-    assert words.weights["tea"] == 3 + 10 + 5 + 4 + 2
-    assert words.weights["md"] == 3
+    terms = read_terms(["notes/tea.md", "Tea", "On teas", "tea\ngreen", "Tea, and tea."])
+    assert terms.tokens == 3 + 1 + 2 + 2 + 3
+    assert terms.weights["tea"] == 3 + 10 + 5 + 4 + 2
+    assert terms.weights["md"] == 3
 
 
 def test_phrase_does_not_cross_fields(matches: Matches) -> None:
-    words = read_terms(["", "green", None, "", "tea pot"])
-    assert matches(words, "'~tea' <-> '~pot'")
-    assert matches(words, "'~green' & '~tea'")
-    assert not matches(words, "'~green' <-> '~tea'")
-    assert words.vector(7)[1]
+    terms = read_terms(["", "green", None, "", "tea pot"])
+    assert matches(terms, "'~tea' <-> '~pot'")
+    assert matches(terms, "'~green' & '~tea'")
+    assert not matches(terms, "'~green' <-> '~tea'")
+    assert terms.vector(7)[1]
 
 
 def test_label_marks_summary_and_content(matches: Matches) -> None:
-    words = read_terms(["green tea.md", "a tea pot", "two mugs", "green tea\nlid", "no sugar"])
+    terms = read_terms(["green tea.md", "a tea pot", "two mugs", "green tea\nlid", "no sugar"])
     for query in ("'~green' <-> '~tea'", "'~tea' <-> '~pot'"):
-        assert matches(words, query)
+        assert matches(terms, query)
     for named in ("'~two':A <-> '~mug':A", "'~no':A <-> '~sugar':A"):
-        assert matches(words, named)
+        assert matches(terms, named)
     for label in ("'~green':A <-> '~tea':A", "'~tea':A <-> '~pot':A", "'~lid':A", "'~md':A"):
-        assert not matches(words, label)
+        assert not matches(terms, label)
 
 
 def test_empty_note_has_no_terms() -> None:
@@ -61,27 +61,27 @@ def test_empty_note_has_no_terms() -> None:
 
 
 def test_terms_are_normalised_like_queries() -> None:
-    assert list(of_content("e\u0301te\u0301").weights) == list(of_content("été").weights)
+    assert list(content_terms("e\u0301te\u0301").weights) == list(content_terms("été").weights)
 
 
 def test_term_with_more_than_255_positions_is_incomplete(matches: Matches) -> None:
-    assert of_content("tea " * 255).vector(7)[1]
-    words = of_content("tea " * 300 + "pot")
-    assert not words.vector(7)[1]
-    assert matches(words, "'~tea' & '~pot'")
-    assert words.weights["tea"] == 300.0
+    assert content_terms("tea " * 255).vector(7)[1]
+    terms = content_terms("tea " * 300 + "pot")
+    assert not terms.vector(7)[1]
+    assert matches(terms, "'~tea' & '~pot'")
+    assert terms.weights["tea"] == 300.0
 
 
 def test_note_of_more_than_16383_tokens_is_incomplete(matches: Matches) -> None:
-    words = of_content(" ".join(f"w{number}" for number in range(20_000)))
-    assert not words.vector(7)[1]
-    assert matches(words, "'~w19999'")
-    assert words.tokens == 20_000
+    terms = content_terms(" ".join(f"w{number}" for number in range(20_000)))
+    assert not terms.vector(7)[1]
+    assert matches(terms, "'~w19999'")
+    assert terms.tokens == 20_000
 
 
 @pytest.mark.parametrize("letter", ["w", "é"])
 def test_note_with_too_many_terms_is_incomplete(matches: Matches, letter: str) -> None:
-    words = of_content(" ".join(f"{letter * 5}{number}" for number in range(150_000)))
-    assert not words.vector(7)[1]
-    assert matches(words, f"'~{'w' * 5 if letter == 'w' else 'e' * 5}0'")
-    assert len(words.weights) == 150_000
+    terms = content_terms(" ".join(f"{letter * 5}{number}" for number in range(150_000)))
+    assert not terms.vector(7)[1]
+    assert matches(terms, f"'~{'w' * 5 if letter == 'w' else 'e' * 5}0'")
+    assert len(terms.weights) == 150_000

@@ -1,4 +1,4 @@
-"""Posting lists, changed block by block, hold what a plain dictionary would."""
+"""Posting lists, changed block by block, equal a dictionary of postings."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rows(transaction: PostgresTransaction) -> list[tuple[str, int, int, bytes]]:
 
 
 def stored_postings(transaction: PostgresTransaction) -> dict[str, list[Posting]]:
-    """Return all postings, after a look at the blocks: none is empty, too long or out of order."""
+    """Return all postings; assert that no block is empty, too long or out of order."""
     lists: dict[str, list[Posting]] = {}
     for term, block, count, data in rows(transaction):
         read = Postings.of_blocks([(block, data)])
@@ -86,11 +86,11 @@ def test_new_notes_are_appended(empty: Connections) -> None:
 
 
 def test_distant_keys_have_separate_blocks(empty: Connections) -> None:
-    far = [1, 2**32, 2**32 + 1, 2**40]
-    change(empty, {"tea": postings(*far)})
-    assert empty.read(stored_postings, namespace="tea") == {"tea": postings(*far)}
+    keys = [1, 2**32, 2**32 + 1, 2**40]
+    change(empty, {"tea": postings(*keys)})
+    assert empty.read(stored_postings, namespace="tea") == {"tea": postings(*keys)}
     change(empty, {"tea": postings(2**41)}, fresh=2**41)
-    assert empty.read(stored_postings, namespace="tea") == {"tea": postings(*far, 2**41)}
+    assert empty.read(stored_postings, namespace="tea") == {"tea": postings(*keys, 2**41)}
 
 
 def test_empty_list_is_deleted(empty: Connections) -> None:

@@ -1,4 +1,4 @@
-"""What PostgreSQL itself brings to a store: replicas, a second server that takes over, dumps."""
+"""Replicas, failover and dumps of PostgreSQL work with a store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from recollect.stores.base import Store
 from recollect.stores.postgres.store import PostgresStore
 from tests.stores.postgres.server import ROLE, Server
 
-HOME = "default"
+NAMESPACE = "default"
 
 
 def put(store: Store, *texts: str) -> None:
@@ -24,7 +24,9 @@ def put(store: Store, *texts: str) -> None:
 
 
 def search(store: Store, query: str) -> list[str]:
-    return [candidate.content for candidate in store.search_text(parse(query), 10, namespace=HOME, filters=Filters())]
+    return [
+        candidate.content for candidate in store.search_text(parse(query), 10, namespace=NAMESPACE, filters=Filters())
+    ]
 
 
 @pytest.fixture
@@ -46,11 +48,11 @@ def pair() -> Iterator[tuple[Server, Server, str]]:
 
 
 def wait_for(replica: Server, first: Server) -> None:
-    """Wait until a replica has all that was committed."""
+    """Wait until a replica has replayed all commits."""
     ((written,),) = first.execute("SELECT pg_current_wal_lsn()")
     for _ in range(600):
-        ((there,),) = replica.execute(f"SELECT pg_last_wal_replay_lsn() >= '{written}'")
-        if there:
+        ((caught_up,),) = replica.execute(f"SELECT pg_last_wal_replay_lsn() >= '{written}'")
+        if caught_up:
             return
         time.sleep(0.05)
     raise AssertionError("the replica does not follow")
@@ -77,7 +79,7 @@ def test_replica_is_searched_and_rejects_writes(pair: tuple[Server, Server, str]
 
 def test_failover_to_a_second_server(pair: tuple[Server, Server, str]) -> None:
     first, second, name = pair
-    address = f"postgresql://{ROLE}@/{name}?host={first.home},{second.home}&target_session_attrs=read-write"
+    address = f"postgresql://{ROLE}@/{name}?host={first.folder},{second.folder}&target_session_attrs=read-write"
     store = PostgresStore(address)
     put(store, "green tea")
     wait_for(second, first)
@@ -93,15 +95,15 @@ def test_restore_from_pg_dump(postgres: Server, database: str) -> None:
     store = PostgresStore(database)
     put(store, "green tea", "black tea")
     name = psycopg.conninfo.conninfo_to_dict(database)["dbname"]
-    dump = str(postgres.home / f"{name}.dump")
-    postgres.run("pg_dump", "-h", str(postgres.home), "-U", "postgres", "-Fc", "-f", dump, str(name))
-    other = postgres.create()
-    postgres.run("pg_restore", "-h", str(postgres.home), "-U", "postgres", "-d", other, dump)
-    restored = PostgresStore(postgres.address(other))
+    dump = str(postgres.folder / f"{name}.dump")
+    postgres.run("pg_dump", "-h", str(postgres.folder), "-U", "postgres", "-Fc", "-f", dump, str(name))
+    copy = postgres.create()
+    postgres.run("pg_restore", "-h", str(postgres.folder), "-U", "postgres", "-d", copy, dump)
+    restored = PostgresStore(postgres.address(copy))
     assert search(restored, "tea") == search(store, "tea")
     put(restored, "mint tea")
     assert len(search(restored, "tea")) == 3
     assert not [finding for finding in restored.check() if finding.problem]
     restored.close()
     store.close()
-    postgres.drop(other)
+    postgres.drop(copy)

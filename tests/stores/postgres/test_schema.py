@@ -1,4 +1,4 @@
-"""A database becomes a store, once, whoever comes; and its walls hold whatever a query says."""
+"""A store is created once, also concurrently; row-level security applies to every query."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.frozen_clock import HOUR, FrozenClock
 from tests.stores.postgres.conftest import Opener
 from tests.stores.postgres.server import Server
 
-Ask = Callable[[str], list[tuple[Any, ...]]]
+RunSql = Callable[[str], list[tuple[Any, ...]]]
 
 
 @pytest.fixture
 def bare(postgres: Server) -> Iterator[str]:
-    """Give the name of a database without extensions."""
+    """Create a database without extensions; yield its name."""
     name = postgres.create("template1")
     yield name
     postgres.drop(name)
@@ -46,51 +46,51 @@ def ids(transaction: PostgresTransaction, table: str = "notes") -> list[str]:
 
 
 class TestOpening:
-    def test_tables_are_created_once(self, opened: Opener, ask: Ask) -> None:
+    def test_tables_are_created_once(self, opened: Opener, run_sql: RunSql) -> None:
         opened()
-        made = ask("SELECT oid FROM pg_class WHERE relnamespace = 'recollect'::regnamespace ORDER BY oid")
+        made = run_sql("SELECT oid FROM pg_class WHERE relnamespace = 'recollect'::regnamespace ORDER BY oid")
         opened()
-        assert ask("SELECT oid FROM pg_class WHERE relnamespace = 'recollect'::regnamespace ORDER BY oid") == made
-        assert ask("SELECT version FROM recollect.schema_version") == [(schema.SCHEMA_VERSION,)]
-        listed = ask("SELECT tablename FROM pg_tables WHERE schemaname = 'recollect'")
+        assert run_sql("SELECT oid FROM pg_class WHERE relnamespace = 'recollect'::regnamespace ORDER BY oid") == made
+        assert run_sql("SELECT version FROM recollect.schema_version") == [(schema.SCHEMA_VERSION,)]
+        listed = run_sql("SELECT tablename FROM pg_tables WHERE schemaname = 'recollect'")
         assert {name for (name,) in listed} == {*TABLES, "schema_version"}
 
-    def test_concurrent_creation_of_a_store(self, opened: Opener, ask: Ask) -> None:
+    def test_concurrent_creation_of_a_store(self, opened: Opener, run_sql: RunSql) -> None:
         with ThreadPoolExecutor(4) as executor:
             list(executor.map(lambda _: opened(), range(4)))
-        assert ask("SELECT version FROM recollect.schema_version") == [(schema.SCHEMA_VERSION,)]
+        assert run_sql("SELECT version FROM recollect.schema_version") == [(schema.SCHEMA_VERSION,)]
 
-    def test_existing_empty_schema_is_used(self, opened: Opener, ask: Ask) -> None:
-        ask("CREATE SCHEMA recollect AUTHORIZATION recollect")
+    def test_existing_empty_schema_is_used(self, opened: Opener, run_sql: RunSql) -> None:
+        run_sql("CREATE SCHEMA recollect AUTHORIZATION recollect")
         opened()
-        assert ask("SELECT version FROM recollect.schema_version") == [(schema.SCHEMA_VERSION,)]
+        assert run_sql("SELECT version FROM recollect.schema_version") == [(schema.SCHEMA_VERSION,)]
 
-    def test_extensions_in_another_schema(self, opened: Opener, ask: Ask) -> None:
-        ask('CREATE SCHEMA "add ons"; GRANT USAGE ON SCHEMA "add ons" TO recollect')
-        ask('ALTER EXTENSION vector SET SCHEMA "add ons"')
+    def test_extensions_in_another_schema(self, opened: Opener, run_sql: RunSql) -> None:
+        run_sql('CREATE SCHEMA "add ons"; GRANT USAGE ON SCHEMA "add ons" TO recollect')
+        run_sql('ALTER EXTENSION vector SET SCHEMA "add ons"')
         connections = opened()
         connections.read(lambda t: t.connection.execute("SELECT '[1]'::halfvec, similarity('a', 'b')"), namespace=None)
 
-    def test_newer_schema_is_refused(self, opened: Opener, ask: Ask) -> None:
+    def test_newer_schema_is_refused(self, opened: Opener, run_sql: RunSql) -> None:
         opened()
-        ask("UPDATE recollect.schema_version SET version = 999")
+        run_sql("UPDATE recollect.schema_version SET version = 999")
         with pytest.raises(StoreVersionError, match="its schema is 999, this one knows 1.; upgrade recollect"):
             opened()
 
-    def test_missing_version_is_damage(self, opened: Opener, ask: Ask) -> None:
+    def test_missing_version_is_damage(self, opened: Opener, run_sql: RunSql) -> None:
         opened()
-        ask("DELETE FROM recollect.schema_version")
+        run_sql("DELETE FROM recollect.schema_version")
         with pytest.raises(StoreDamagedError, match="has no schema version"):
             opened()
 
-    def test_missing_extension_is_damage(self, opened: Opener, ask: Ask) -> None:
+    def test_missing_extension_is_damage(self, opened: Opener, run_sql: RunSql) -> None:
         opened()
-        ask("DROP EXTENSION vector CASCADE")
+        run_sql("DROP EXTENSION vector CASCADE")
         with pytest.raises(StoreDamagedError, match="lacks the extension 'vector'; run CREATE EXTENSION vector"):
             opened()
 
-    def test_foreign_schema_is_refused(self, opened: Opener, ask: Ask) -> None:
-        ask("CREATE SCHEMA recollect AUTHORIZATION recollect; CREATE TABLE recollect.memories ()")
+    def test_foreign_schema_is_refused(self, opened: Opener, run_sql: RunSql) -> None:
+        run_sql("CREATE SCHEMA recollect AUTHORIZATION recollect; CREATE TABLE recollect.memories ()")
         with pytest.raises(StoreDamagedError, match="a schema 'recollect' that is not a store; choose"):
             opened()
 
@@ -130,13 +130,13 @@ class TestOpening:
             Connections(postgres.address("latin"))
         postgres.drop("latin")
 
-    def test_old_pgvector_is_refused(self, opened: Opener, ask: Ask) -> None:
-        ask("UPDATE pg_extension SET extversion = '0.6.2' WHERE extname = 'vector'")
+    def test_old_pgvector_is_refused(self, opened: Opener, run_sql: RunSql) -> None:
+        run_sql("UPDATE pg_extension SET extversion = '0.6.2' WHERE extname = 'vector'")
         with pytest.raises(StoreError, match="has pgvector 0.6.2; 0.7 is needed"):
             opened()
 
     def test_old_server_is_refused(self, opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(schema, "_MIN_SERVER", 990000)  # an old server is nothing that tests can start
+        monkeypatch.setattr(schema, "_MIN_SERVER", 990000)  # tests cannot start an old server
         with pytest.raises(StoreError, match="version 15 or newer is needed"):
             opened()
 
@@ -187,9 +187,9 @@ class TestRowLevelSecurity:
         assert connections.read(ids, namespace=None) == ["of tea", "of work"]
 
     @pytest.mark.parametrize("table", ISOLATED_TABLES)
-    def test_every_table_with_text_has_a_policy(self, opened: Opener, ask: Ask, table: str) -> None:
+    def test_every_table_with_text_has_a_policy(self, opened: Opener, run_sql: RunSql, table: str) -> None:
         opened()
-        policies = ask(
+        policies = run_sql(
             "SELECT relname, relrowsecurity, relforcerowsecurity, polname FROM pg_class JOIN pg_policy "
             "ON polrelid = pg_class.oid WHERE relnamespace = 'recollect'::regnamespace"
         )
@@ -223,27 +223,29 @@ def test_view_living_hides_expired_notes(connections: Connections, frozen_clock:
     assert connections.read(ids, namespace="tea") == ["for ever", "until one"]
 
 
-def test_titles_count_mentions_and_are_dropped_with_their_last_note(connections: Connections) -> None:
+def test_title_counts_mentions_until_its_last_note_is_deleted(connections: Connections) -> None:
     def titles(transaction: PostgresTransaction) -> list[tuple[Any, ...]]:
         return transaction.connection.execute("SELECT words, namers FROM titles ORDER BY words").fetchall()
 
     with connections.write(["tea"], create=True) as transaction:
         (namespace,) = transaction.namespaces.values()
-        bearers = [insert_note(transaction, f"bearer {number}") for number in (1, 2)]
-        namers = [insert_note(transaction, f"namer {number}") for number in (1, 2, 3)]
+        titled_notes = [insert_note(transaction, f"bearer {number}") for number in (1, 2)]
+        mentioning_notes = [insert_note(transaction, f"namer {number}") for number in (1, 2, 3)]
         row = transaction.connection.execute(
             "INSERT INTO titles (namespace, stems, words) VALUES (%s, 'green tea', 'green tea') RETURNING key",
             [namespace],
         ).fetchone()
         assert row is not None
-        values = [[(bearer, row[0]) for bearer in bearers], [(row[0], namer) for namer in namers]]
+        values = [[(note, row[0]) for note in titled_notes], [(row[0], note) for note in mentioning_notes]]
         cursor = transaction.connection.cursor()
         cursor.executemany("INSERT INTO titled (note, title) VALUES (%s, %s)", values[0])
         cursor.executemany("INSERT INTO mentions (title, note, exact) VALUES (%s, %s, true)", values[1])
         assert titles(transaction) == [("green tea", 3)]
     with connections.write(["tea"]) as transaction:
-        transaction.connection.execute("DELETE FROM notes WHERE key = ANY (%s)", [[bearers[0], namers[0]]])
+        transaction.connection.execute(
+            "DELETE FROM notes WHERE key = ANY (%s)", [[titled_notes[0], mentioning_notes[0]]]
+        )
         assert titles(transaction) == [("green tea", 2)]
-        transaction.connection.execute("DELETE FROM notes WHERE key = %s", [bearers[1]])
+        transaction.connection.execute("DELETE FROM notes WHERE key = %s", [titled_notes[1]])
         assert titles(transaction) == []
         assert transaction.connection.execute("SELECT count(*) FROM mentions").fetchall() == [(0,)]

@@ -28,7 +28,7 @@ def store(database: str) -> Iterator[PostgresStore]:
 
 @pytest.fixture
 def computed(monkeypatch: pytest.MonkeyPatch) -> list[Expression]:
-    """Give the queries whose scores were computed."""
+    """Return a list of the queries whose scores were computed."""
     nodes: list[Expression] = []
 
     def counting(connection: Connection[TupleRow], namespace: int, node: Expression) -> Scores:
@@ -65,7 +65,7 @@ def test_the_least_recently_used_query_is_dropped(
 ) -> None:
     monkeypatch.setattr(scoring, "MAX_SCORES", 3)
     cache = ScoreCache()
-    for node in (TEA, MILK, TEA, RUM):  # two scores, one, and one more than there is room for
+    for node in (TEA, MILK, TEA, RUM):  # two scores, one, and one more than the limit
         scores(store, cache, node)
     assert computed == [TEA, MILK, RUM]
     scores(store, cache, TEA)

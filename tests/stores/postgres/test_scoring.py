@@ -1,4 +1,4 @@
-"""BM25 over posting lists is FTS5's."""
+"""BM25 over posting lists equals that of FTS5."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def search(stored: Connections) -> Search:
 
 
 @pytest.fixture(scope="module")
-def beside() -> Search:
+def fts5_search() -> Search:
     connection: apsw.Connection = fts5([*NOTES, ["", "", "", "", BOOK]])
     weights = ", ".join(map(str, FIELD_WEIGHTS.values()))
     statement = f"SELECT rowid, -bm25(w, {weights}) FROM w WHERE w MATCH ?"  # noqa: S608 (numbers of our own)
@@ -69,21 +69,21 @@ def beside() -> Search:
     return scores
 
 
-def is_scored_as_a_whole(node: Expression, *, below_a_choice: bool = False) -> bool:
-    """Return whether FTS5 counts only leaves that match with all above them.
+def is_scored_as_a_whole(node: Expression, *, in_alternative: bool = False) -> bool:
+    """Return whether FTS5 scores only those leaves whose parents match too.
 
-    It does where no alternative, and nothing that is excluded, has several conditions.
+    It does if no alternative and no excluded part is a conjunction.
     """
     match node:
         case Match():
             return True
         case AnyOf(parts):
-            return all(is_scored_as_a_whole(part, below_a_choice=True) for part in parts)
+            return all(is_scored_as_a_whole(part, in_alternative=True) for part in parts)
         case AllOf(parts):
-            return not below_a_choice and all(is_scored_as_a_whole(part) for part in parts)
-        case Except(wanted, excluded):
-            whole = is_scored_as_a_whole(wanted) and is_scored_as_a_whole(excluded, below_a_choice=True)
-            return whole and not below_a_choice
+            return not in_alternative and all(is_scored_as_a_whole(part) for part in parts)
+        case Except(included, excluded):
+            scored = is_scored_as_a_whole(included) and is_scored_as_a_whole(excluded, in_alternative=True)
+            return scored and not in_alternative
 
 
 @settings(max_examples=ENGINE_EXAMPLES // 40)
@@ -92,8 +92,8 @@ def is_scored_as_a_whole(node: Expression, *, below_a_choice: bool = False) -> b
 @example(Match("phrase", "tea tea"))
 @example(Match("prefix", "word1"))
 @example(AnyOf((Match("term", "tea"), Match("term", "tea"), Match("term", "?!"))))
-def test_any_tree_scores_as_in_fts5(search: Search, beside: Search, node: Expression) -> None:
-    actual, expected = search(node), beside(node)
+def test_any_tree_scores_as_in_fts5(search: Search, fts5_search: Search, node: Expression) -> None:
+    actual, expected = search(node), fts5_search(node)
     assert actual.keys() == expected.keys()
     if is_scored_as_a_whole(node):
         assert actual == expected
@@ -101,17 +101,17 @@ def test_any_tree_scores_as_in_fts5(search: Search, beside: Search, node: Expres
 
 @settings(max_examples=ENGINE_EXAMPLES // 40)
 @given(queries, st.sampled_from(["strict", "literal"]))
-def test_any_query_scores_as_in_fts5(search: Search, beside: Search, query: Query, semantics: Semantics) -> None:
+def test_any_query_scores_as_in_fts5(search: Search, fts5_search: Search, query: Query, semantics: Semantics) -> None:
     node = expression(query, semantics)
     if node is not None:
-        actual, expected = search(node), beside(node)
+        actual, expected = search(node), fts5_search(node)
         assert actual.keys() == expected.keys()
         if is_scored_as_a_whole(node):
             assert actual == expected
 
 
 def reference(node: Expression) -> dict[int, float]:
-    """Return the scores as the formula says them, note by note."""
+    """Return the scores by the BM25 formula, note by note."""
     texts = [path_and_rest(key, fields) for key, fields in enumerate([*NOTES, ["", "", "", "", BOOK]], start=1)]
     notes = {key: [stems_of(text) for text in fields] for key, fields in enumerate(texts, start=1)}
     length = {key: sum(map(len, fields)) for key, fields in notes.items()}
@@ -143,9 +143,9 @@ def reference(node: Expression) -> dict[int, float]:
                     key: sum(part[key] for part in part_scores)
                     for key in set(part_scores[0]).intersection(*part_scores)
                 }
-            case Except(wanted, excluded):
-                gone = value(excluded)
-                return {key: score for key, score in value(wanted).items() if key not in gone}
+            case Except(included, excluded):
+                excluded_scores = value(excluded)
+                return {key: score for key, score in value(included).items() if key not in excluded_scores}
 
     return value(node)
 
@@ -165,18 +165,18 @@ def test_leaf_scores_only_if_its_parents_match(search: Search, node: Expression)
     assert search(node)
 
 
-def test_phrase_at_the_end_of_a_long_note(search: Search, beside: Search) -> None:
+def test_phrase_at_the_end_of_a_long_note(search: Search, fts5_search: Search) -> None:
     book = len(NOTES) + 1
     for node in (Match("phrase", "tea at the end"), Match("prefix", "tea tea cu")):
         assert set(search(node)) == {book}
-        assert search(node) == beside(node)
+        assert search(node) == fts5_search(node)
 
 
 def test_scores_do_not_depend_on_other_namespaces(stored: Connections) -> None:
     node = expression(parse('tea OR "green tea" OR gre*'))
     assert node is not None
     actual = stored.read(lambda t: as_dict(score_notes(t.connection, t.namespaces["other"], node)), namespace="other")
-    # One note that all three leaves match: idf is 0.000001, f is 11, 1 and 1, and it is as long as the average.
+    # One note of average length matches all three leaves: idf is 0.000001, f is 11, 1 and 1.
     expected = 1e-6 * 2.2 * (11 / (11 + 1.2) + 1 / (1 + 1.2) + 1 / (1 + 1.2))
     assert actual == {1001: pytest.approx(expected, rel=1e-12)}
 

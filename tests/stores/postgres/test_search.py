@@ -22,8 +22,8 @@ from tests.stores.postgres.server import Server
 from tests.stores.postgres.test_scoring import BOOK, is_scored_as_a_whole
 from tests.strategies import ENGINE_EXAMPLES
 
-HOME = "default"
-Both = tuple[Store, Store]
+NAMESPACE = "default"
+Stores = tuple[Store, Store]
 
 _NAMES = [
     "Ines Weber",
@@ -35,7 +35,7 @@ _NAMES = [
     "हिन्दी भाषा",
     "straße 17",
     "aaaaaaaa",
-    "ёжъёжъёж",  # two of its trigrams have the same stand-in
+    "ёжъёжъёж",  # two of its trigrams have the same ASCII form
     "x",
     "node.js",
     "kubernetes cluster notes",
@@ -59,7 +59,7 @@ def drafts() -> Iterator[dict[str, Any]]:
             "created_at": f"2026-01-{key % 28 + 1:02d}",
         }
     yield {"id": "book", "content": BOOK}
-    for number in range(40):  # of one score, in another order than their paths
+    for number in range(40):  # equal scores, not in the order of their paths
         yield {
             "id": f"tie{number}",
             "path": f"ties/{(number * 7) % 40}.md" if number % 2 else "",
@@ -71,16 +71,16 @@ def drafts() -> Iterator[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def both(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+def stores(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
     name = postgres.create()
     notes = [draft_of(draft) for draft in drafts()]
     with (
-        closing(PostgresStore(postgres.address(name))) as ours,
-        closing(SQLiteStore(tmp_path_factory.mktemp("beside") / "memory.db")) as theirs,
+        closing(PostgresStore(postgres.address(name))) as postgres_store,
+        closing(SQLiteStore(tmp_path_factory.mktemp("beside") / "memory.db")) as sqlite_store,
     ):
-        for store in (ours, theirs):
+        for store in (postgres_store, sqlite_store):
             store.write([{**note} for note in notes])
-        yield ours, theirs
+        yield postgres_store, sqlite_store
     postgres.drop(name)
 
 
@@ -109,25 +109,25 @@ _FILTERS = [
 @example(parse("tea"), 5, _FILTERS[-2], "strict")
 @example(parse("tea"), 5, _FILTERS[-1], "literal")
 def test_lexical_results_equal_those_of_sqlite(
-    both: Both, query: Query, limit: int, filters: dict[str, Any], semantics: Semantics
+    stores: Stores, query: Query, limit: int, filters: dict[str, Any], semantics: Semantics
 ) -> None:
-    ours, theirs = (
-        ranked(store.search_text(query, limit, namespace=HOME, filters=Filters.of(filters), semantics=semantics))
-        for store in both
+    actual, expected = (
+        ranked(store.search_text(query, limit, namespace=NAMESPACE, filters=Filters.of(filters), semantics=semantics))
+        for store in stores
     )
     node = expression(query, semantics)
     if node is None or is_scored_as_a_whole(node):
-        assert ours == theirs
+        assert actual == expected
     elif limit == 300:
-        assert {note_id for note_id, *_ in ours} == {note_id for note_id, *_ in theirs}
+        assert {note_id for note_id, *_ in actual} == {note_id for note_id, *_ in expected}
 
 
-def test_filter_reads_the_whole_ranking(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_filter_reads_the_whole_ranking(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "FILTERED_NOTES", 2)
     query, filters = parse("tea OR green OR cafe"), Filters(session="s3")
-    ours, theirs = (ranked(store.search_text(query, 8, namespace=HOME, filters=filters)) for store in both)
-    assert ours == theirs
-    assert len(ours) == 8
+    actual, expected = (ranked(store.search_text(query, 8, namespace=NAMESPACE, filters=filters)) for store in stores)
+    assert actual == expected
+    assert len(actual) == 8
 
 
 @settings(max_examples=ENGINE_EXAMPLES // 200)
@@ -136,21 +136,21 @@ def test_filter_reads_the_whole_ranking(both: Both, monkeypatch: pytest.MonkeyPa
 @example(parse('tea NOT "green tea at the end"'))
 @example(parse('tea NOT "tea cup"'))
 @example(parse("tea NOT word16990"))
-def test_exclusions_equal_those_of_sqlite(both: Both, query: Query) -> None:
-    every = ["book", *(f"n{key}" for key in range(len(NOTES)))]
-    ours, theirs = (
-        [candidate.id for candidate in store.candidates(every, namespace=HOME, filters=Filters(), without=query)]
-        for store in both
+def test_exclusions_equal_those_of_sqlite(stores: Stores, query: Query) -> None:
+    ids = ["book", *(f"n{key}" for key in range(len(NOTES)))]
+    actual, expected = (
+        [candidate.id for candidate in store.candidates(ids, namespace=NAMESPACE, filters=Filters(), without=query)]
+        for store in stores
     )
-    assert ours == theirs
+    assert actual == expected
 
 
 @settings(max_examples=ENGINE_EXAMPLES // 200)
 @given(st.lists(queries, max_size=4))
 @example([parse("tea"), parse("teas"), parse("?!"), parse("nothing"), parse('"green tea"'), parse("te*")])
-def test_counts_equal_those_of_sqlite(both: Both, counted: list[Query]) -> None:
-    ours, theirs = (store.note_counts(counted, namespace=HOME) for store in both)
-    assert ours == theirs
+def test_counts_equal_those_of_sqlite(stores: Stores, counted: list[Query]) -> None:
+    actual, expected = (store.note_counts(counted, namespace=NAMESPACE) for store in stores)
+    assert actual == expected
 
 
 _letters = st.sampled_from([*"abeinrsw ", *"МариявяёжüßΩ日本語हन"])
@@ -173,15 +173,15 @@ _word = st.one_of(
 @example([""], True, {})
 @example(["a" * 900], True, {})
 @example(["Ω" * 900, "webber"], True, {})
-@example(["".join(map(chr, range(0x4E00, 0x6000)))], True, {})  # more trigrams than any name can share
+@example(["".join(map(chr, range(0x4E00, 0x6000)))], True, {})  # more trigrams than any name has
 def test_name_similarities_equal_those_of_sqlite(
-    both: Both, words: list[str], titles: bool, filters: dict[str, Any]
+    stores: Stores, words: list[str], titles: bool, filters: dict[str, Any]
 ) -> None:
-    ours, theirs = (
-        ranked(store.search_names(words, 20, namespace=HOME, filters=Filters.of(filters), titles=titles))
-        for store in both
+    actual, expected = (
+        ranked(store.search_names(words, 20, namespace=NAMESPACE, filters=Filters.of(filters), titles=titles))
+        for store in stores
     )
-    assert ours == theirs
+    assert actual == expected
 
 
 def test_repair_rebuilds_wrong_names(postgres: Server) -> None:
@@ -190,14 +190,14 @@ def test_repair_rebuilds_wrong_names(postgres: Server) -> None:
         store.write(
             [draft_of({"id": "a", "path": "tea.md", "content": "x"}), draft_of({"title": "Ines", "content": ""})]
         )
-        with store._connections.write([HOME]) as transaction:
+        with store._connections.write([NAMESPACE]) as transaction:
             transaction.connection.execute("UPDATE names SET name = 'coffee' WHERE name = 'tea'")
         problems = {finding.part: finding.problem for finding in store.check() if finding.problem}
         assert problems == {
             "names of 'default'": "the stored names of note 'tea.md' differ from its path and title",
         }
         assert not any(finding.problem for finding in store.repair())
-        results = store.search_names(["teaa"], 5, namespace=HOME, filters=Filters())
+        results = store.search_names(["teaa"], 5, namespace=NAMESPACE, filters=Filters())
         assert [candidate.id for candidate in results] == ["a"]
     postgres.drop(name)
 
@@ -206,6 +206,6 @@ def test_repair_rebuilds_wrong_names(postgres: Server) -> None:
 @given(
     st.lists(st.sampled_from("graen teaa brewng brewinng cafes kubernetse tied wxyz knoots numbre".split()), max_size=3)
 )
-def test_similar_words_equal_those_of_sqlite(both: Both, words: list[str]) -> None:
-    ours, theirs = (store.similar_words(words, namespace=HOME) for store in both)
-    assert ours == theirs
+def test_similar_words_equal_those_of_sqlite(stores: Stores, words: list[str]) -> None:
+    actual, expected = (store.similar_words(words, namespace=NAMESPACE) for store in stores)
+    assert actual == expected

@@ -1,4 +1,4 @@
-"""The server of the tests: real, of its own, and gone afterwards."""
+"""The PostgreSQL server of the tests is real, private and removed afterwards."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tests.stores.postgres.server import ROLE, Server, programs
 
 
 def test_each_test_has_its_own_database(postgres: Server) -> None:
-    one, other = postgres.create(), postgres.create()
-    postgres.execute("CREATE TABLE seen ()", database=one)
-    assert postgres.execute("SELECT to_regclass('seen')", database=other) == [(None,)]
-    postgres.drop(one)
-    postgres.drop(other)
+    first, second = postgres.create(), postgres.create()
+    postgres.execute("CREATE TABLE seen ()", database=first)
+    assert postgres.execute("SELECT to_regclass('seen')", database=second) == [(None,)]
+    postgres.drop(first)
+    postgres.drop(second)
 
 
 def test_test_role_is_subject_to_policies(database: str) -> None:
@@ -43,7 +43,7 @@ def test_server_is_killed_restarted_and_removed() -> None:
         assert owner == (65534 if os.geteuid() == 0 else os.geteuid())
     finally:
         server.remove()
-    assert not server.home.exists()
+    assert not server.folder.exists()
     assert not Path(f"/proc/{process}").exists()
 
 

@@ -1,4 +1,4 @@
-"""The tree as a tsquery finds what it finds as an FTS5 expression."""
+"""A query tree matches the same notes as tsquery and as FTS5 expression."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Search = Callable[[str | None], set[int]]
 
 
 @pytest.fixture(scope="module")
-def server_side(postgres: Server) -> Iterator[Search]:
+def tsquery_search(postgres: Server) -> Iterator[Search]:
     with psycopg.connect(postgres.address("empty"), autocommit=True) as connection:
         connection.execute("CREATE TEMP TABLE w (key int, words tsvector); CREATE INDEX ON w USING gin (words)")
         connection.cursor().executemany(
@@ -41,16 +41,16 @@ def server_side(postgres: Server) -> Iterator[Search]:
 
 
 @pytest.fixture(scope="module")
-def beside() -> Search:
+def fts5_search() -> Search:
     connection: apsw.Connection = fts5()
     return lambda query: {key for (key,) in connection.execute("SELECT rowid FROM w WHERE w MATCH ?", (query,))}
 
 
 @settings(max_examples=ENGINE_EXAMPLES // 40, suppress_health_check=[HealthCheck.too_slow])
 @given(expressions)
-def test_any_tree_finds_the_same_notes_as_fts5(server_side: Search, beside: Search, node: Expression) -> None:
-    expected = beside(render(node, _Fts5()))
-    assert server_side(render_tsquery(node, NAMESPACE)) == expected
+def test_any_tree_finds_the_same_notes_as_fts5(tsquery_search: Search, fts5_search: Search, node: Expression) -> None:
+    expected = fts5_search(render(node, _Fts5()))
+    assert tsquery_search(render_tsquery(node, NAMESPACE)) == expected
 
 
 @settings(max_examples=ENGINE_EXAMPLES // 40)
@@ -59,33 +59,35 @@ def test_any_tree_finds_the_same_notes_as_fts5(server_side: Search, beside: Sear
 @example(parse("tea AND ?!"), "literal")
 @example(parse("\x00"), "strict")
 def test_any_query_finds_the_same_notes_as_fts5(
-    server_side: Search, beside: Search, query: Query, semantics: Semantics
+    tsquery_search: Search, fts5_search: Search, query: Query, semantics: Semantics
 ) -> None:
     node = expression(query, semantics)
-    matching = set() if node is None else server_side(render_tsquery(node, NAMESPACE))
+    matching = set() if node is None else tsquery_search(render_tsquery(node, NAMESPACE))
     fts5_query = render_fts5(query, semantics)
-    assert matching == (beside(fts5_query) if fts5_query else set())
+    assert matching == (fts5_search(fts5_query) if fts5_query else set())
 
 
-@pytest.mark.usefixtures("server_side")
-def test_reference_notes_match(beside: Search) -> None:
-    assert 0 < len(beside('"green tea" OR "brew" *')) < len(NOTES)
+@pytest.mark.usefixtures("tsquery_search")
+def test_reference_notes_match(fts5_search: Search) -> None:
+    assert 0 < len(fts5_search('"green tea" OR "brew" *')) < len(NOTES)
 
 
-def test_another_namespace_finds_nothing(server_side: Search) -> None:
+def test_another_namespace_finds_nothing(tsquery_search: Search) -> None:
     node = expression(parse("tea OR gre*"))
     assert node is not None
-    assert server_side(render_tsquery(node, NAMESPACE))
-    assert server_side(render_tsquery(node, 70)) == set()
-    assert server_side(render_tsquery(node, 1)) == set()
+    assert tsquery_search(render_tsquery(node, NAMESPACE))
+    assert tsquery_search(render_tsquery(node, 70)) == set()
+    assert tsquery_search(render_tsquery(node, 1)) == set()
 
 
 @pytest.mark.parametrize("number", [20_000, 50_000])
-def test_query_of_many_terms_is_not_too_deep(server_side: Search, number: int) -> None:
+def test_query_of_many_terms_is_not_too_deep(tsquery_search: Search, number: int) -> None:
     node = AnyOf(tuple(Match("term", f"w{index}") for index in range(number)) + (Match("term", "tea"),))
-    assert server_side(render_tsquery(node, NAMESPACE)) == server_side(render_tsquery(Match("term", "tea"), NAMESPACE))
+    assert tsquery_search(render_tsquery(node, NAMESPACE)) == tsquery_search(
+        render_tsquery(Match("term", "tea"), NAMESPACE)
+    )
 
 
-def test_long_prefix_is_truncated(server_side: Search) -> None:
-    assert server_side(render_tsquery(Match("prefix", "y" * 1500 + "x"), NAMESPACE)) == {len(NOTES)}
-    assert server_side(render_tsquery(Match("prefix", "y" * 900 + "x"), NAMESPACE)) == set()
+def test_long_prefix_is_truncated(tsquery_search: Search) -> None:
+    assert tsquery_search(render_tsquery(Match("prefix", "y" * 1500 + "x"), NAMESPACE)) == {len(NOTES)}
+    assert tsquery_search(render_tsquery(Match("prefix", "y" * 900 + "x"), NAMESPACE)) == set()

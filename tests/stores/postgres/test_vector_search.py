@@ -36,7 +36,7 @@ from tests.stores.postgres.server import Server
 T = TypeVar("T")
 Vectors = NDArray[np.float32]
 
-InARow = Callable[[int, Filters], tuple[list[str], list[int]]]
+SearchWithDepths = Callable[[int, Filters], tuple[list[str], list[int]]]
 
 MANY = 25_000
 DIMENSION = 16
@@ -44,16 +44,16 @@ MODEL = Model("topics", DIMENSION)
 
 
 def topics(number: int, dimension: int = DIMENSION) -> Vectors:
-    """Return vectors of unit length in clusters, as those of texts are."""
-    chance = np.random.default_rng(number)
-    centres = chance.standard_normal((120, dimension))
-    rows = centres[chance.integers(0, len(centres), number)] + 0.6 * chance.standard_normal((number, dimension))
+    """Return clustered unit vectors, similar to those of texts."""
+    rng = np.random.default_rng(number)
+    centres = rng.standard_normal((120, dimension))
+    rows = centres[rng.integers(0, len(centres), number)] + 0.6 * rng.standard_normal((number, dimension))
     unit: Vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
     return unit
 
 
 def store_vectors(transaction: PostgresTransaction, vectors: Vectors, model: Model = MODEL, *, first: int = 1) -> None:
-    """Write notes that are little but their vectors; every tenth is in a session, every third has the tag."""
+    """Write minimal notes with vectors; every tenth is in a session, every third has a tag."""
     (namespace,) = transaction.namespaces.values()
     keys = range(first, first + len(vectors))
     transaction.connection.execute(
@@ -65,8 +65,8 @@ def store_vectors(transaction: PostgresTransaction, vectors: Vectors, model: Mod
     transaction.connection.execute(
         "UPDATE namespaces SET notes = notes + %s, revision = revision + 1 WHERE key = %s", [len(vectors), namespace]
     )
-    given = [NewVector(key, namespace, b"%d" % key, vector) for key, vector in zip(keys, vectors, strict=True)]
-    write_vectors(transaction, model, given)
+    new_vectors = [NewVector(key, namespace, b"%d" % key, vector) for key, vector in zip(keys, vectors, strict=True)]
+    write_vectors(transaction, model, new_vectors)
 
 
 class Searches:
@@ -96,7 +96,7 @@ class Searches:
 
 
 def best(vectors: Vectors, query: Vectors, limit: int, keep: Callable[[int], bool] = lambda _: True) -> list[str]:
-    """Return the ids of the nearest, by looking at all."""
+    """Return the ids of the nearest vectors by exact search."""
     scores = vectors.astype(np.float64) @ query.astype(np.float64)
     order = [index for index in np.argsort(-scores, kind="stable").tolist() if keep(index + 1)]
     return [f"n{index + 1}" for index in order[:limit]]
@@ -109,7 +109,7 @@ def vectors() -> Vectors:
 
 @pytest.fixture(scope="module")
 def big(postgres: Server, vectors: Vectors) -> Iterator[Searches]:
-    """Give a namespace with more vectors than are looked at one by one, and no index yet."""
+    """Return a namespace with too many vectors for exact search, and no index yet."""
     name = postgres.create()
     with closing(Connections(postgres.address(name))) as connections:
         with connections.write(["big"], create=True) as transaction:
@@ -120,7 +120,7 @@ def big(postgres: Server, vectors: Vectors) -> Iterator[Searches]:
 
 @pytest.fixture(scope="module")
 def indexed(big: Searches) -> Searches:
-    """Give the same, after a search has seen that there is no index."""
+    """Return the namespace with its index, which a search has started to build."""
     big.nearest(np.eye(DIMENSION, dtype=np.float32)[0], 1)
     big.indexes.wait()
     return big
@@ -144,12 +144,12 @@ def test_missing_index_is_built_in_the_background(
 
 
 @pytest.fixture
-def only_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no search look at all vectors."""
+def no_exact_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make exact search fail."""
     monkeypatch.delattr(search_module._VectorSearch, "by_scan")
 
 
-@pytest.mark.usefixtures("only_the_index")
+@pytest.mark.usefixtures("no_exact_search")
 def test_index_recall(indexed: Searches, vectors: Vectors) -> None:
     queries = topics(60)
     recall = [len(set(ids(indexed.nearest(query, 10))) & set(best(vectors, query, 10))) / 10 for query in queries]
@@ -174,7 +174,7 @@ def test_planner_uses_the_index(indexed: Searches) -> None:
     assert "Sort" not in explained
 
 
-@pytest.mark.usefixtures("only_the_index")
+@pytest.mark.usefixtures("no_exact_search")
 def test_index_results_are_rescored(indexed: Searches) -> None:
     query = topics(3)[2]
     hits = indexed.nearest(query, 20)
@@ -187,7 +187,7 @@ def test_index_results_are_rescored(indexed: Searches) -> None:
     assert [hit.score for hit in hits] == sorted(same.values(), reverse=True)
 
 
-@pytest.mark.usefixtures("only_the_index")
+@pytest.mark.usefixtures("no_exact_search")
 def test_filtered_search_uses_the_index(indexed: Searches, vectors: Vectors) -> None:
     queries, third = topics(30), Filters(tags=("third",))
     for query in queries:
@@ -196,7 +196,7 @@ def test_filtered_search_uses_the_index(indexed: Searches, vectors: Vectors) -> 
         assert all(int(hit[1:]) % 3 == 0 for hit in hits)
 
 
-@pytest.mark.usefixtures("only_the_index")
+@pytest.mark.usefixtures("no_exact_search")
 def test_index_search_is_widened_for_expired_notes(indexed: Searches, vectors: Vectors) -> None:
     query = topics(5)[1]
     nearest_ones = best(vectors, query, 195)
@@ -225,8 +225,8 @@ def test_small_namespace_does_not_use_the_index(
 
 
 @pytest.fixture
-def in_a_row(connections: Connections, monkeypatch: pytest.MonkeyPatch) -> InARow:
-    """Give a search of vectors at growing distances that also returns the depths of the index scans."""
+def search_with_depths(connections: Connections, monkeypatch: pytest.MonkeyPatch) -> SearchWithDepths:
+    """Return a search of vectors at growing distances that also returns the depths of index scans."""
     monkeypatch.setattr(vector_index, "MAX_EXACT_NOTES", 20)
     monkeypatch.setattr(vector_index, "EF_SEARCH", (20,))
     angles = np.arange(100) / 100
@@ -236,14 +236,14 @@ def in_a_row(connections: Connections, monkeypatch: pytest.MonkeyPatch) -> InARo
         store_vectors(transaction, rows)
     searches = Searches(connections)
     searches.indexes.ensure()
-    led_to = search_module._VectorSearch._search_index
+    search_index = search_module._VectorSearch._search_index
 
     def search(limit: int, filters: Filters) -> tuple[list[str], list[int]]:
         depths: list[int] = []
 
-        def counted(search: search_module._VectorSearch, wanted: int) -> Any:
-            depths.append(wanted)
-            return led_to(search, wanted)
+        def counted(search: search_module._VectorSearch, depth: int) -> Any:
+            depths.append(depth)
+            return search_index(search, depth)
 
         with monkeypatch.context() as patch:
             patch.setattr(search_module._VectorSearch, "_search_index", counted)
@@ -253,23 +253,23 @@ def in_a_row(connections: Connections, monkeypatch: pytest.MonkeyPatch) -> InARo
 
 
 class TestWidening:
-    """Of what the index leads to, filters leave a part: how much more to ask for is known from how large it was."""
+    """Filters drop index results; the pass rate determines the depth of the next scan."""
 
-    def test_index_is_searched_once_if_enough_pass(self, in_a_row: InARow) -> None:
-        assert in_a_row(6, Filters(tags=("third",))) == (["n3", "n6", "n9", "n12", "n15", "n18"], [20])
+    def test_index_is_searched_once_if_enough_pass(self, search_with_depths: SearchWithDepths) -> None:
+        assert search_with_depths(6, Filters(tags=("third",))) == (["n3", "n6", "n9", "n12", "n15", "n18"], [20])
 
-    def test_index_search_is_widened_by_the_pass_rate(self, in_a_row: InARow) -> None:
-        # Six of twenty pass: 2 * 20 * 10 / 6 should have twice as many as are wanted.
-        assert in_a_row(10, Filters(tags=("third",))) == ([f"n{3 * n}" for n in range(1, 11)], [20, 66])
+    def test_index_search_is_widened_by_the_pass_rate(self, search_with_depths: SearchWithDepths) -> None:
+        # Six of twenty pass: a depth of 2 * 20 * 10 / 6 should yield twice the limit.
+        assert search_with_depths(10, Filters(tags=("third",))) == ([f"n{3 * n}" for n in range(1, 11)], [20, 66])
 
-    def test_index_search_is_limited(self, in_a_row: InARow) -> None:
-        # Two of 22 pass, then ten, which are all: 2 * 22 * 11 / 2, 2 * 242 * 11 / 10, and the next would be too much.
-        hits, depths = in_a_row(11, Filters(session="tenth"))
+    def test_index_search_is_limited(self, search_with_depths: SearchWithDepths) -> None:
+        # Two of 22 pass, then all ten: 2 * 22 * 11 / 2, 2 * 242 * 11 / 10; the next depth would exceed the limit.
+        hits, depths = search_with_depths(11, Filters(session="tenth"))
         assert hits == [f"n{10 * n}" for n in range(1, 11)]
         assert depths == [22, 242, 532]
 
-    def test_index_search_without_results(self, in_a_row: InARow) -> None:
-        hits, depths = in_a_row(30, Filters(session="nowhere"))
+    def test_index_search_without_results(self, search_with_depths: SearchWithDepths) -> None:
+        hits, depths = search_with_depths(30, Filters(session="nowhere"))
         assert (hits, depths) == ([], [60])
 
 
@@ -285,7 +285,7 @@ def index_names(searches: Searches) -> list[str]:
 class TestIndexBuilds:
     @pytest.fixture
     def small(self, connections: Connections, monkeypatch: pytest.MonkeyPatch) -> Searches:
-        """Give a namespace of thirty vectors, and let that be many."""
+        """Return a namespace of thirty vectors, enough for an index here."""
         monkeypatch.setattr(vector_index, "MAX_EXACT_NOTES", 20)
         with connections.write(["big"], create=True) as transaction:
             store_vectors(transaction, topics(30))
@@ -302,9 +302,9 @@ class TestIndexBuilds:
         monkeypatch.setattr(vector_index, "MAX_EXACT_NOTES", 20)
         with connections.write(["big"], create=True) as transaction:
             store_vectors(transaction, topics(3000))
-        others = [VectorIndexes(opened()) for _ in range(3)]
+        indexes = [VectorIndexes(opened()) for _ in range(3)]
         with ThreadPoolExecutor(3) as executor:
-            for done in [executor.submit(other.ensure) for other in others]:
+            for done in [executor.submit(index.ensure) for index in indexes]:
                 done.result(60)
         searches = Searches(connections)
         assert searches.read(lambda c, n: searches.indexes.ef_search(c, n, (1, MODEL)))
@@ -417,7 +417,7 @@ class TestIndexBuilds:
             search()
 
 
-_ASKING = """
+_SEARCH_SCRIPT = """
 import sys
 import numpy as np
 import psycopg
@@ -437,10 +437,10 @@ with psycopg.connect(sys.argv[1], autocommit=True) as watching:  # it leaves whe
 
 
 def test_server_finishes_the_build_of_an_ended_process(database: str, connections: Connections) -> None:
-    """A program that searches once and ends does not leave the work to the next, who would leave it to another."""
+    """The build goes on if the process that started it searches once and exits."""
     with connections.write(["big"], create=True) as transaction:
         store_vectors(transaction, topics(6000, 64), Model("wider", 64))
-    subprocess.run([sys.executable, "-c", _ASKING, database], check=True)
+    subprocess.run([sys.executable, "-c", _SEARCH_SCRIPT, database], check=True)
     searches, end = Searches(connections), time.monotonic() + 60
     while not searches.read(lambda c, _: c.execute(_VALID).fetchall() == [(True,)]):
         assert time.monotonic() < end, "nobody finishes it"
@@ -463,11 +463,11 @@ class TestExactSearch:
 
 
 class TestRecall:
-    """An index that misses much of what is nearest is not used."""
+    """An index with low recall is not used."""
 
     @pytest.fixture
     def scattered(self, connections: Connections, monkeypatch: pytest.MonkeyPatch) -> tuple[Searches, Vectors]:
-        """Give vectors that lie anywhere, of which a graph can lead to few."""
+        """Return uniformly distributed vectors, for which an HNSW graph has low recall."""
         monkeypatch.setattr(vector_index, "MAX_EXACT_NOTES", 20)
         monkeypatch.setattr(vector_index, "EF_SEARCH", (2, 4))
         rows = np.random.default_rng(3).standard_normal((3000, 64))

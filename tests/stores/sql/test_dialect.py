@@ -1,4 +1,4 @@
-"""Neutral SQL in the SQL of both engines."""
+"""Engine-neutral SQL is rendered for both engines."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ class Reader:
         return namespace_id
 
     def restart(self) -> None:
-        """See the same again."""
+        """Keep the same revision."""
 
 
 def test_cache_drops_least_recently_used_namespace(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,7 +35,7 @@ def test_cache_drops_least_recently_used_namespace(monkeypatch: pytest.MonkeyPat
     assert derived == [1, 2, 3, 2]
 
 
-def test_note_counts_are_counted_once_until_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_note_counts_are_cached_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dialect, "MAX_COUNTS", 2)
     counted: list[str] = []
 

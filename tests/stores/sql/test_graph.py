@@ -1,4 +1,4 @@
-"""Edges of several searches are merged by note, each once, in the order of the searches."""
+"""Edges of several searches are merged by note, without duplicates, in the order of the searches."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Threads that read and write one memory, in one of several processes that do so at the same time.
+"""Threads of one process that read and write a memory while other processes do the same.
 
-Each thread owns the notes that it makes. It adds, changes and deletes them, and looks after each call whether the store
-says what it did. At the end it prints what must be there.
+Every thread adds, changes and deletes its own notes and checks the store after every call. At the end the process
+prints the notes that must be stored.
 
     python -m tests.stores.sqlite.concurrency FILE NAME THREADS SECONDS
 """
@@ -20,8 +20,8 @@ from recollect import Memory
 from tests.stores.sqlite.crashes import embed
 
 
-class Member(threading.Thread):
-    """One thread with notes of its own."""
+class WriterThread(threading.Thread):
+    """A thread that writes and checks its own notes."""
 
     def __init__(self, memory: Memory, name: str, until: float) -> None:
         super().__init__(name=name)
@@ -36,7 +36,7 @@ class Member(threading.Thread):
             while time.monotonic() < self.until:
                 self.step()
                 self.calls += 1
-        except Exception as error:  # noqa: BLE001 (whatever it is, it is what the test looks for)
+        except Exception as error:  # noqa: BLE001 (reported to the test)
             self.error = "".join(traceback.format_exception(error))
 
     def step(self) -> None:
@@ -73,17 +73,17 @@ class Member(threading.Thread):
 def main(file: str, name: str, threads: int, seconds: float) -> None:
     with recollect.open(file, embedder=embed) as memory:
         until = time.monotonic() + seconds
-        members = [Member(memory, f"{name}t{number}", until) for number in range(threads)]
+        members = [WriterThread(memory, f"{name}t{number}", until) for number in range(threads)]
         for member in members:
             member.start()
         for member in members:
             member.join()
-    told = {
+    report = {
         "calls": sum(member.calls for member in members),
         "errors": [member.error for member in members if member.error],
         "notes": {path: word for member in members for path, word in member.mine.items()},
     }
-    sys.stdout.write(json.dumps(told))
+    sys.stdout.write(json.dumps(report))
 
 
 if __name__ == "__main__":

@@ -7,5 +7,5 @@ import pytest
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where a store of the test's own lies."""
+    """Return the path of a store that does not exist yet."""
     return tmp_path / "memory.db"

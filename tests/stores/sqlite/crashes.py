@@ -1,8 +1,8 @@
-"""Kills a writer again and again, and looks each time at what it left behind.
+"""Kill a writer repeatedly and check the store after every kill.
 
-One process prepares all, then forks a child for each round. The child writes to a memory and reports each call before
-it begins and after it returned. It is killed at a random moment. What it left must be what the finished calls made of
-the store, with or without the whole of the one that was going on; and whatever is there must be findable by both legs.
+Every round forks a child that writes to a memory, reports every call before and after it, and is killed at a random
+moment. The store must then have the result of all finished calls, and all or nothing of the interrupted one. Both legs
+must find every note.
 
     python -m tests.stores.sqlite.crashes FOLDER ROUNDS SEED
 """
@@ -27,12 +27,12 @@ LONGEST_LIFE = 0.06
 
 
 def embed(texts: list[str]) -> list[list[float]]:
-    """Give each text a vector of its own."""
+    """Return a distinct vector for every text."""
     return [[byte - 127.5 for byte in blake2b(text.encode(), digest_size=16).digest()] for text in texts]
 
 
 class Writer:
-    """The child: it works through random calls until it is killed."""
+    """The child process: it runs random calls until it is killed."""
 
     def __init__(self, folder: Path, notes: dict[str, str], seed: int, report: int) -> None:
         self.random = random.Random(seed)  # noqa: S311 (no secret)
@@ -94,33 +94,33 @@ class Writer:
         draft = self.vault.with_name("draft.md")
         draft.write_text("\n\n".join(f"# Part {part}\n\n{self.text(name, version)}" for part in range(4)))
         draft.replace(self.vault / name)
-        # All that lies there is taken in: also what one wrote that was killed before it could.
+        # Includes files that a killed child wrote but did not ingest.
         self.tell(files=self.versions())
         self.memory.ingest(self.vault)
         self.done()
 
     def versions(self) -> dict[str, int]:
-        """Return the files that lie in the vault."""
-        found = ((file.name, re.search(r"version(\d+)x", file.read_text())) for file in self.vault.iterdir())
-        return {name: int(version[1]) for name, version in found if version}
+        """Return the versions of the files in the vault."""
+        matches = ((file.name, re.search(r"version(\d+)x", file.read_text())) for file in self.vault.iterdir())
+        return {name: int(version[1]) for name, version in matches if version}
 
     @staticmethod
     def text(name: str, version: int) -> str:
         return f"file {name[0]} in version{version}x. " + "Long enough to be a note of its own. " * 30
 
 
-def look(memory: Memory, notes: dict[str, str], files: dict[str, int], fresh: set[str]) -> None:
-    """Raise unless the memory holds just these notes and files, whole and findable."""
+def check_contents(memory: Memory, notes: dict[str, str], files: dict[str, int], fresh: set[str]) -> None:
+    """Assert that the memory has exactly these notes and files, and that searches find them."""
     problems = [finding for finding in memory.doctor() if finding.problem]
     assert not problems, problems
-    there = {note.path: note for note in memory.notes()}
-    by_hand = {path: note.content.removeprefix("about ") for path, note in there.items() if path in notes}
+    stored = {note.path: note for note in memory.notes()}
+    by_hand = {path: note.content.removeprefix("about ") for path, note in stored.items() if path in notes}
     assert by_hand == notes, by_hand.items() ^ notes.items()
     for path in fresh & notes.keys():
         word = notes[path]
         assert [hit.path for hit in memory.search(word, mode="bm25", top_k=1)] == [path]
         assert [hit.path for hit in memory.search(f"about {word}", mode="semantic", top_k=1)] == [path]
-    ingested = [note for path, note in there.items() if path not in notes]
+    ingested = [note for path, note in stored.items() if path not in notes]
     for name, version in files.items():
         chunks = [note for note in ingested if note.path.partition("#")[0] == name]
         assert len(chunks) == 4, (name, len(chunks))
@@ -128,8 +128,8 @@ def look(memory: Memory, notes: dict[str, str], files: dict[str, int], fresh: se
     assert len(ingested) == 4 * len(files)
 
 
-def live_and_die(folder: Path, notes: dict[str, str], seed: int) -> list[str]:
-    """Start a child, kill it at a random moment, and return what it reported."""
+def run_and_kill(folder: Path, notes: dict[str, str], seed: int) -> list[str]:
+    """Start a child, kill it at a random moment, and return its reports."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -156,7 +156,7 @@ def main(folder: Path, rounds: int, seed: int) -> None:
     files: dict[str, int] = {}
     calls = interrupted = 0
     for number in range(seed, seed + rounds):
-        reports = live_and_die(folder, notes, number)
+        reports = run_and_kill(folder, notes, number)
         assert not any(report.startswith("failed") for report in reports), reports[-1]
         fresh: set[str] = set()
         pending: dict[str, Any] = {}
@@ -170,12 +170,12 @@ def main(folder: Path, rounds: int, seed: int) -> None:
             fresh |= set(pending.get("notes", ()))
         with recollect.open(folder / "memory.db", embedder=embed) as memory:
             try:
-                look(memory, notes, files, fresh)
+                check_contents(memory, notes, files, fresh)
             except AssertionError:
                 if not pending:
                     raise
                 _apply(pending, notes, files)
-                look(memory, notes, files, fresh)
+                check_contents(memory, notes, files, fresh)
         interrupted += bool(pending)
     sys.stdout.write(json.dumps({"rounds": rounds, "calls": calls, "interrupted": interrupted}))
 

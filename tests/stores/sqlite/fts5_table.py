@@ -20,8 +20,8 @@ class Fts5Table:
         self._connection.executemany("INSERT INTO notes(rowid, content) VALUES (?, ?)", rows)
 
     def search(self, match: str) -> set[str]:
-        """Return the notes that match; an empty query matches none, as the lexical leg has it."""
+        """Return the matching notes; like the lexical leg, an empty query matches none."""
         if not match:
             return set()
-        found = self._connection.execute("SELECT rowid FROM notes WHERE notes MATCH ? ORDER BY rank", (match,))
-        return {self.notes[row[0]] for row in found}
+        rows = self._connection.execute("SELECT rowid FROM notes WHERE notes MATCH ? ORDER BY rank", (match,))
+        return {self.notes[row[0]] for row in rows}

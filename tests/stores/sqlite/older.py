@@ -1,4 +1,4 @@
-"""Files as older versions wrote them."""
+"""Files of older schema versions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from recollect.stores.sqlite import schema
 
 
 def as_first_version(new: Path, old: Path) -> None:
-    """Write the notes of a current store, all in one namespace, into a file of the first version."""
+    """Copy the notes of a current store with one namespace to a file of schema 1."""
     raw = apsw.Connection(str(old))
     raw.execute(schema._MIGRATIONS[0])
     raw.pragma("application_id", schema.APPLICATION_ID)

@@ -136,16 +136,16 @@ def test_failed_connection_is_not_counted(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_interrupt_while_waiting_leaves_no_transaction(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "memory.db")
-    other = apsw.Connection(str(tmp_path / "memory.db"))
-    other.execute("BEGIN IMMEDIATE")
-    threading.Timer(0.3, lambda: other.execute("ROLLBACK")).start()
+    locker = apsw.Connection(str(tmp_path / "memory.db"))
+    locker.execute("BEGIN IMMEDIATE")
+    threading.Timer(0.3, lambda: locker.execute("ROLLBACK")).start()
     threading.Timer(0.1, lambda: signal.raise_signal(signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         store.write([{"content": "one"}])
     store.write([{"content": "two"}])
     assert [note.content for note in store.notes()] == ["two"]
     store.close()
-    other.close()
+    locker.close()
 
 
 def test_interrupt_stops_a_long_search(tmp_path: Path) -> None:
@@ -159,12 +159,12 @@ def test_interrupt_stops_a_long_search(tmp_path: Path) -> None:
     store.close()
 
 
-def test_transaction_that_sqlite_rolled_back(tmp_path: Path) -> None:
-    """SQLite undoes some transactions without being asked, when there is no room or a page cannot be read."""
+def test_transaction_rolled_back_by_sqlite(tmp_path: Path) -> None:
+    """SQLite rolls back by itself if the disk is full or a page cannot be read."""
     store = SQLiteStore(tmp_path / "memory.db")
     with store._connections.reading() as connection:
         connection.execute("ROLLBACK")
-    with pytest.raises(ZeroDivisionError), store._connections.writing() as connection:  # noqa: PT012 (what is raised inside is the point)
+    with pytest.raises(ZeroDivisionError), store._connections.writing() as connection:  # noqa: PT012 (the error is raised inside)
         connection.execute("ROLLBACK")
         raise ZeroDivisionError
     store.write([{"content": "one"}])
@@ -187,14 +187,14 @@ def test_read_only_folder_without_wal(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(Connections, "_connect", refused)
     store = SQLiteStore(file, read_only=True)
     assert len(list(store.notes())) == 1
-    assert store._connections._idle == []  # the next one asks the file again
+    assert store._connections._idle == []  # the next read opens the file again
     store.close()
     file.with_name("memory.db-wal").write_bytes(b"what others are writing")
     with pytest.raises(StoreError, match="cannot be opened; check"):
         SQLiteStore(file, read_only=True)
 
 
-def test_file_that_sqlite_opens_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_opened_read_only_by_sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "memory.db"
     SQLiteStore(file).close()
     connect = Connections._connect
@@ -237,7 +237,7 @@ def test_concurrent_creation_of_one_store(tmp_path: Path) -> None:
             store = SQLiteStore(file)
             store.write([{"content": f"by {number}"}])
             store.close()
-        except BaseException as error:  # noqa: BLE001 (the test shows whatever it is)
+        except BaseException as error:  # noqa: BLE001 (asserted below)
             errors.append(error)
 
     threads = [threading.Thread(target=create, args=(number,)) for number in range(8)]
@@ -254,15 +254,15 @@ def test_concurrent_creation_of_one_store(tmp_path: Path) -> None:
 def test_new_store_locked_by_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "WRITE_TIMEOUT", 0.05)
     file = tmp_path / "memory.db"
-    other = apsw.Connection(str(file))
-    other.execute("CREATE TABLE x (y); DROP TABLE x; BEGIN EXCLUSIVE")
+    locker = apsw.Connection(str(file))
+    locker.execute("CREATE TABLE x (y); DROP TABLE x; BEGIN EXCLUSIVE")
     with pytest.raises(StoreBusyError, match="is locked by other writers"):
         Connections(file)
-    other.execute("ROLLBACK")
-    other.execute("BEGIN; SELECT count(*) FROM sqlite_schema")  # a reader alone is in the way of the log
+    locker.execute("ROLLBACK")
+    locker.execute("BEGIN; SELECT count(*) FROM sqlite_schema")  # a reader is enough to block WAL mode
     with pytest.raises(StoreBusyError, match="is locked by other writers"):
         Connections(file)
-    other.close()
+    locker.close()
     Connections(file).close()
 
 
@@ -284,7 +284,7 @@ def test_concurrent_migration(tmp_path: Path) -> None:
         ("a\0b", "must be the path of a file, got 'a\\\\x00b'"),
     ],
 )
-def test_open_rejects_targets_that_are_no_file(target: str, problem: str) -> None:
+def test_open_rejects_invalid_targets(target: str, problem: str) -> None:
     with pytest.raises(ArgumentError, match=f"^target: {problem}"):
         open_store(target)
 
@@ -320,7 +320,7 @@ def test_memory_survives_a_change_of_directory(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path / "here")
     with closing(SQLiteStore(Path("memory.db"))) as store:
         monkeypatch.chdir(tmp_path / "there")
-        with store._connections.reading(), store._connections.reading():  # more than are open already
+        with store._connections.reading(), store._connections.reading():  # opens further connections
             store.write([{"content": "milk from here"}])
             assert [note.content for note in store.notes()] == ["tea from here", "milk from here"]
         store.backup(Path("copy.db"))
@@ -337,8 +337,8 @@ def test_symbolic_link_opens_the_same_memory(tmp_path: Path) -> None:
     with closing(SQLiteStore(link)) as store:
         store.write([{"content": f"tea {n}"} for n in range(3_000)])
         assert store.stats().location == str(link)
-    assert [each.name for each in tmp_path.iterdir() if each.is_file()] == ["link.db"]
-    assert any(each.name.startswith("memory.db-snapshot-") for each in memory.parent.iterdir())
+    assert [file.name for file in tmp_path.iterdir() if file.is_file()] == ["link.db"]
+    assert any(file.name.startswith("memory.db-snapshot-") for file in memory.parent.iterdir())
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "lone \ud800"])
@@ -357,13 +357,13 @@ def test_write_timeout(tmp_path: Path) -> None:
     problem = "is locked by other writers; nothing was written"
     with opened.writing(), pytest.raises(StoreBusyError, match=problem), opened.writing(timeout=0.01):
         pass
-    other = apsw.Connection(str(tmp_path / "memory.db"))
-    other.execute("BEGIN IMMEDIATE")
+    locker = apsw.Connection(str(tmp_path / "memory.db"))
+    locker.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreBusyError, match=problem), opened.writing(timeout=0.01):
         pass
-    threading.Timer(0.1, lambda: other.execute("ROLLBACK")).start()
-    store.write([{"content": "one"}])  # which waits as long as ever
+    threading.Timer(0.1, lambda: locker.execute("ROLLBACK")).start()
+    store.write([{"content": "one"}])  # with the default timeout
     with opened.writing(timeout=0.01) as connection:
         assert connection.execute("SELECT count(*) FROM notes").get == 1
     store.close()
-    other.close()
+    locker.close()

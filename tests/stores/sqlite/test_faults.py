@@ -1,4 +1,4 @@
-"""What goes wrong with a file gives one clear error, and what is on the disk is not harmed."""
+"""Every fault of a file raises one clear error and does not damage the file."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def path(tmp_path: Path) -> Path:
 def count(path: Path) -> int:
     store = SQLiteStore(path)
     assert not any(finding.problem for finding in store.check())
-    found = sum(1 for _ in store.notes())
+    notes = sum(1 for _ in store.notes())
     store.close()
-    return found
+    return notes
 
 
 OPEN = """
@@ -59,20 +59,20 @@ except StoreError as error:
 """
 
 
-def opened_without_power(path: Path, *options: str) -> str:
-    """Open a store in a process that is not root, and return how many notes there are, or the error."""
+def open_as_nobody(path: Path, *options: str) -> str:
+    """Open a store in a process that is not root; return its number of notes or the error."""
     done = subprocess.run([sys.executable, "-c", OPEN, str(path), *options], check=True, capture_output=True, text=True)
     return done.stdout.strip()
 
 
-def in_the_open(path: Path) -> None:
-    """Let everyone reach a file in a temporary folder, so that only the file's own permissions count."""
+def make_reachable(path: Path) -> None:
+    """Make the folders of a file accessible, so that only the permissions of the file apply."""
     for folder in [path.parent, *path.parent.parents]:
         if folder.owner() != "root" or folder.stat().st_mode & 0o077 == 0:
             folder.chmod(folder.stat().st_mode | 0o055)
 
 
-def test_file_that_is_no_database(tmp_path: Path) -> None:
+def test_file_without_a_database(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("Dear diary, " * 500)
     with pytest.raises(StoreDamagedError, match=r"notes\.txt is not an SQLite database; choose another file"):
@@ -82,9 +82,9 @@ def test_file_that_is_no_database(tmp_path: Path) -> None:
 
 def test_database_of_another_application(tmp_path: Path) -> None:
     file = tmp_path / "other.db"
-    other = apsw.Connection(str(file))
-    other.execute("CREATE TABLE songs (title); INSERT INTO songs VALUES ('one')")
-    other.close()
+    connection = apsw.Connection(str(file))
+    connection.execute("CREATE TABLE songs (title); INSERT INTO songs VALUES ('one')")
+    connection.close()
     before = file.read_bytes()
     for read_only in (False, True):
         with pytest.raises(StoreDamagedError, match="is an SQLite database, but not a Recollect store"):
@@ -106,8 +106,8 @@ def test_store_of_a_newer_version(path: Path) -> None:
 
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.9])
 def test_truncated_file(path: Path, share: float) -> None:
-    whole = path.read_bytes()
-    path.write_bytes(whole[: int(len(whole) * share)])
+    data = path.read_bytes()
+    path.write_bytes(data[: int(len(data) * share)])
     with pytest.raises(StoreDamagedError, match="damaged|not an SQLite database"):  # noqa: PT012 (whichever comes first)
         store = SQLiteStore(path)
         try:
@@ -115,7 +115,7 @@ def test_truncated_file(path: Path, share: float) -> None:
             raise StoreDamagedError(f"damaged: {problems}") if problems else AssertionError("nothing was found")
         finally:
             store.close()
-    path.write_bytes(whole)
+    path.write_bytes(data)
     assert count(path) == 100
 
 
@@ -154,36 +154,36 @@ def test_empty_file_read_only(tmp_path: Path) -> None:
 
 
 def test_file_without_write_permission(path: Path) -> None:
-    in_the_open(path)
+    make_reachable(path)
     path.chmod(0o444)
-    assert "StoreReadOnlyError" in opened_without_power(path)
-    assert "make it and its folder writable, or use read_only=True" in opened_without_power(path)
-    assert opened_without_power(path, "read-only") == "100"
+    assert "StoreReadOnlyError" in open_as_nobody(path)
+    assert "make it and its folder writable, or use read_only=True" in open_as_nobody(path)
+    assert open_as_nobody(path, "read-only") == "100"
     path.chmod(0o644)
     assert count(path) == 100
 
 
 def test_file_without_read_permission(path: Path) -> None:
-    in_the_open(path)
+    make_reachable(path)
     path.chmod(0o000)
     for options in ((), ("read-only",)):
-        said = opened_without_power(path, *options)
-        assert said.startswith("StoreError")
-        assert "cannot be opened; check" in said
+        output = open_as_nobody(path, *options)
+        assert output.startswith("StoreError")
+        assert "cannot be opened; check" in output
     path.chmod(0o644)
     assert count(path) == 100
 
 
 def test_folder_without_permission(path: Path) -> None:
-    in_the_open(path)
+    make_reachable(path)
     path.parent.chmod(0o555)
-    assert "cannot be opened; check" in opened_without_power(path.parent / "new.db")
+    assert "cannot be opened; check" in open_as_nobody(path.parent / "new.db")
     path.parent.chmod(0o755)
     assert count(path) == 100
 
 
 def test_simulated_full_disk(path: Path) -> None:
-    """SQLite's own limit on pages gives the same error as a disk without room."""
+    """SQLite's page limit raises the same error as a full disk."""
     store = SQLiteStore(path)
     with store._connections.writing() as connection:
         connection.pragma("max_page_count", connection.pragma("page_count"))
@@ -229,9 +229,9 @@ print(written, notes, again, problems)
     )
     if "unshare failed" in done.stderr or "mount:" in done.stderr:
         pytest.skip(f"a disk of its own cannot be mounted here: {done.stderr.strip()}")
-    said, figures = done.stdout.splitlines()
-    assert "has no space left on its disk; nothing was written" in said
-    written, notes, again, problems = figures.split(maxsplit=3)
+    message, counts = done.stdout.splitlines()
+    assert "has no space left on its disk; nothing was written" in message
+    written, notes, again, problems = counts.split(maxsplit=3)
     assert int(written) > 0
     assert written == notes == again
     assert problems == "[]"
@@ -240,20 +240,20 @@ print(written, notes, again, problems)
 def test_locked_store_raises_busy_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "WRITE_TIMEOUT", 0.05)
     store = SQLiteStore(path)
-    other = apsw.Connection(str(path))
-    other.execute("BEGIN IMMEDIATE")
+    locker = apsw.Connection(str(path))
+    locker.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreBusyError, match="is locked by other writers; nothing was written"):
         store.write([{"content": "more"}])
     assert len(list(store.notes())) == 100
-    other.execute("ROLLBACK")
+    locker.execute("ROLLBACK")
     store.write([{"content": "more"}])
     store.close()
-    other.close()
+    locker.close()
 
 
 def test_error_rolls_back_the_transaction(path: Path) -> None:
     store = SQLiteStore(path)
-    with pytest.raises(StoreError, match="syntax error"), store._connections.writing() as connection:  # noqa: PT012 (what is raised inside is the point)
+    with pytest.raises(StoreError, match="syntax error"), store._connections.writing() as connection:  # noqa: PT012 (the error is raised inside)
         connection.execute("DELETE FROM notes")
         connection.execute("SELECT FROM WHERE")
     assert len(list(store.notes())) == 100

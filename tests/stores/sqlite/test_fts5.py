@@ -119,11 +119,11 @@ def test_added_dates_ignore_open_quotes_and_operators() -> None:
 def test_dates_match_both_spellings() -> None:
     table = Fts5Table(["on 2026/04/04 we met", "2026-04-04: met", "20260404", "2026 04 05"])
     text = augment_with_temporal("zzz 2 weeks ago", "2026-04-18")
-    for semantics in READINGS:
+    for semantics in SEMANTICS:
         assert table.search(render_fts5(parse(text), semantics)) == {"on 2026/04/04 we met", "2026-04-04: met"}
 
 
-READINGS: Sequence[Semantics] = ("strict", "literal")
+SEMANTICS: Sequence[Semantics] = ("strict", "literal")
 
 
 @pytest.fixture(scope="module")
@@ -135,21 +135,21 @@ def table() -> Fts5Table:
 @given(query_text)
 def test_any_text_renders_a_valid_query(table: Fts5Table, text: str) -> None:
     query = parse(text)
-    for semantics in READINGS:
+    for semantics in SEMANTICS:
         table.search(render_fts5(query, semantics))
 
 
 @given(query_text, st.dictionaries(st.sampled_from(["foo", "bar", "kube", "nodejs"]), st.lists(query_text, max_size=3)))
 def test_any_aliases_render_a_valid_query(table: Fts5Table, text: str, aliases: dict[str, list[str]]) -> None:
     query = expand_aliases(parse(text), aliases)
-    for semantics in READINGS:
+    for semantics in SEMANTICS:
         table.search(render_fts5(query, semantics))
 
 
-@pytest.mark.parametrize("joint", [" ", " AND ", " NOT ", '" "', " OR NOT "])
-def test_longest_query_is_valid(table: Fts5Table, joint: str) -> None:
-    words = joint.join(f"w{number}" for number in range(12_000))
-    for semantics in READINGS:
+@pytest.mark.parametrize("separator", [" ", " AND ", " NOT ", '" "', " OR NOT "])
+def test_longest_query_is_valid(table: Fts5Table, separator: str) -> None:
+    words = separator.join(f"w{number}" for number in range(12_000))
+    for semantics in SEMANTICS:
         table.search(render_fts5(parse(words[:100_000]), semantics))
 
 
@@ -157,14 +157,14 @@ def test_queries_are_valid_for_the_sqlite3_module() -> None:
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE VIRTUAL TABLE notes USING fts5(content, tokenize='porter unicode61')")
     for text in ("foo AND bar NOT baz", 'NOT "?!" foo*', "a\x00b OR 2026-04-18", "foo NOT node.js", '"', "😀 AND foo"):
-        for semantics in READINGS:
+        for semantics in SEMANTICS:
             match = render_fts5(parse(text), semantics)
             if match:
                 connection.execute("SELECT rowid FROM notes WHERE notes MATCH ?", (match,)).fetchall()
     connection.close()
 
 
-# Exclusion, against a plain semantics of words that knows nothing of trees and engines.
+# Exclusion, compared with a simple word matcher.
 
 _VOCABULARY = "foo bar baz tea node js node.js kubernetes kube running 2026-04-18 x one".split()
 _VOCABULARY += "café Ångström Привет ΟΔΟΣ straße 日本語 عربى ERR_42 don't 42 ᲐᲑᲒ Ꭰ".split()
@@ -185,8 +185,8 @@ def words_of(text: str) -> list[str]:
     return regex.findall(r"[\p{L}\p{N}]+", text.lower())
 
 
-def holds(note: str, sought: str, *, prefix: bool) -> bool:
-    have, want = words_of(note), words_of(sought)
+def contains(note: str, phrase: str, *, prefix: bool) -> bool:
+    have, want = words_of(note), words_of(phrase)
     return any(
         window[:-1] == want[:-1] and (window[-1].startswith(want[-1]) if prefix else window[-1] == want[-1])
         for window in (have[start : start + len(want)] for start in range(len(have) - len(want) + 1))
@@ -200,24 +200,24 @@ def excluded_by(text: str) -> Iterator[Token]:
 @settings(max_examples=2_000)
 @given(_notes, _boolean_query)
 def test_excluded_terms_never_match(notes: list[str], text: str) -> None:
-    found = Fts5Table(notes).search(render_fts5(expand_aliases(parse(text), _ALIASES)))
+    results = Fts5Table(notes).search(render_fts5(expand_aliases(parse(text), _ALIASES)))
     for token in excluded_by(text):
-        for sought in (token.source, *_ALIASES.get(token.text if token.kind == "term" else "", [])):
-            assert not [note for note in found if holds(note, sought, prefix=token.kind == "prefix")]
+        for phrase in (token.source, *_ALIASES.get(token.text if token.kind == "term" else "", [])):
+            assert not [note for note in results if contains(note, phrase, prefix=token.kind == "prefix")]
 
 
 @settings(max_examples=2_000)
 @given(_notes, _boolean_query.filter(lambda text: "AND" not in text.replace("AND NOT", "")))
 def test_included_terms_match_unless_excluded(notes: list[str], text: str) -> None:
     table = Fts5Table(notes)
-    found = table.search(render_fts5(parse(text)))
+    results = table.search(render_fts5(parse(text)))
     excluded = table.search(
         " OR ".join(render_fts5(Query("", (token._replace(operator=None),), True)) for token in excluded_by(text))
     )
     for token in parse(text).tokens:
         if token.operator != "NOT":
-            wanted = {note for note in notes if holds(note, token.source, prefix=token.kind == "prefix")}
-            assert wanted - excluded <= found
+            expected = {note for note in notes if contains(note, token.source, prefix=token.kind == "prefix")}
+            assert expected - excluded <= results
 
 
 def test_render_rejects_wrong_arguments() -> None:

@@ -1,4 +1,4 @@
-"""Damage to what is derived is found and put right; what is deleted is gone; what is old is brought up to date."""
+"""Repair of derived data, complete deletion, and migration of older schemas."""
 
 from __future__ import annotations
 
@@ -86,19 +86,19 @@ def test_check_summarises_many_problems(store: SQLiteStore, path: Path) -> None:
 @pytest.mark.usefixtures("store")
 def test_check_reports_a_damaged_file(path: Path) -> None:
     damage(path, "PRAGMA wal_checkpoint(TRUNCATE)")
-    whole = path.read_bytes()
+    data = path.read_bytes()
     page = 8192
-    broken = bytearray(whole)
-    for start in range(3 * page, len(whole), page):
+    broken = bytearray(data)
+    for start in range(3 * page, len(data), page):
         broken[start : start + 16] = b"\xff" * 16
     copy = path.with_name("broken.db")
     copy.write_bytes(bytes(broken))
-    other = SQLiteStore(copy)
-    (finding,) = other.check()
+    damaged = SQLiteStore(copy)
+    (finding,) = damaged.check()
     assert finding.part == "file"
     assert finding.problem
     assert not finding.repairable
-    other.close()
+    damaged.close()
 
 
 def test_repair_rebuilds_a_corrupt_fts5_index(store: SQLiteStore, path: Path) -> None:
@@ -109,10 +109,10 @@ def test_repair_rebuilds_a_corrupt_fts5_index(store: SQLiteStore, path: Path) ->
         page for (page,) in raw.execute("SELECT pageno FROM dbstat WHERE name = 'words_1_data' AND pagetype = 'leaf'")
     ]
     raw.close()
-    whole = bytearray(path.read_bytes())
+    data = bytearray(path.read_bytes())
     for page in pages[:6]:
-        whole[(page - 1) * 8192 : page * 8192] = b"\xa5" * 8192
-    path.write_bytes(bytes(whole))
+        data[(page - 1) * 8192 : page * 8192] = b"\xa5" * 8192
+    path.write_bytes(bytes(data))
     broken = SQLiteStore(path)
     with pytest.raises(StoreDamagedError, match="is damaged; 'recollect doctor --repair' rebuilds what can be rebuilt"):
         broken.search_text(parse("jar"), 10, namespace="default", filters=EVERYTHING)
@@ -140,11 +140,11 @@ def test_delete_overwrites_the_file(store: SQLiteStore, path: Path) -> None:
     store.write([{"path": "kept.md", "content": "another plan"}])
     assert store.delete(["secret.md"], namespace="default") == 1
     store.close()
-    left = path.read_bytes()
-    assert word.encode() not in left
-    assert word[:9].encode() not in left
-    assert b"hush" not in left
-    assert unit not in left
+    content = path.read_bytes()
+    assert word.encode() not in content
+    assert word[:9].encode() not in content
+    assert b"hush" not in content
+    assert unit not in content
     assert not path.with_name("memory.db-wal").exists()
 
 
@@ -156,8 +156,8 @@ def test_vector_index_is_rebuilt_after_many_deletions(path: Path) -> None:
     )
 
     def nearest(limit: int) -> list[str]:
-        found = store.search_vectors(np.ones(4, np.float32), limit, namespace="default", filters=EVERYTHING)
-        return [candidate.path for candidate in found]
+        results = store.search_vectors(np.ones(4, np.float32), limit, namespace="default", filters=EVERYTHING)
+        return [candidate.path for candidate in results]
 
     best = nearest(1500)
     store.delete(best[:700], namespace="default")
@@ -170,7 +170,7 @@ def test_vector_index_is_rebuilt_after_many_deletions(path: Path) -> None:
 
 
 def test_view_is_consistent_with_its_transaction(path: Path) -> None:
-    """What others do to the index while one searches, one does not see."""
+    """Concurrent changes of the index are invisible to a running search."""
     store = SQLiteStore(path)
     store.write([{"path": f"{n}", "content": f"{n}", "vector": [1, n]} for n in range(2000)])
     nearest = store.search_vectors(np.array([1, 0]), 2, namespace="default", filters=EVERYTHING)
@@ -191,19 +191,19 @@ def test_view_is_consistent_with_its_transaction(path: Path) -> None:
 def test_model_changes_during_a_search(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = SQLiteStore(path)
     store.write([{"path": "a", "content": "a", "vector": [1, 0]}])
-    other = Model("other", 2)
+    new_model = Model("other", 2)
     search = NamespaceSearch.search_vectors
 
     def overtaken(*arguments: Any) -> Any:
         monkeypatch.setattr(NamespaceSearch, "search_vectors", search)
-        (pending,) = store.pending(other, 10)
-        store.embed(other, [(pending, np.array([0, 1], np.float32))])
-        assert store.activate(other)
+        (pending,) = store.pending(new_model, 10)
+        store.embed(new_model, [(pending, np.array([0, 1], np.float32))])
+        assert store.activate(new_model)
         return search(*arguments)
 
     monkeypatch.setattr(NamespaceSearch, "search_vectors", overtaken)
-    (found,) = store.search_vectors(np.array([0, 1], np.float32), 1, namespace="default", filters=EVERYTHING)
-    assert found.score == pytest.approx(1)
+    (candidate,) = store.search_vectors(np.array([0, 1], np.float32), 1, namespace="default", filters=EVERYTHING)
+    assert candidate.score == pytest.approx(1)
     store.close()
 
 
@@ -215,9 +215,9 @@ def test_vectors_are_read_in_batches(path: Path, monkeypatch: pytest.MonkeyPatch
         store.write([{"path": f"{n}", "content": f"{n}", "vector": rows[n]} for n in range(start, start + 50)])
         store.search_vectors(rows[0], 1, namespace="default", filters=EVERYTHING)
     for n in (0, 99, 100, 101, 199, 349):
-        (found,) = store.search_vectors(rows[n], 1, namespace="default", filters=EVERYTHING)
-        assert found.path == f"{n}"
-        assert found.score == pytest.approx(1)
+        (candidate,) = store.search_vectors(rows[n], 1, namespace="default", filters=EVERYTHING)
+        assert candidate.path == f"{n}"
+        assert candidate.score == pytest.approx(1)
     store.close()
 
 
@@ -232,41 +232,43 @@ def test_chunks_are_read_in_batches(path: Path, monkeypatch: pytest.MonkeyPatch)
         store.search_vectors(rows[0, 0], 1, namespace="default", filters=EVERYTHING)
     store.delete(["20", "31"], namespace="default")
     for n in (0, 3, 19, 22, 30, 32, 59):
-        for piece in range(1 + n % 4):
-            (found,) = store.search_vectors(rows[n, piece], 1, namespace="default", filters=EVERYTHING)
-            assert found.path == f"{n}"
-            assert found.score == pytest.approx(1)
+        for chunk in range(1 + n % 4):
+            (candidate,) = store.search_vectors(rows[n, chunk], 1, namespace="default", filters=EVERYTHING)
+            assert candidate.path == f"{n}"
+            assert candidate.score == pytest.approx(1)
     assert len(store.search_vectors(rows[0, 0], 99, namespace="default", filters=EVERYTHING)) == 58
     store.close()
 
 
 def test_count_cache_is_limited(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.stores.sql.dialect.MAX_COUNTS", 2)
-    for query, held in (("tea", 8), ("tea", 8), ("jar", 8), ("pot", 0), ("tea", 8)):
-        assert store.note_counts([parse(query)], namespace="default") == (8, [held])
+    for query, expected in (("tea", 8), ("tea", 8), ("jar", 8), ("pot", 0), ("tea", 8)):
+        assert store.note_counts([parse(query)], namespace="default") == (8, [expected])
 
 
 def test_counts_of_two_stores_on_one_file(store: SQLiteStore, path: Path) -> None:
-    other = SQLiteStore(path)
+    writer = SQLiteStore(path)
     assert store.note_counts([parse("tea")], namespace="default") == (8, [8])
-    other.write([{"content": "tea"}, {"content": "pot"}])
+    writer.write([{"content": "tea"}, {"content": "pot"}])
     assert store.note_counts([parse("tea")], namespace="default") == (10, [9])
-    other.close()
+    writer.close()
 
 
 def test_two_stores_on_one_file_share_notes(store: SQLiteStore, path: Path) -> None:
-    other = SQLiteStore(path)
+    second_store = SQLiteStore(path)
     vector = np.full(8, 0.5, np.float32)
 
-    def nearest(of: SQLiteStore) -> list[str]:
-        return [each.path for each in of.search_vectors(vector, 1, namespace="default", filters=EVERYTHING)]
+    def nearest(searched: SQLiteStore) -> list[str]:
+        return [
+            candidate.path for candidate in searched.search_vectors(vector, 1, namespace="default", filters=EVERYTHING)
+        ]
 
-    assert nearest(store) == nearest(other) == ["0.md"]
-    other.write([{"path": "new.md", "content": "new", "vector": vector}])
+    assert nearest(store) == nearest(second_store) == ["0.md"]
+    second_store.write([{"path": "new.md", "content": "new", "vector": vector}])
     assert nearest(store) == ["new.md"]
     store.delete(["new.md"], namespace="default")
-    assert nearest(other) == ["0.md"]
-    other.close()
+    assert nearest(second_store) == ["0.md"]
+    second_store.close()
 
 
 def test_scores_do_not_depend_on_the_batches(store: SQLiteStore, path: Path) -> None:
@@ -278,11 +280,14 @@ def test_scores_do_not_depend_on_the_batches(store: SQLiteStore, path: Path) -> 
         if n % 3 == 0:
             store.delete([f"x{n}"], namespace="default")
     fresh = SQLiteStore(path)
-    grown, loaded = (
-        [(each.id, each.score) for each in one.search_vectors(vector, 50, namespace="default", filters=EVERYTHING)]
-        for one in (store, fresh)
+    incremental, loaded = (
+        [
+            (candidate.id, candidate.score)
+            for candidate in searched.search_vectors(vector, 50, namespace="default", filters=EVERYTHING)
+        ]
+        for searched in (store, fresh)
     )
-    assert grown == loaded
+    assert incremental == loaded
     fresh.close()
 
 
@@ -341,10 +346,10 @@ def test_unknown_precision(store: SQLiteStore, path: Path) -> None:
 
 def test_check_of_a_locked_store(store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "WRITE_TIMEOUT", 0.05)
-    other = SQLiteStore(path)
+    second_store = SQLiteStore(path)
     with store._connections.writing(), pytest.raises(StoreBusyError):
-        other.check()
-    other.close()
+        second_store.check()
+    second_store.close()
 
 
 def test_vector_index_is_rebuilt_after_many_updates(path: Path) -> None:
@@ -362,7 +367,7 @@ def test_vector_index_is_rebuilt_after_many_updates(path: Path) -> None:
 def test_failed_migration_changes_nothing(store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store.close()
     sound = schema._MIGRATIONS
-    for end in ("", "ROLLBACK; "):  # SQLite may have undone the transaction by itself
+    for end in ("", "ROLLBACK; "):  # SQLite may have rolled back by itself
         broken = (*sound, f"CREATE TABLE half (x); {end}SELECT * FROM nowhere")  # noqa: S608 (names of our own)
         monkeypatch.setattr(schema, "_MIGRATIONS", broken)
         monkeypatch.setattr(schema, "SCHEMA_VERSION", len(broken))

@@ -1,4 +1,4 @@
-"""Mentions and entities are the same whatever came first, cost no more than they should, and leave nothing behind."""
+"""Mentions and entities do not depend on the order of writes, are cheap to update, and are deleted completely."""
 
 from __future__ import annotations
 
@@ -17,7 +17,16 @@ from recollect.stores.sql import checking, graph, writing
 from recollect.stores.sqlite import transaction as sqlite_transaction
 from recollect.stores.sqlite.store import SQLiteStore
 from recollect.stores.sqlite.transaction import SqliteTransaction
-from tests.stores.histories import HOME, TRIP, check_against_brute_force, drafts, edges, histories, problems, scratch
+from tests.stores.histories import (
+    NAMESPACE,
+    TRIP,
+    check_against_brute_force,
+    drafts,
+    edges,
+    histories,
+    problems,
+    scratch,
+)
 from tests.stores.sqlite.older import as_first_version
 
 CASES = settings().max_examples
@@ -33,13 +42,13 @@ def store(path: Path) -> Iterator[SQLiteStore]:
 
 def rows(path: Path, table: str) -> list[tuple[Any, ...]]:
     raw = apsw.Connection(str(path))
-    found = raw.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall()  # noqa: S608 (a name of our own)
+    results = raw.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall()  # noqa: S608 (a name of our own)
     raw.close()
-    return found
+    return results
 
 
 @pytest.mark.parametrize("worth_reading", [1, 10**6])
-def test_any_history_ends_where_brute_force_does(monkeypatch: pytest.MonkeyPatch, worth_reading: int) -> None:
+def test_any_history_has_the_edges_of_brute_force(monkeypatch: pytest.MonkeyPatch, worth_reading: int) -> None:
     monkeypatch.setattr(writing, "MIN_TITLES", worth_reading)
     monkeypatch.setattr(writing, "BATCH_TITLES", 2)
     monkeypatch.setattr(tokens, "FILTER_BUCKETS", 64)
@@ -56,8 +65,8 @@ def test_any_history_ends_where_brute_force_does(monkeypatch: pytest.MonkeyPatch
     law()
 
 
-def kept(store: SQLiteStore) -> dict[str, set[Any]]:
-    """Return what is stored of titles and mentions, without the keys that depend on the history."""
+def stored_mentions(store: SQLiteStore) -> dict[str, set[Any]]:
+    """Return the stored titles and mentions without their keys, which depend on the history."""
     with store._connections.reading() as connection:
         return {
             "titles": set(connection.execute("SELECT words, namers, common FROM titles")),
@@ -70,29 +79,29 @@ def kept(store: SQLiteStore) -> dict[str, set[Any]]:
         }
 
 
-def test_common_titles_do_not_depend_on_what_came_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_common_titles_do_not_depend_on_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "MAX_MENTIONS", 2)
 
     @settings(max_examples=CASES // 4)
     @given(st.lists(drafts, max_size=8), st.randoms(), st.integers(1, 4))
-    def law(given: list[dict[str, Any]], chance: Any, size: int) -> None:
-        notes = [{**draft, "id": str(place)} for place, draft in enumerate(given)]
-        ends = []
+    def law(batch: list[dict[str, Any]], rng: Any, size: int) -> None:
+        notes = [{**draft, "id": str(index)} for index, draft in enumerate(batch)]
+        states = []
         for turn in range(2):
-            shuffled = chance.sample(notes, len(notes)) if turn else notes
+            shuffled = rng.sample(notes, len(notes)) if turn else notes
             with scratch("sqlite") as store:
                 for start in range(0, len(notes), size):
                     store.write(shuffled[start : start + size])
-                ends.append(kept(store))
+                states.append(stored_mentions(store))
                 assert problems(store) == {}
                 store.repair()
-                ends.append(kept(store))
-        assert ends.count(ends[0]) == 4
+                states.append(stored_mentions(store))
+        assert states.count(states[0]) == 4
 
     law()
 
 
-def test_a_title_that_too_many_name_says_nothing(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+def test_title_with_too_many_mentions_has_no_edges(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
     monkeypatch.setattr(writing, "MAX_MENTIONS", 3)
     store = SQLiteStore(path)
     store.write([{"id": "city", "title": "Kyoto", "content": "x"}])
@@ -101,20 +110,20 @@ def test_a_title_that_too_many_name_says_nothing(monkeypatch: pytest.MonkeyPatch
     store.write([{"id": "late", "content": "to Kyoto"}])
     assert edges(store) == set()
     assert rows(path, "mentions") == []
-    store.delete(["late"], namespace=HOME)
-    assert edges(store) == set()  # until it is counted again
+    store.delete(["late"], namespace=NAMESPACE)
+    assert edges(store) == set()  # until repair counts again
     assert problems(store) == {}
     store.repair()
     assert len(edges(store)) == 3
     store.write([{"id": "late", "content": "to Kyoto"}])
-    store.delete(["city"], namespace=HOME)
-    store.delete(["late"], namespace=HOME)
+    store.delete(["city"], namespace=NAMESPACE)
+    store.delete(["late"], namespace=NAMESPACE)
     store.write([{"id": "city", "title": "Kyoto", "content": "x"}])
-    assert len(edges(store)) == 3  # the title left with its last note
+    assert len(edges(store)) == 3  # the title was deleted with its last note
     store.close()
 
 
-def test_a_title_that_too_many_name_when_it_comes_says_nothing(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+def test_new_title_with_too_many_mentions_has_no_edges(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
     monkeypatch.setattr(writing, "MAX_MENTIONS", 3)
     store = SQLiteStore(path)
     store.write([{"id": f"{n}", "content": "run there" if n else "running there"} for n in range(4)])
@@ -125,7 +134,7 @@ def test_a_title_that_too_many_name_when_it_comes_says_nothing(monkeypatch: pyte
     store.close()
 
 
-def test_a_title_that_many_bear_says_nothing(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+def test_title_of_many_notes_has_no_edges(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
     monkeypatch.setattr(graph, "MAX_TITLE_NOTES", 2)
     store = SQLiteStore(path)
     store.write([{"id": f"{n}", "title": "Kyoto", "content": "x"} for n in range(2)])
@@ -133,12 +142,12 @@ def test_a_title_that_many_bear_says_nothing(monkeypatch: pytest.MonkeyPatch, pa
     assert edges(store) == {("trip", "0"), ("trip", "1")}
     store.write([{"id": "2", "title": "Kyoto", "content": "x"}])
     assert edges(store) == edges(store, direction="in") == set()
-    store.delete(["0"], namespace=HOME)
+    store.delete(["0"], namespace=NAMESPACE)
     assert edges(store) == {("trip", "1"), ("trip", "2")}
     store.close()
 
 
-def test_an_entity_that_many_share_says_nothing(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+def test_entity_of_many_notes_has_no_edges(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
     monkeypatch.setattr(graph, "MAX_ENTITY_NOTES", 2)
     store = SQLiteStore(path)
     store.write([{"id": f"{n}", "content": "x", "metadata": {"entities": ["Ines"]}} for n in range(2)])
@@ -174,17 +183,17 @@ def test_repair_fixes_damage(store: SQLiteStore, path: Path, name: str) -> None:
     assert edges(store, "entity") == {("trip", "kyoto"), ("kyoto", "trip")}
 
 
-def test_some_notes_of_many_are_checked(store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_samples_notes(store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checking, "CHECKED_NOTES", 2)
     raw = apsw.Connection(str(path))
     raw.execute("UPDATE mentions SET exact = NOT exact WHERE note = 2")
     raw.close()
     assert problems(store)["mentions"] == "the mentions of note 2 do not agree with its text (namespace 'default')"
-    monkeypatch.setattr(checking, "CHECKED_NOTES", 1)  # every fourth
+    monkeypatch.setattr(checking, "CHECKED_NOTES", 1)  # every fourth note
     assert problems(store) == {}
 
 
-def test_a_store_of_the_first_version_gets_its_mentions(tmp_path: Path) -> None:
+def test_migration_from_first_version_adds_mentions(tmp_path: Path) -> None:
     new, old = tmp_path / "new.db", tmp_path / "old.db"
     store = SQLiteStore(new)
     store.write([{"id": "kyoto", "title": "Kyoto", "content": "x", "metadata": {"entities": ["Japan"]}}])
@@ -211,11 +220,11 @@ def test_delete_overwrites_the_file(store: SQLiteStore, path: Path) -> None:
     store.write([{"id": "secret", "title": "Xylophonic plan", "content": "x", "metadata": {"entities": ["Quixotry"]}}])
     store.write([{"id": "other", "content": "the xylophonic plan"}])
     assert ("other", "secret") in edges(store)
-    store.delete(["secret", "other"], namespace=HOME)
+    store.delete(["secret", "other"], namespace=NAMESPACE)
     store.close()
-    left = path.read_bytes()
-    assert b"xylophon" not in left.lower()
-    assert b"quixotry" not in left.lower()
+    content = path.read_bytes()
+    assert b"xylophon" not in content.lower()
+    assert b"quixotry" not in content.lower()
 
 
 def test_edges_take_few_statements(store: SQLiteStore) -> None:
@@ -233,44 +242,44 @@ def test_edges_take_few_statements(store: SQLiteStore) -> None:
     assert 0 < len(ran) <= 10
 
 
-def titles_sought(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch, notes: list[dict[str, Any]]) -> int:
-    """Return for how many titles the word index was asked."""
-    asked: list[str] = []
+def searched_titles(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch, notes: list[dict[str, Any]]) -> int:
+    """Return the number of titles that a write searches in the word index."""
+    titles: list[str] = []
     phrase = sqlite_transaction._phrase
 
     def counted(title: Any) -> str:
-        asked.append(title.words)
+        titles.append(title.words)
         return phrase(title)
 
     with monkeypatch.context() as patch:
         patch.setattr(sqlite_transaction, "_phrase", counted)
         store.write(notes)
-    return len(asked)
+    return len(titles)
 
 
-def test_titles_of_new_words_are_not_sought(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_titles_of_new_words_are_not_searched(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def days(start: int, count: int) -> list[dict[str, Any]]:
         return [{"id": f"{n}", "title": f"Day {n}", "content": "x"} for n in range(start, start + count)]
 
-    few = 10  # words may fall into one bucket
+    few = 10  # hash collisions
     store = SQLiteStore(path)
-    assert titles_sought(store, monkeypatch, days(0, 100)) == 0  # there was nothing before
-    assert titles_sought(store, monkeypatch, days(100, 100)) < few
-    other = SQLiteStore(path)
-    assert titles_sought(other, monkeypatch, days(200, 100)) == 100  # it has not read what is there
-    assert titles_sought(other, monkeypatch, days(300, 300)) < few  # but does where that is worth it
-    assert titles_sought(store, monkeypatch, days(600, 100)) == 100  # another has written
-    assert titles_sought(store, monkeypatch, [{"title": "Day 250", "content": "x"}]) == 0  # no new title
+    assert searched_titles(store, monkeypatch, days(0, 100)) == 0  # the store was empty
+    assert searched_titles(store, monkeypatch, days(100, 100)) < few
+    second_store = SQLiteStore(path)
+    assert searched_titles(second_store, monkeypatch, days(200, 100)) == 100  # its term filter is not loaded
+    assert searched_titles(second_store, monkeypatch, days(300, 300)) < few  # large batches load it
+    assert searched_titles(store, monkeypatch, days(600, 100)) == 100  # the other store has written
+    assert searched_titles(store, monkeypatch, [{"title": "Day 250", "content": "x"}]) == 0  # no new title
     store.write([{"id": "log", "content": "of day 4711 and 4712"}])
-    assert 2 <= titles_sought(store, monkeypatch, days(4000, 1000)) < few
-    assert titles_sought(store, monkeypatch, [{"title": "Elsewhere", "content": "x", "namespace": "b"}]) == 0
-    assert titles_sought(store, monkeypatch, days(9000, 1)) == 1  # one namespace is remembered
+    assert 2 <= searched_titles(store, monkeypatch, days(4000, 1000)) < few
+    assert searched_titles(store, monkeypatch, [{"title": "Elsewhere", "content": "x", "namespace": "b"}]) == 0
+    assert searched_titles(store, monkeypatch, days(9000, 1)) == 1  # only one namespace is cached
     assert edges(store) == {("log", "4711")}
     store.close()
-    other.close()
+    second_store.close()
 
 
-def test_notes_without_titles_are_not_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notes_are_not_tokenized_before_the_first_title(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = SQLiteStore(path)
 
     def unread(*_: Any) -> None:

@@ -108,7 +108,7 @@ def test_failed_migration_leaves_the_file_and_its_backup(first: Path, monkeypatc
     assert read_version(first) == read_version(first.with_name("memory.db.schema-1.bak")) == 1
 
 
-def test_no_backup_of_a_file_that_another_process_migrates(first: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_backup_if_another_process_migrates(first: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     back_up = Connections._back_up
 
     def overtaken(self: Connections, connection: apsw.Connection) -> None:

@@ -1,4 +1,4 @@
-"""Names are kept in memory, and never older than the state that a search sees."""
+"""The name index is cached in memory and is never older than the snapshot of a search."""
 
 from __future__ import annotations
 
@@ -40,52 +40,52 @@ def store(path: Path) -> Iterator[SQLiteStore]:
     store.close()
 
 
-def named(store: SQLiteStore, word: str, *, titles: bool = False) -> list[str]:
-    found = store.search_names([word], 10, namespace="default", filters=EVERYTHING, titles=titles)
-    return [candidate.path for candidate in found]
+def search_names(store: SQLiteStore, word: str, *, titles: bool = False) -> list[str]:
+    results = store.search_names([word], 10, namespace="default", filters=EVERYTHING, titles=titles)
+    return [candidate.path for candidate in results]
 
 
 @pytest.fixture
 def builds(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Count how often names are read from the table."""
-    counted: list[int] = []
+    reads: list[int] = []
 
     def counting(*arguments: object) -> list[tuple[object, ...]]:
-        counted.append(1)
+        reads.append(1)
         return fetch(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(spelling, "fetch", counting)
-    return counted
+    return reads
 
 
 def test_names_are_read_once(store: SQLiteStore, builds: list[int]) -> None:
     for _ in range(3):
-        assert named(store, "kubernets") == ["kubernetes.md"]
+        assert search_names(store, "kubernets") == ["kubernetes.md"]
     assert len(builds) == 1
 
 
-def test_what_changes_no_name_or_word_is_no_reason_to_read_them_again(store: SQLiteStore, builds: list[int]) -> None:
-    named(store, "tea")
+def test_unrelated_writes_do_not_reread_names(store: SQLiteStore, builds: list[int]) -> None:
+    search_names(store, "tea")
     store.write([{"path": "tea.md", "importance": 0.9, "links": (), "metadata": {"a": 1}, "content": "x"}])
     store.write([{"path": "elsewhere.md", "content": "x", "namespace": "alice"}])
-    assert named(store, "tea") == ["tea.md"]
+    assert search_names(store, "tea") == ["tea.md"]
     assert len(builds) == 1
     store.write([{"path": "tea.md", "content": "y"}])
-    assert named(store, "tea") == ["tea.md"]
+    assert search_names(store, "tea") == ["tea.md"]
     assert len(builds) == 2
 
 
-def test_another_process_changes_names(store: SQLiteStore, path: Path) -> None:
-    assert named(store, "kubernets") == ["kubernetes.md"]
+def test_names_written_by_another_process(store: SQLiteStore, path: Path) -> None:
+    assert search_names(store, "kubernets") == ["kubernetes.md"]
     subprocess.run([sys.executable, "-c", WRITE, str(path)], check=True)
-    assert named(store, "kubernets") == ["kubernetic.md"]
+    assert search_names(store, "kubernets") == ["kubernetic.md"]
 
 
-def test_who_reads_an_older_state_than_the_one_at_hand_reads_anew(store: SQLiteStore) -> None:
+def test_older_snapshot_rereads_names(store: SQLiteStore) -> None:
     with store._connections.reading() as connection:
         old = connection.execute("SELECT count(*) FROM notes").get
         store.write([{"path": "kubernetic.md", "content": "x"}])
-        assert named(store, "kubernets") == ["kubernetes.md", "kubernetic.md"]
+        assert search_names(store, "kubernets") == ["kubernetes.md", "kubernetic.md"]
         index = store._names[False].get(SqliteTransaction(connection), 1)
         results = NamespaceSearch(connection, store._indexes, 1).search_names(
             index, ["kubernets"], 10, EVERYTHING, None
@@ -94,52 +94,52 @@ def test_who_reads_an_older_state_than_the_one_at_hand_reads_anew(store: SQLiteS
         assert connection.execute("SELECT count(*) FROM notes").get == old + 1
 
 
-def test_a_write_that_is_undone_changes_nothing(store: SQLiteStore, builds: list[int]) -> None:
-    named(store, "tea")
+def test_failed_write_does_not_reread_names(store: SQLiteStore, builds: list[int]) -> None:
+    search_names(store, "tea")
     with pytest.raises(ValueError, match="content: is needed"):
         store.write([{"path": "a.md", "content": "x"}, {"path": "b.md"}])
-    assert named(store, "tea") == ["tea.md"]
+    assert search_names(store, "tea") == ["tea.md"]
     assert len(builds) == 1
 
 
-def test_threads_that_come_at_once_read_names_once(store: SQLiteStore, builds: list[int]) -> None:
-    found: list[list[str]] = []
-    threads = [threading.Thread(target=lambda: found.append(named(store, "kubernets"))) for _ in range(8)]
+def test_concurrent_threads_read_names_once(store: SQLiteStore, builds: list[int]) -> None:
+    results: list[list[str]] = []
+    threads = [threading.Thread(target=lambda: results.append(search_names(store, "kubernets"))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [["kubernetes.md"]] * 8
+    assert results == [["kubernetes.md"]] * 8
     assert len(builds) == 1
 
 
-def test_threads_that_write_and_search(store: SQLiteStore) -> None:
-    wrong: list[object] = []
+def test_concurrent_writes_and_name_searches(store: SQLiteStore) -> None:
+    errors: list[object] = []
 
     def work(number: int) -> None:
         for turn in range(15):
             path = f"{number}/kubernetes-{turn}.md"
             store.write([{"path": path, "content": "x"}])
-            if path not in named_all(store):
-                wrong.append(path)
+            if path not in all_paths(store):
+                errors.append(path)
             store.delete([path], namespace="default")
-            if path in named_all(store):
-                wrong.append(path)
+            if path in all_paths(store):
+                errors.append(path)
 
-    def named_all(store: SQLiteStore) -> list[str]:
-        found = store.search_names(["kubernetes"], 1000, namespace="default", filters=EVERYTHING)
-        return [candidate.path for candidate in found]
+    def all_paths(store: SQLiteStore) -> list[str]:
+        results = store.search_names(["kubernetes"], 1000, namespace="default", filters=EVERYTHING)
+        return [candidate.path for candidate in results]
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert wrong == []
-    assert named(store, "kubernets") == ["kubernetes.md"]
+    assert errors == []
+    assert search_names(store, "kubernets") == ["kubernetes.md"]
 
 
-def test_blocks_fill_up_and_names_that_are_gone_are_let_go_of(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_are_filled_and_deleted_names_are_dropped(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.stores.name_index.BLOCK_NAMES", 4)
     monkeypatch.setattr(search, "FILTERED_NOTES", 3)
     store = SQLiteStore(path)
@@ -148,58 +148,60 @@ def test_blocks_fill_up_and_names_that_are_gone_are_let_go_of(path: Path, monkey
             [{"path": f"{turn}/alpha{n}.md", "content": "x", "title": f"alpha beta{n}"} for n in range(turn * 3)]
         )
         for titles in (False, True):
-            found = store.search_names(["alpha1"], 100, namespace="default", filters=EVERYTHING, titles=titles)
-            assert [each.path for each in found if each.score == 1] == [f"{n}/alpha1.md" for n in range(1, turn + 1)]
+            results = store.search_names(["alpha1"], 100, namespace="default", filters=EVERYTHING, titles=titles)
+            assert [candidate.path for candidate in results if candidate.score == 1] == [
+                f"{n}/alpha1.md" for n in range(1, turn + 1)
+            ]
     filters = Filters(path_prefix="5/")
-    found = store.search_names(["alpha1"], 2, namespace="default", filters=filters)
-    assert [each.path for each in found] == ["5/alpha1.md", "5/alpha10.md"]
-    sizes = [len(block.sizes) for block in kept(store, titles=False).blocks]
+    results = store.search_names(["alpha1"], 2, namespace="default", filters=filters)
+    assert [candidate.path for candidate in results] == ["5/alpha1.md", "5/alpha10.md"]
+    sizes = [len(block.sizes) for block in name_index(store, titles=False).blocks]
     assert sizes == [4, 4, 4, 3]
     for titles in (False, True):
         store.write([{"path": f"{n}.md", "content": "x", "title": f"gamma delta{n}"} for n in range(50)])
-        full = len(kept(store, titles=titles).numbers)
+        full = len(name_index(store, titles=titles).numbers)
         store.delete([note.path for note in store.notes() if not note.path.endswith("alpha1.md")], namespace="default")
         assert store.search_names(["alpha1"], 1, namespace="default", filters=EVERYTHING, titles=titles)[0].score == 1
-        left = len(kept(store, titles=titles).numbers)
+        left = len(name_index(store, titles=titles).numbers)
         assert left < full / 2
     store.close()
 
 
-def kept(store: SQLiteStore, *, titles: bool) -> NameIndex:
+def name_index(store: SQLiteStore, *, titles: bool) -> NameIndex:
     with store._connections.reading() as connection:
         return store._names[titles].get(SqliteTransaction(connection), 1)
 
 
 @pytest.mark.parametrize("titles", [False, True])
-def test_a_store_that_is_only_read(store: SQLiteStore, path: Path, titles: bool) -> None:
+def test_read_only_store_sees_new_names(store: SQLiteStore, path: Path, titles: bool) -> None:
     reader = SQLiteStore(path, read_only=True)
-    assert named(reader, "kubernets", titles=titles) == ["kubernetes.md"]
+    assert search_names(reader, "kubernets", titles=titles) == ["kubernetes.md"]
     store.write([{"path": "kubernetic.md", "content": "x"}])
-    assert named(reader, "kubernets", titles=titles) == ["kubernetes.md", "kubernetic.md"]
+    assert search_names(reader, "kubernets", titles=titles) == ["kubernetes.md", "kubernetic.md"]
     reader.close()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_both_sides_of_a_fork_know_of_each_other(store: SQLiteStore) -> None:
-    named(store, "kubernets")
+def test_forked_process_shares_names(store: SQLiteStore) -> None:
+    search_names(store, "kubernets")
     child = os.fork()
     if child == 0:
-        good = named(store, "kubernets") == ["kubernetes.md"]
+        good = search_names(store, "kubernets") == ["kubernetes.md"]
         store.write([{"path": "kubernetic.md", "content": "x"}])
-        good = good and named(store, "kubernets") == ["kubernetes.md", "kubernetic.md"]
+        good = good and search_names(store, "kubernets") == ["kubernetes.md", "kubernetic.md"]
         os._exit(0 if good else 1)
     assert os.waitpid(child, 0)[1] == 0
-    assert named(store, "kubernets") == ["kubernetes.md", "kubernetic.md"]
+    assert search_names(store, "kubernets") == ["kubernetes.md", "kubernetic.md"]
 
 
-def test_a_store_of_the_first_version_is_brought_up_to_date(store: SQLiteStore, path: Path) -> None:
+def test_migration_from_first_version_indexes_names(store: SQLiteStore, path: Path) -> None:
     store.write([{"path": "kubernetes.md", "content": "x"}])
     store.close()
     as_first_version(path, path.with_name("old.db"))
     old = SQLiteStore(path.with_name("old.db"))
-    assert named(old, "kubernets") == ["kubernetes.md"]
+    assert search_names(old, "kubernets") == ["kubernetes.md"]
     old.write([{"path": "kubernetic.md", "content": "x"}])
-    assert named(old, "kubernets") == ["kubernetes.md", "kubernetic.md"]
+    assert search_names(old, "kubernets") == ["kubernetes.md", "kubernetic.md"]
     assert not any(finding.problem for finding in old.check())
     old.close()

@@ -1,4 +1,4 @@
-"""What others keep in their namespaces costs nothing: who is asked about a note does not even walk past it."""
+"""Notes of other namespaces do not slow down a query: SQLite does not read their rows."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from recollect.stores.sqlite.store import SQLiteStore
 from recollect.stores.sqlite.transaction import SqliteTransaction
 
 
-def work(path: Path, kinds: tuple[str, ...] | None) -> int:
-    """Return how many instructions SQLite takes to find the connections of two notes of the namespace ``mine``."""
+def count_instructions(path: Path, kinds: tuple[str, ...] | None) -> int:
+    """Return how many instructions SQLite executes to read the edges of two notes in ``mine``."""
     connection = apsw.Connection(str(path))
     key = connection.execute("SELECT key FROM namespaces WHERE name = 'mine'").get
     counted = 0
@@ -26,10 +26,10 @@ def work(path: Path, kinds: tuple[str, ...] | None) -> int:
         return False
 
     connection.set_progress_handler(count, 1)
-    found = edges(SqliteTransaction(connection), key, ["tea", "milk"], 1, kinds)
+    results = edges(SqliteTransaction(connection), key, ["tea", "milk"], 1, kinds)
     connection.set_progress_handler(None)
     connection.close()
-    assert [(edge.source, edge.target) for edge in found] == [("tea", "milk"), ("milk", "tea")]
+    assert [(edge.source, edge.target) for edge in results] == [("tea", "milk"), ("milk", "tea")]
     return counted
 
 
@@ -41,10 +41,10 @@ def test_graph_ignores_links_of_other_namespaces(tmp_path: Path, kinds: tuple[st
     store.write([{"id": "tea", "content": "t", "links": [Link("related", "milk")], "namespace": "mine"}])
     theirs = {"content": "x", "links": [Link("related", "milk"), Link("supersedes", "tea")], "namespace": "theirs"}
     store.write([{"id": "n0", **theirs}])
-    beside_one = work(path, kinds)
-    store.write([{"id": f"n{place}", **theirs} for place in range(500)])
+    expected = count_instructions(path, kinds)
+    store.write([{"id": f"n{index}", **theirs} for index in range(500)])
     store.close()
-    assert work(path, kinds) == beside_one
+    assert count_instructions(path, kinds) == expected
 
 
 def test_iteration_skips_other_namespaces(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_iteration_skips_other_namespaces(tmp_path: Path) -> None:
         counted += 1
         return False
 
-    def work_of_a_page() -> int:
+    def page_instructions() -> int:
         nonlocal counted
         with store._connections.reading() as connection:
             connection.set_progress_handler(count, 1)
@@ -68,8 +68,8 @@ def test_iteration_skips_other_namespaces(tmp_path: Path) -> None:
     store.write([{"id": "milk", "content": "m", "namespace": "mine"}])
     store.write([{"id": "n0", "content": "x", "namespace": "theirs"}])
     store.write([{"id": "tea", "content": "t", "namespace": "mine"}])
-    work_of_a_page()  # what the first one prepares is not counted
-    few = work_of_a_page()
-    store.write([{"id": f"n{place}", "content": "x", "namespace": "theirs"} for place in range(1, 500)])
-    assert work_of_a_page() == few > 0
+    page_instructions()  # warm up: the first page prepares statements
+    few = page_instructions()
+    store.write([{"id": f"n{index}", "content": "x", "namespace": "theirs"} for index in range(1, 500)])
+    assert page_instructions() == few > 0
     store.close()

@@ -33,19 +33,21 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(posting_lists, "FIRST_POSTINGS", 20)
 
 
-def text(chance: random.Random, most: int = 25) -> str:
-    return " ".join(chance.choices(WORDS, FREQUENCIES, k=chance.randint(0, most)))
+def text(rng: random.Random, max_words: int = 25) -> str:
+    return " ".join(rng.choices(WORDS, FREQUENCIES, k=rng.randint(0, max_words)))
 
 
-def draft(chance: random.Random, **given: Any) -> dict[str, Any]:
-    return {"content": text(chance), "title": text(chance, 3), "tags": chance.choices(WORDS, k=1), **given}
+def draft(rng: random.Random, **fields: Any) -> dict[str, Any]:
+    return {"content": text(rng), "title": text(rng, 3), "tags": rng.choices(WORDS, k=1), **fields}
 
 
 def write_snapshot(store: SQLiteStore) -> None:
     store._indexes.postings(1).write_snapshot(lambda: False)
 
 
-def both(store: SQLiteStore, query: Query, limit: int, filters: Filters = EVERYTHING) -> tuple[list[Any], list[Any]]:
+def store_and_fts5_results(
+    store: SQLiteStore, query: Query, limit: int, filters: Filters = EVERYTHING
+) -> tuple[list[Any], list[Any]]:
     """Return the results of the store and those of FTS5."""
     ours = store.search_text(query, limit, namespace="default", filters=filters)
     with store._connections.reading() as connection:
@@ -83,28 +85,28 @@ def test_no_scores_after_all_notes_were_deleted(tmp_path: Path) -> None:
 @settings(max_examples=CASES // 4)
 @given(st.integers(0, 10**9))
 def test_any_history_gives_the_scores_of_fts5(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
-    chance = random.Random(seed)  # noqa: S311 (to be repeated)
+    rng = random.Random(seed)  # noqa: S311 (reproducible)
     path = tmp_path_factory.mktemp("postings") / "memory.db"
     with closing(SQLiteStore(path)) as store:
-        store.write([draft(chance, id=f"n{number}") for number in range(chance.randint(1, 120))])
+        store.write([draft(rng, id=f"n{number}") for number in range(rng.randint(1, 120))])
         write_snapshot(store)
         for _ in range(4):
             for _ in range(5):
-                query = parse(" ".join(chance.choices(WORDS, k=chance.randint(1, 6))))
-                filters = chance.choice([EVERYTHING, EVERYTHING, Filters(tags=(chance.choice(WORDS[:9]),))])
-                ours, expected = both(store, query, chance.choice([1, 3, 10, 200]), filters)
+                query = parse(" ".join(rng.choices(WORDS, k=rng.randint(1, 6))))
+                filters = rng.choice([EVERYTHING, EVERYTHING, Filters(tags=(rng.choice(WORDS[:9]),))])
+                ours, expected = store_and_fts5_results(store, query, rng.choice([1, 3, 10, 200]), filters)
                 assert ours == expected
-            _check_scores(store, parse(" ".join(chance.choices(WORDS, k=chance.randint(1, 6)))))
+            _check_scores(store, parse(" ".join(rng.choices(WORDS, k=rng.randint(1, 6)))))
             counts = store.note_counts([parse(word) for word in WORDS[:3]], namespace="default")
             assert counts == _fts5_counts(store, WORDS[:3])
             assert store._indexes.postings(1)._view is not None
-            store.delete([f"n{chance.randint(0, 120)}" for _ in range(chance.randint(0, 9))], namespace="default")
-            if chance.random() < 0.5:  # the last of all: its key is used again
+            store.delete([f"n{rng.randint(0, 120)}" for _ in range(rng.randint(0, 9))], namespace="default")
+            if rng.random() < 0.5:  # the last note: its key is reused
                 last = list(store.notes())[-1:]
                 store.delete([note.id for note in last], namespace="default")
-                both(store, parse(WORDS[0]), 3)
-            store.write([draft(chance, id=f"n{chance.randint(0, 120)}") for _ in range(chance.randint(0, 6))])
-            if chance.random() < 0.3:
+                store_and_fts5_results(store, parse(WORDS[0]), 3)
+            store.write([draft(rng, id=f"n{rng.randint(0, 120)}") for _ in range(rng.randint(0, 6))])
+            if rng.random() < 0.3:
                 write_snapshot(store)
 
 

@@ -70,7 +70,7 @@ def view_of(
     rotation: PcaRotation,
     tombstones: frozenset[int] = frozenset(),
 ) -> VectorView:
-    """Return a view of notes with keys 10, 20, 30 …, half of them in a snapshot; ``chunks`` has the rows of each."""
+    """Return a view of notes with keys 10, 20, 30 …, half of them in a snapshot; ``chunks`` has their chunk counts."""
     ends = np.cumsum(chunks)
     half = int(ends[len(ends) // 2])
     parts = [
@@ -119,7 +119,7 @@ def test_search_returns_few_candidates(kind: str, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(vector_scan, "BATCH_ROWS", 8 * vector_scan.GROUP)
     vectors = rows(1, 20_000, 384, kind)
     rotation = fit_rotation(vectors[::5], 60 / 20_000)
-    assert (rotation is NO_ROTATION) == (kind == "uniform")  # without principal axes a rotation does not pay
+    assert (rotation is NO_ROTATION) == (kind == "uniform")  # a rotation needs principal axes
     query = rows(2, 1, 384, kind)[0]
     results = view_of(vectors, np.ones(20_000, dtype=np.int64), rotation).search(query, 60)
     assert 60 <= len(results) < 400
@@ -139,14 +139,14 @@ def test_scan_raises_errors_of_helper_threads(monkeypatch: pytest.MonkeyPatch) -
 def test_concatenate_and_select_rows() -> None:
     vectors = rows(3, 300, 32, "flat")
     rotation = rotation_of(vectors, 8)
-    whole = PrunedCodes.split(rotation, rotation.quantize(vectors))
+    expected = PrunedCodes.split(rotation, rotation.quantize(vectors))
     parts = [PrunedCodes.split(rotation, rotation.quantize(part)) for part in (vectors[:100], vectors[100:])]
     joined = PrunedCodes.concatenate(parts, slice(None))
-    assert all(np.array_equal(getattr(whole, name), getattr(joined, name)) for name in PrunedCodes._fields)
+    assert all(np.array_equal(getattr(expected, name), getattr(joined, name)) for name in PrunedCodes._fields)
     selected = np.arange(300) % 3 == 0
     fewer = PrunedCodes.concatenate(parts, selected)
     assert (fewer.tails == PrunedCodes.split(rotation, rotation.quantize(vectors[selected])).tails).all()
-    assert fewer.rotation == whole.rotation
+    assert fewer.rotation == expected.rotation
 
 
 @pytest.mark.parametrize(("count", "limit"), [(1, 1), (64, 1), (65, 1), (1000, 15), (1000, 16), (5000, 60)])

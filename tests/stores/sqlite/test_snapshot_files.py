@@ -1,4 +1,4 @@
-"""Corrupt, orphaned, swapped and foreign snapshot_files: searches do without them, and no user file is deleted."""
+"""Corrupt, orphaned, swapped and foreign snapshot files: searches do without them, and no user file is deleted."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ def test_orphaned_files_are_deleted(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["2026-11-01", "before-cleanup.db", "0123456789abcdef"])
-def test_files_that_are_no_snapshots_are_kept(path: Path, name: str) -> None:
+def test_other_files_are_not_deleted(path: Path, name: str) -> None:
     fill(path)
-    own = path.with_name(f"memory.db-snapshot-{name}")
-    own.write_bytes(path.read_bytes())
-    os.utime(own, (1, 1))
+    user_file = path.with_name(f"memory.db-snapshot-{name}")
+    user_file.write_bytes(path.read_bytes())
+    os.utime(user_file, (1, 1))
     with closing(SQLiteStore(path)) as store:
         store.delete(["1"], namespace="default")
     with closing(SQLiteStore(path)) as store:
         assert not [finding for finding in store.repair() if finding.problem]
-    assert own.exists()
+    assert user_file.exists()
 
 
 def test_check_reports_and_repair_deletes_orphans(path: Path) -> None:
@@ -75,11 +75,11 @@ def test_check_reports_and_repair_deletes_orphans(path: Path) -> None:
     assert not young.exists()
 
 
-def test_check_ignores_a_file_that_disappears(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_ignores_a_vanished_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(path)
-    gone = path.with_name(f"memory.db-snapshot-{'0' * 16}")
+    missing = path.with_name(f"memory.db-snapshot-{'0' * 16}")
     with closing(SQLiteStore(path)) as store:
-        monkeypatch.setattr(store._indexes.snapshots, "files", lambda: {"0" * 16: gone})
+        monkeypatch.setattr(store._indexes.snapshots, "files", lambda: {"0" * 16: missing})
         assert not [finding for finding in store.check() if finding.problem]
 
 
@@ -125,7 +125,7 @@ def test_repair_rebuilds_a_corrupt_snapshot(path: Path) -> None:
         assert uses_snapshots(store)[0]
 
 
-def test_check_reports_a_file_that_is_no_snapshot(path: Path) -> None:
+def test_check_reports_an_invalid_snapshot(path: Path) -> None:
     fill(path)
     broken, _ = snapshot_files(path)
     broken.write_bytes(b"tea")
@@ -148,11 +148,11 @@ def test_new_snapshot_is_not_built_from_a_corrupt_one(path: Path) -> None:
         assert nearest_paths(store, 33) == ["33"]
 
 
-def swapped(one: Path, other: Path) -> None:
-    between = one.with_name("between")
-    one.replace(between)
-    other.replace(one)
-    between.replace(other)
+def swap(first: Path, second: Path) -> None:
+    temporary = first.with_name("between")
+    first.replace(temporary)
+    second.replace(first)
+    temporary.replace(second)
 
 
 def test_swapped_files_are_not_used(path: Path) -> None:
@@ -163,7 +163,7 @@ def test_swapped_files_are_not_used(path: Path) -> None:
     for snapshot in snapshot_files(path):
         kinds.setdefault(frozenset(load_arrays(snapshot).arrays), []).append(snapshot)
     for pair in kinds.values():
-        swapped(*pair)
+        swap(*pair)
     with closing(SQLiteStore(path)) as store:
         assert sum(snapshot.name in str(store.check()) for snapshot in snapshot_files(path)) == 4
         assert search_paths(store, "other") == []
@@ -173,7 +173,7 @@ def test_swapped_files_are_not_used(path: Path) -> None:
 
 
 def damage(path: Path, byte: int) -> None:
-    """Let all that arrays hold be one byte."""
+    """Overwrite all array data with one byte."""
     content = path.read_bytes()
     end = content.index(b"\n", content.index(b"\n") + 1) + 1
     start = -(-end // 64) * 64
@@ -202,8 +202,8 @@ def test_inconsistent_arrays_are_not_used(path: Path, byte: int) -> None:
         assert uses_snapshots(store) == (False, False)
 
 
-def scrambled(path: Path) -> None:
-    """Let a file say that notes lie where there are none, and that vectors are as long as no number says."""
+def corrupt(path: Path) -> None:
+    """Rewrite a file with row numbers out of range or NaN scales, and a wrong checksum."""
     snapshot = load_arrays(path)
     arrays = {name: np.array(array) for name, array in snapshot.arrays.items()}
     if "ends" in arrays:
@@ -214,15 +214,15 @@ def scrambled(path: Path) -> None:
     save_arrays(path, arrays, snapshot.facts)
     content = path.read_bytes()
     written = str(json.loads(content.split(b"\n")[1])["check"])
-    other = written[:-1] + str((int(written[-1]) + 1) % 10)
-    path.write_bytes(content.replace(written.encode(), other.encode(), 1))
+    wrong = written[:-1] + str((int(written[-1]) + 1) % 10)
+    path.write_bytes(content.replace(written.encode(), wrong.encode(), 1))
 
 
 @pytest.mark.parametrize("read_only", [False, True])
 def test_search_recovers_from_a_corrupt_snapshot(path: Path, *, read_only: bool) -> None:
     fill(path)
     for snapshot in snapshot_files(path):
-        scrambled(snapshot)
+        corrupt(snapshot)
     with closing(SQLiteStore(path, read_only=read_only)) as store:
         for _ in range(2):
             assert search_paths(store, "tea word33")[0] == "33"
@@ -243,7 +243,7 @@ def test_text_scores_recover_from_a_corrupt_snapshot(path: Path) -> None:
         expected = store.text_scores(query, ids, namespace="default")
         assert expected
     for snapshot in snapshot_files(path):
-        scrambled(snapshot)
+        corrupt(snapshot)
     with closing(SQLiteStore(path, read_only=True)) as store:
         assert store.text_scores(query, ids, namespace="default") == expected
         assert uses_snapshots(store)[0] is False
@@ -310,10 +310,10 @@ def test_mapped_file_is_deleted_on_close(path: Path, monkeypatch: pytest.MonkeyP
     fill(path)
     unlink = Path.unlink
 
-    def refused(self: Path, **given: Any) -> None:
+    def refused(self: Path, **options: Any) -> None:
         if store._connections._idle:
             raise PermissionError
-        unlink(self, **given)
+        unlink(self, **options)
 
     store = SQLiteStore(path)
     search_paths(store)

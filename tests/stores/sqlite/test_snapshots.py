@@ -1,4 +1,4 @@
-"""Snapshots speed searches up, never change their results, and have nothing that was deleted."""
+"""Snapshots speed up searches, never change results, and contain no deleted text."""
 
 from __future__ import annotations
 
@@ -179,9 +179,9 @@ def test_store_uses_the_snapshot_of_another_process(path: Path) -> None:
     fill(path)
     with closing(SQLiteStore(path)) as store:
         search_paths(store), nearest_paths(store, 1)
-        with closing(SQLiteStore(path)) as other:
-            other.write(drafts(60, 90))
-            other.delete(["5"], namespace="default")
+        with closing(SQLiteStore(path)) as writer:
+            writer.write(drafts(60, 90))
+            writer.delete(["5"], namespace="default")
         assert search_paths(store, "word5") == []
         assert search_paths(store, "word88") == ["88"]
         assert len(search_paths(store, "tea", 99)) == 89
@@ -226,8 +226,8 @@ def write_snapshot_while_another_process_deletes(
 
     def meanwhile(*args: Any, **options: Any) -> Any:
         written = read(*args, **options)
-        with closing(SQLiteStore(path)) as other:
-            other.delete(["3"], namespace="default")
+        with closing(SQLiteStore(path)) as writer:
+            writer.delete(["3"], namespace="default")
         return written
 
     monkeypatch.setattr(lists, "_read_snapshot", meanwhile)
@@ -273,11 +273,11 @@ def test_search_without_disk_space_for_snapshots(
 
 def test_each_model_has_its_own_snapshot(path: Path) -> None:
     fill(path)
-    other = Model("other", 16)
+    new_model = Model("other", 16)
     with closing(SQLiteStore(path)) as store:
-        pending = store.pending(other, 99)
-        store.embed(other, [(note, ROWS[number + 1000]) for number, note in enumerate(pending)])
-        store.activate(other)
+        pending = store.pending(new_model, 99)
+        store.embed(new_model, [(note, ROWS[number + 1000]) for number, note in enumerate(pending)])
+        store.activate(new_model)
     assert len(snapshot_files(path)) == 2
     with closing(SQLiteStore(path)) as store:
         results = store.search_vectors(ROWS[1033], 1, namespace="default", filters=EVERYTHING)
@@ -306,8 +306,8 @@ def test_snapshot_of_notes_with_several_chunks(path: Path) -> None:
         store.write([{"path": "900", "content": "900", "vector": ROWS[3600:3603]}])
     with closing(SQLiteStore(path)) as store:
         for n in (1, 7, 499, 900):
-            for piece in range(1 + n % 4 if n < 900 else 3):
-                assert nearest_paths(store, 4 * n + piece) == [f"{n}"]
+            for chunk in range(1 + n % 4 if n < 900 else 3):
+                assert nearest_paths(store, 4 * n + chunk) == [f"{n}"]
         assert nearest_paths(store, 12) != ["3"]
         assert uses_snapshots(store)[1]
 
@@ -428,8 +428,8 @@ def test_vector_search_after_deleting_everything_twice(path: Path) -> None:
 def test_close_retries_after_an_older_snapshot_won(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(SQLiteStore(path)) as store:
         store.write([*drafts(0, 60), {"path": "secret", "content": "tea quetzalcoatlus"}])
-    other, store = SQLiteStore(path), SQLiteStore(path)
-    quicker = other._indexes.postings(1)
+    second_store, store = SQLiteStore(path), SQLiteStore(path)
+    quicker = second_store._indexes.postings(1)
     read = quicker._read_snapshot
 
     def overtaken(*args: Any, **options: Any) -> Any:
@@ -442,22 +442,22 @@ def test_close_retries_after_an_older_snapshot_won(path: Path, monkeypatch: pyte
         def meanwhile(*args: Any, **options: Any) -> Any:
             monkeypatch.setattr(ours, "_read_snapshot", of_ours)
             results = of_ours(*args, **options)
-            done.set()
-            assert kept.wait(5)
+            read_done.set()
+            assert written_first.wait(5)
             return results
 
         monkeypatch.setattr(ours, "_read_snapshot", meanwhile)
         closer.start()
-        assert done.wait(5)
+        assert read_done.wait(5)
         return written
 
-    done, kept = threading.Event(), threading.Event()
+    read_done, written_first = threading.Event(), threading.Event()
     closer = threading.Thread(target=store.close)
     monkeypatch.setattr(quicker, "_read_snapshot", overtaken)
     quicker.write_snapshot(lambda: False)
-    kept.set()
+    written_first.set()
     closer.join()
-    other.close()
+    second_store.close()
     assert not any(b"quetzalcoatlu" in snapshot.read_bytes() for snapshot in snapshot_files(path))
 
 
@@ -553,7 +553,7 @@ def test_threads_search_during_writes(path: Path) -> None:
                 while not ended.is_set():
                     results = store.search_text(parse("tea"), 5000, namespace="default", filters=EVERYTHING)
                     assert len({hit.id for hit in results}) == len(results) >= 1000
-            except BaseException as error:  # noqa: BLE001 (told below)
+            except BaseException as error:  # noqa: BLE001 (asserted below)
                 problems.append(error)
 
         threads = [threading.Thread(target=search) for _ in range(3)]

@@ -1,4 +1,4 @@
-"""The words of an index, as they are at the moment, on every kind of connection."""
+"""The vocabulary of an index is current on every kind of connection."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def test_vocabulary_is_read_for_the_first_unknown_word(store: SQLiteStore) -> No
     assert store._vocabularies._entries[1].cached is cached
 
 
-def test_another_process_changes_words(store: SQLiteStore, path: Path) -> None:
+def test_words_written_by_another_process(store: SQLiteStore, path: Path) -> None:
     assert similar(store, "kuberntes") == ("kubernetes",)
     subprocess.run([sys.executable, "-c", WRITE, str(path)], check=True)
     assert similar(store, "kuberntes") == ()
     assert similar(store, "dokcer") == ("docker",)
 
 
-def test_namespaces_take_turns_on_one_connection(store: SQLiteStore) -> None:
+def test_vocabularies_of_two_namespaces_on_one_connection(store: SQLiteStore) -> None:
     store.write([{"content": "docker", "namespace": "alice"}])
     for _ in range(2):
         assert similar(store, "kuberntes") == ("kubernetes",)
@@ -66,13 +66,13 @@ def test_namespaces_take_turns_on_one_connection(store: SQLiteStore) -> None:
         assert similar(store, "dokcer") == similar(store, "kuberntes", "alice") == ()
 
 
-def test_nothing_can_be_written_where_words_were_read(store: SQLiteStore) -> None:
+def test_reading_connection_stays_read_only(store: SQLiteStore) -> None:
     similar(store, "kuberntes")
     with store._connections.reading() as connection, pytest.raises(apsw.ReadOnlyError):
         connection.execute("DELETE FROM notes")
 
 
-def test_a_store_that_is_only_read(store: SQLiteStore, path: Path) -> None:
+def test_read_only_store_sees_new_words(store: SQLiteStore, path: Path) -> None:
     reader = SQLiteStore(path, read_only=True)
     assert similar(reader, "kuberntes") == ("kubernetes",)
     store.write([{"path": "a", "content": "docker"}])
@@ -81,7 +81,7 @@ def test_a_store_that_is_only_read(store: SQLiteStore, path: Path) -> None:
     reader.close()
 
 
-def test_a_folder_in_which_nothing_can_be_made(store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vocabulary_in_an_unwritable_folder(store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store.close()
     connect = Connections._connect
 
@@ -97,7 +97,7 @@ def test_a_folder_in_which_nothing_can_be_made(store: SQLiteStore, path: Path, m
     reader.close()
 
 
-def test_a_word_index_that_is_rebuilt_is_read_anew(store: SQLiteStore) -> None:
+def test_repair_rereads_the_vocabulary(store: SQLiteStore) -> None:
     with store._connections.writing() as connection:
         connection.execute("INSERT INTO words_1 (words_1) VALUES ('delete-all')")
     assert similar(store, "kuberntes") == ()
@@ -105,14 +105,14 @@ def test_a_word_index_that_is_rebuilt_is_read_anew(store: SQLiteStore) -> None:
     assert similar(store, "kuberntes") == ("kubernetes",)
 
 
-def test_a_stem_that_no_text_spells_any_more_is_not_suggested(store: SQLiteStore, path: Path) -> None:
+def test_stem_without_spelling_is_not_suggested(store: SQLiteStore, path: Path) -> None:
     raw = apsw.Connection(str(path))
-    raw.execute("UPDATE notes SET content = 'docker'")  # behind the back of the word index
+    raw.execute("UPDATE notes SET content = 'docker'")  # without updating the word index
     raw.close()
     assert similar(store, "kuberntes") == ()
 
 
-def test_endless_words_are_not_looked_at(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_words_are_ignored(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.stores.spelling.MAX_LENGTH", 9)
     store.write([{"path": "b", "content": "kubernetesclusters planets"}])
     assert similar(store, "kubernetesclusterz") == ()
@@ -124,7 +124,7 @@ def test_endless_words_are_not_looked_at(store: SQLiteStore, monkeypatch: pytest
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_both_sides_of_a_fork_know_of_each_other(store: SQLiteStore) -> None:
+def test_forked_process_sees_new_words(store: SQLiteStore) -> None:
     similar(store, "kuberntes")
     child = os.fork()
     if child == 0:

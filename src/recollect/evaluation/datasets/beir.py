@@ -38,7 +38,7 @@ def load_beir(source: DatasetSource, *, split: str | None = None) -> Dataset:
         metadata = _metadata(row, location)
         question_id = get_text(row, "_id", location)
         if question_id in questions or question_id in unjudged:
-            raise IngestError(f"{location}: the _id {question_id!r} is a duplicate; each question needs its own")
+            raise IngestError(f"{location}: the _id {question_id!r} occurs twice; each question needs its own")
         relevant = {note: grade for note, grade in judgements.pop(question_id, {}).items() if grade > 0}
         strata = _strata(metadata, location)
         if not relevant and UNANSWERABLE not in strata:
@@ -107,7 +107,7 @@ def _read_corpus(folder: Path) -> tuple[Note, ...]:
             raise IngestError(f"{location}: {error}") from None
         for key in filter(None, (f"id {note.id}", note.path and f"path {note.path}")):
             if key in seen:
-                raise IngestError(f"{location}: the {key} is a duplicate; each note needs its own")
+                raise IngestError(f"{location}: the {key} occurs twice; each note needs its own")
             seen.add(key)
         notes.append(note)
     if not notes:

@@ -34,10 +34,10 @@ class _Turn(NamedTuple):
     id: str
     session: int
     position: int
-    """In the session, from 0."""
+    """The index of the turn in its session, from 0."""
     speaker: str
     caption: str
-    """That of the image that was sent with it; empty if there was none."""
+    """The caption of the image sent with the turn; empty without an image."""
     line: str
     """Speaker, text and caption."""
     date: datetime | None
@@ -71,7 +71,7 @@ def load_locomo(source: DatasetSource, *, level: str = "turn") -> Dataset:
         conversation = get_field(sample, "conversation", dict, location)
         name = str(sample.get("sample_id", f"conversation-{number}"))
         if name in collections:
-            raise IngestError(f"{location}: the sample_id {name!r} is a duplicate; each conversation needs its own")
+            raise IngestError(f"{location}: the sample_id {name!r} occurs twice; each conversation needs its own")
         turns = list(_turns(conversation, location))
         repeated += sum(turn.repeated for turn in turns)
         undated += len({turn.session for turn in turns if turn.date is None})
@@ -100,9 +100,9 @@ def load_locomo(source: DatasetSource, *, level: str = "turn") -> Dataset:
         questions=tuple(questions),
         remarks=remarks(
             (question_count - len(questions), "question", "whose evidence names no turn left out"),
-            (unknown, "piece", "of evidence for a turn that is not there left out"),
+            (unknown, "piece", "of evidence for a turn that does not exist left out"),
             (undated, "session", "without a date that can be read"),
-            (repeated, "turn", "with a duplicate id: evidence refers to the first"),
+            (repeated, "turn", "with the id of an earlier turn: evidence refers to the earlier one"),
         ),
     )
 

@@ -47,24 +47,22 @@ def load_longmemeval(source: DatasetSource, *, level: str = "session", pool: boo
     texts: dict[str, dict[str, list[tuple[str, ...]]]] = {}
     questions: list[Question] = []
     seen: set[str] = set()
-    redated: set[str] = set()
-    marked, undated, without_answer = False, 0, 0
+    several_dates: set[str] = set()
+    has_labels, undated, without_answer = False, 0, 0
     for number, sample in enumerate(source.samples, 1):
         location = f"{path}, question {number}"
         question_id = get_text(sample, "question_id", location)
         if question_id in seen:
-            raise IngestError(
-                f"{location}: the question_id {question_id!r} is a duplicate; each question needs its own"
-            )
+            raise IngestError(f"{location}: the question_id {question_id!r} occurs twice; each question needs its own")
         seen.add(question_id)
         collection = path.stem if pool else question_id
         stored = notes.setdefault(collection, {})
         relevant: dict[str, int] = {}
         for session in _sessions(sample, location, texts.setdefault(collection, {})):
-            marked = marked or any(turn.has_answer is not None for turn in session.turns)
+            has_labels = has_labels or any(turn.has_answer is not None for turn in session.turns)
             for note, has_answer in _notes(session, by_turn=by_turn):
                 if stored.setdefault(note.id, note).created_at != note.created_at:
-                    redated.add(session.id)
+                    several_dates.add(session.id)
                 if has_answer:
                     relevant[note.id] = 1
         unanswerable = question_id.endswith("_abs")
@@ -86,7 +84,7 @@ def load_longmemeval(source: DatasetSource, *, level: str = "session", pool: boo
                 asked_at=asked_at,
             )
         )
-    if by_turn and not marked:
+    if by_turn and not has_labels:
         raise ArgumentError("level", f"must be session: no turn in {path} is marked with has_answer")
     return Dataset(
         name=", ".join((path.stem, *(["pooled"] if pool else []), *(["turns"] if by_turn else []))),
@@ -95,7 +93,7 @@ def load_longmemeval(source: DatasetSource, *, level: str = "session", pool: boo
         remarks=remarks(
             (without_answer, "question", "without an answer in the haystack left out"),
             (undated, "question", "without a date that can be read"),
-            (len(redated), "session", "with several dates: the first counts"),
+            (len(several_dates), "session", "with several dates: the first counts"),
         ),
     )
 
@@ -115,8 +113,8 @@ def _sessions(sample: Any, location: str, texts: dict[str, list[tuple[str, ...]]
         )
     answers = {str(session_id) for session_id in get_field(sample, "answer_session_ids", list, location)}
     for session_id, date, session in zip(ids, dates, haystack, strict=True):
-        listed = get_field({"session": session}, "session", list, location)
-        turns = tuple(_turn(turn, f"{location}, session {session_id}") for turn in listed)
+        raw_turns = get_field({"session": session}, "session", list, location)
+        turns = tuple(_turn(turn, f"{location}, session {session_id}") for turn in raw_turns)
         lines = tuple(turn.line for turn in turns)
         versions = texts.setdefault(session_id, [])
         if lines not in versions:

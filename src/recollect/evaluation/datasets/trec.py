@@ -1,8 +1,8 @@
 """TREC files of runs and judgements (qrels).
 
 A line of a run is ``question Q0 note rank score tag``, a line of judgements ``question 0 note grade``. White space
-separates columns, so that white space and ``%`` within an id are percent-encoded, and decoded on reading. So is U+FEFF:
-at the start of a file it would be read as a byte order mark.
+separates columns, so white space and ``%`` within an id are percent-encoded when writing and decoded when reading.
+U+FEFF is encoded, too: at the start of a file it would be read as a byte order mark.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HEADINGS = frozenset(("score", "grade", "relevance", "rel", "rating", "label", 
 
 
 def read_qrels(path: str | PathLike[str]) -> dict[str, dict[str, int]]:
-    r"""Return the grade of each judged note by question, from TREC's four columns or BEIR's three with tabs.
+    r"""Return the grades of each question's notes, from TREC's four columns or BEIR's three tab-separated columns.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -54,7 +54,7 @@ def read_qrels(path: str | PathLike[str]) -> dict[str, dict[str, int]]:
         if not tabbed:
             question, note = unquote(question), unquote(note)
         if judged.setdefault(question, {}).setdefault(note, int(value)) != value:
-            raise IngestError(f"{path}, line {number}: {note[:60]!r} has another grade before for {question[:60]!r}")
+            raise IngestError(f"{path}, line {number}: {note[:60]!r} already has another grade for {question[:60]!r}")
     return judged
 
 
@@ -77,8 +77,8 @@ def write_qrels(path: str | PathLike[str], questions: Iterable[Question]) -> Non
 def write_run(path: str | PathLike[str], rankings: Mapping[str, Ranking], *, tag: str) -> None:
     r"""Write the rankings of a system.
 
-    Many tools sort by score, and scores may be equal: so the score that is written is n + 1 − rank for n notes, which
-    gives the same order.
+    Many tools sort by score, and scores may be equal. So n + 1 − rank, for n notes, is written as the score: it gives
+    the same order.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:

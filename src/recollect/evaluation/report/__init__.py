@@ -113,7 +113,7 @@ def build_report(
 def html_report(report: Report) -> str:
     """Return a report as one HTML page without scripts or external resources.
 
-    The server recognises reports by their first and last lines, see ``recollect.server.http.report_routes``.
+    The server recognises reports by their first and last lines, see ``recollect.server.http.operator_routes``.
     """
     css = read_template("report.css") + read_template("plot.css")
     template = _environment(escape_markup).get_template("report.html.jinja")
@@ -123,7 +123,7 @@ def html_report(report: Report) -> str:
 def markdown_report(report: Report) -> str:
     """Return a report as Markdown, for a pull request or a documentation page."""
     template = _environment(_escape_markdown).get_template("report.md.jinja")
-    # Questions are few, since they cannot be folded away.
+    # Only a few questions are listed: Markdown cannot collapse them.
     return template.render(report=report, comparison=report.comparison, max_questions=10)
 
 

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 __all__ = ["STRATA", "exact_tokens", "generate_questions", "require_new_folder", "write_questions"]
 
 STRATA = {
-    "exact": "the other notes say nothing that they alone say and the rules can ask for",
+    "exact": "no other note has a token, phrase or rare words that only it contains",
     "multi-hop": "no other notes are connected and have rare words of their own",
-    "typo": "the other notes have no long word that they alone contain",
+    "typo": "no other note has a long word that only it contains",
     UNANSWERABLE: "no other foreign note has few enough words in common with these",
 }
-"""The strata, and why there may be no more questions of one."""
+"""The strata, each with the reason if fewer questions than requested could be generated."""
 
 _IGNORED_EDGES = frozenset(("previous", "next", "supersedes", "superseded-by"))
 """Adjacent notes need not share a topic, and of a superseded note and its successor only one answers."""

@@ -24,7 +24,7 @@ EXACT_KINDS = (*(kind for kind in TOKEN_KINDS if kind != "word"), "phrase", "wor
 
 _MIN_TOKEN_LENGTH = 3
 _LENGTH_BOUNDS = (100, 400)
-"""Characters: short notes, medium notes, long notes."""
+"""The lengths, in characters, that separate short, medium and long notes."""
 
 _MULTI_HOP_WORDS = 2
 _MULTI_HOP_CHOICES = 3
@@ -96,7 +96,7 @@ def exact_options(lexicon: Lexicon, index: int, rng: np.random.Generator) -> dic
         elif kind == "words":
             texts = _rare_words(lexicon, index, rng)
         else:
-            tokens = [token for token, its_kind in tokenise(lexicon.notes[index].content) if its_kind == kind]
+            tokens = [token for token, form in tokenise(lexicon.notes[index].content) if form == kind]
             texts = iter(_shuffled([token for token in tokens if len(token) >= _MIN_TOKEN_LENGTH], rng))
         text = next((text for text in texts if lexicon.notes_with(split_words(text)) == {index}), None)
         if text is not None:
@@ -127,9 +127,9 @@ def multi_hop_questions(
 ) -> Iterator[QuestionDraft]:
     """Yield questions that need two connected notes: rare words of the first, and a word of the second.
 
-    The rare words point at the first note alone. The word of the second tells it from the other notes that the first
-    is connected with; several notes contain it where possible, so that the connection is needed. It is not in the
-    second note's title, and no note contains all the words.
+    Only the first note contains the rare words. The word of the second note distinguishes it from the other notes that
+    are connected with the first; where possible several notes contain it, so that the connection is needed. It is not
+    in the second note's title, and no note contains all the words.
     """
     indexes = {note.id: index for index, note in enumerate(lexicon.notes)}
     for index in shuffle_by_group(lexicon.notes, rng):
@@ -145,17 +145,17 @@ def multi_hop_questions(
 def _multi_hop_text(
     lexicon: Lexicon, index: int, other: int, connected: Sequence[int], rng: np.random.Generator
 ) -> str | None:
-    own = [word for word in _words_not_in(lexicon, index, [other]) if lexicon.is_rare(word)]
-    excluded = [index, *(near for near in connected if near != other)]
+    own_words = [word for word in _words_not_in(lexicon, index, [other]) if lexicon.is_rare(word)]
+    excluded = [index, *(neighbour for neighbour in connected if neighbour != other)]
     by_frequency = sorted(
         _words_not_in(lexicon, other, excluded), key=lambda word: (-len(lexicon.notes_with([word])), word)
     )
     title = content_words(lexicon.notes[other].title)
-    of_other = [word for word in by_frequency if word not in title and lexicon.is_distinctive(word)]
-    chosen = _shuffled(own, rng)[:_MULTI_HOP_WORDS]
-    if len(chosen) < _MULTI_HOP_WORDS or not of_other or lexicon.notes_with(chosen) != {index}:
+    other_words = [word for word in by_frequency if word not in title and lexicon.is_distinctive(word)]
+    chosen = _shuffled(own_words, rng)[:_MULTI_HOP_WORDS]
+    if len(chosen) < _MULTI_HOP_WORDS or not other_words or lexicon.notes_with(chosen) != {index}:
         return None
-    return f"what {rng.choice(of_other[:_MULTI_HOP_CHOICES])} has to do with {' '.join(chosen)}?"
+    return f"what {rng.choice(other_words[:_MULTI_HOP_CHOICES])} has to do with {' '.join(chosen)}?"
 
 
 def _words_not_in(lexicon: Lexicon, index: int, excluded: Sequence[int]) -> list[str]:

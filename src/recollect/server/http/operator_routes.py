@@ -1,7 +1,7 @@
 """Endpoints for operators: stats, health, readiness, metrics, and evaluation reports.
 
-Reports are files of one folder, which may contain anything. A name is looked up in the listing of the folder, never
-joined to its path; symbolic links are not followed; and a file must begin and end as a report does.
+Reports are files of one folder, which may contain other files, too. A name is looked up in the listing of the folder,
+never joined to its path; symbolic links are not followed; and a file must begin and end as a report does.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _load(path: Path) -> tuple[bytes, float] | None:
 
 
 def _open_without_links(path: str, flags: int) -> int:
-    """Open neither a symbolic link that was made meanwhile nor, blocking, a pipe."""
+    """Open a file; fail on a symbolic link that has replaced it meanwhile, and do not block on a pipe."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 

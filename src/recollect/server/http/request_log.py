@@ -167,7 +167,7 @@ class Log:
             fields["key"] = record.key_id
         if record.error is not None:
             fields |= _error_fields(record.error)
-        # 503 says come back later, which is not an error.
+        # 503 asks the client to try again later: that is not an error.
         level = "warning" if record.status == 503 else "error" if record.status >= 500 else "info"
         self.write("request", level=level, **fields)
 
@@ -219,18 +219,18 @@ class Metrics:
 
     def record_request(self, record: RequestRecord) -> None:
         """Count a request and its searches."""
-        method = record.method if record.method in _METHODS else "other"  # else clients could make up labels
+        method = record.method if record.method in _METHODS else "other"  # clients must not create labels
         self._requests.labels(method, record.route, str(record.status)).inc()
         self._seconds.labels(record.route).observe(record.seconds)
         if not record.searches:
             return
-        outside = record.seconds
+        server_seconds = record.seconds
         for times in record.searches:
             self._searches.inc()
             for part, seconds in (*times.parts.items(), ("queued", times.queued)):
                 self._parts.labels(part).inc(seconds)
-            outside -= times.queued + times.total
-        self._parts.labels("server").inc(max(0.0, outside))
+            server_seconds -= times.queued + times.total
+        self._parts.labels("server").inc(max(0.0, server_seconds))
 
     def render(self) -> bytes:
         """Return all metrics in the Prometheus text format."""

@@ -221,7 +221,7 @@ class SearchFilters(RequestModel):
     created_after: Timestamp | None = Field(default=None, description="It was created then or later.")
     created_before: Timestamp | None = Field(
         default=None,
-        description="It was created earlier. The search is as of that time: notes created later supersede none.",
+        description="It was created earlier. The search is as of that time: later notes do not supersede earlier ones.",
     )
     updated_after: Timestamp | None = Field(default=None, description="It was changed then or later.")
     updated_before: Timestamp | None = Field(default=None, description="It was changed earlier.")

@@ -34,7 +34,7 @@ READ: dict[str, Any] = {"x-right": str(Right.READ)}
 WRITE: dict[str, Any] = {"x-right": str(Right.WRITE)}
 
 LARGE_BODY = 65_536
-"""From how many bytes on a body is parsed in a thread, so that it does not block the event loop."""
+"""A body of more bytes is parsed in a thread, so that it does not block the event loop."""
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -188,7 +188,7 @@ class StrictRoute(APIRoute):
     """A route that rejects unknown or repeated parameters, media types it does not support, and lax JSON."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        """Let an endpoint that is not ``async`` run in a thread; it takes a ``call``."""
+        """Wrap an endpoint that is not ``async``, so that it runs in a thread; it must take a ``call``."""
         if not iscoroutinefunction(endpoint):
             endpoint = _run_in_thread(endpoint, options.get("status_code") or 200)
         super().__init__(path, endpoint, **options)

@@ -35,7 +35,11 @@ def is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Settings of a server; the defaults are for one's own machine."""
+    """Settings of a server; the defaults are for one's own machine.
+
+    >>> Settings().rate, Settings(require_keys=True).rate
+    (0.0, 100.0)
+    """
 
     host: str = "127.0.0.1"
     port: int = 7700

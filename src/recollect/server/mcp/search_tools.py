@@ -18,9 +18,9 @@ from recollect.server.mcp.tools import FilterRequest, ToolCall, tool
 
 MAX_QUERY_LENGTH = 4096
 MAX_TEXT_LENGTH = 1500
-"""Up to how many characters a note is returned as a whole; of a longer one, the best part."""
+"""Notes of up to this many characters are returned whole; of longer ones, the part that matches best."""
 MAX_METADATA_LENGTH = 1000
-"""Up to how many characters of JSON a hit has its note's metadata."""
+"""Metadata of more characters of JSON is left out of a hit."""
 
 
 class SearchRequest(FilterRequest):

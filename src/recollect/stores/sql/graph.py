@@ -85,8 +85,7 @@ def successors(
     before = MAX_INTEGER if created_before is None else to_microseconds(created_before)
     direct: dict[str, list[str]] = {}
     for old, new in transaction.superseding_pairs(namespace_id, ids, before, MAX_SUPERSESSIONS):
-        if old != new:
-            direct.setdefault(old, []).append(new)
+        direct.setdefault(old, []).append(new)
     return {old: tuple(sorted(later)) for old, later in sorted(direct.items())}
 
 

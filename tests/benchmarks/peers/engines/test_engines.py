@@ -76,11 +76,11 @@ def test_hybrid_finds_targets(engine: Engine, corpus: Corpus) -> None:
 
 def test_concurrent_searches(engine: Engine, corpus: Corpus) -> None:
     query = corpus.queries()[0]
-    here, there = engine.search_vectors(query.vector, TOP_K), []
-    thread = Thread(target=lambda: there.extend(engine.search_vectors(query.vector, TOP_K)))
+    expected, results = engine.search_vectors(query.vector, TOP_K), []
+    thread = Thread(target=lambda: results.extend(engine.search_vectors(query.vector, TOP_K)))
     thread.start()
     thread.join()
-    assert there == here
+    assert results == expected
 
 
 def test_new_note_is_found(engine: Engine, corpus: Corpus) -> None:

@@ -1,5 +1,5 @@
-"""Laws of every search, over real stores, any preset and any query: the trace accounts for each score, fewer results
-are the first of more, and nothing that a query says makes a search fail."""
+"""Properties of every search, over real stores, any preset and any query: the trace accounts for the scores, a smaller
+top_k returns a prefix, and no query makes a search fail."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ WORDS = "tea coffee kettle green black oolong sencha morning recommend tips boug
 EDGES = ("previous", "next", "session", "mention", "entity", "link", "supersedes")
 
 
-class Letters:
-    """Counts letters: a model whose vectors hang on the text alone."""
+class LetterEmbedder:
+    """An embedder that counts letters."""
 
     name = "letters"
     dimension = 26
 
     def embed_documents(self, texts: Any) -> Any:
-        rows = [[1 + text.lower().count(chr(97 + place)) for place in range(26)] for text in texts]
+        rows = [[1 + text.lower().count(chr(97 + offset)) for offset in range(26)] for text in texts]
         matrix = np.array(rows, dtype=np.float32)
         return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
 
@@ -51,8 +51,8 @@ class Letters:
         return self.embed_documents([text])[0]
 
 
-def reversing(_: str, documents: list[str]) -> list[float]:
-    return [float(place) for place in range(len(documents))]
+def reverse_order(_: str, documents: list[str]) -> list[float]:
+    return [float(index) for index in range(len(documents))]
 
 
 _texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
@@ -77,7 +77,7 @@ _notes = st.lists(
     ),
     min_size=1,
     max_size=8,
-).map(lambda notes: [{**note, "id": f"n{place}", "path": f"n{place}.md"} for place, note in enumerate(notes)])
+).map(lambda notes: [{**note, "id": f"n{number}", "path": f"n{number}.md"} for number, note in enumerate(notes)])
 
 _stages = st.sampled_from(
     [
@@ -162,50 +162,52 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 _number = iter(range(10**9))
 
 
-def opened(folder: Path, notes: list[dict[str, Any]]) -> Memory:
-    memory = recollect.open(folder / f"{next(_number)}.db", embedder=Letters(), reranker=reversing, record_access=False)
+def open_memory(folder: Path, notes: list[dict[str, Any]]) -> Memory:
+    memory = recollect.open(
+        folder / f"{next(_number)}.db", embedder=LetterEmbedder(), reranker=reverse_order, record_access=False
+    )
     writer = memory._writer
-    writer._write([draft_of(note) for note in notes], writer._model())  # blank ones too, which a memory refuses today
+    writer._write([draft_of(note) for note in notes], writer._model())  # bypasses Memory, which rejects blank notes
     return memory
 
 
 @given(_notes, _presets, _queries, st.sampled_from(["auto", "bm25", "semantic"]), st.integers(0, 9))
-def test_the_trace_accounts_for_every_score(
-    folder: Path, notes: list[dict[str, Any]], preset: Preset, query: str, mode: Mode, fewer: int
+def test_scores_are_recomputed_from_the_trace(
+    folder: Path, notes: list[dict[str, Any]], preset: Preset, query: str, mode: Mode, top_k: int
 ) -> None:
     options: dict[str, Any] = {"preset": preset, "mode": mode, "question_date": "2026-04-18", "rerank_top_n": 3}
-    with opened(folder, notes) as memory:
+    with open_memory(folder, notes) as memory:
         result = memory.search(query, top_k=50, **options)
         again = memory.search(query, top_k=50, **options)
-        first = memory.search(query, top_k=fewer, **options)
+        shorter = memory.search(query, top_k=top_k, **options)
     trace = json.loads(json.dumps(result.trace.to_dict()))
-    told = trace.get("results", [])
-    assert [each["id"] for each in told] == [hit.id for hit in result]
-    assert [recomputed_score(each) for each in told] == [hit.score for hit in result]
-    for each in told:
-        check_fusion(each["contributions"], trace["fusion"])
-        check_steps(each)
-    shown = [(hit.id, hit.score, hit.confidence) for hit in result]
-    assert [(hit.id, hit.score, hit.confidence) for hit in again] == shown
-    assert [(hit.id, hit.score, hit.confidence) for hit in first] == shown[:fewer]
+    results = trace.get("results", [])
+    assert [item["id"] for item in results] == [hit.id for hit in result]
+    assert [recomputed_score(item) for item in results] == [hit.score for hit in result]
+    for item in results:
+        check_fusion(item["contributions"], trace["fusion"])
+        check_steps(item)
+    expected = [(hit.id, hit.score, hit.confidence) for hit in result]
+    assert [(hit.id, hit.score, hit.confidence) for hit in again] == expected
+    assert [(hit.id, hit.score, hit.confidence) for hit in shorter] == expected[:top_k]
     assert "errorStage" not in trace
     assert result.explain()
 
 
 def check_fusion(contributions: list[dict[str, Any]], fusion: dict[str, Any]) -> None:
-    """What each leg gave can be computed from its rank, or from its score and the leg's scale where that is given."""
+    """Check the points of each leg: from its rank, or from its score if the leg has a scale."""
     for part in contributions:
         weight = fusion["weights"].get(part["leg"], 1.0)
         if fusion["method"] == "rrf":
             assert part["points"] == pytest.approx(weight / (fusion["k"] + fusion["rank_base"] + part["rank"] - 1))
         elif part["leg"] in fusion["min_scores"] and part["leg"] in fusion["max_scores"]:
-            zero, one = fusion["min_scores"][part["leg"]], fusion["max_scores"][part["leg"]]
-            share = (part["score"] - zero) / (one - zero) if one > zero else float(part["score"] >= one)
+            low, high = fusion["min_scores"][part["leg"]], fusion["max_scores"][part["leg"]]
+            share = (part["score"] - low) / (high - low) if high > low else float(part["score"] >= high)
             assert part["points"] == pytest.approx(weight * max(0.0, share), abs=1e-9)
 
 
 def check_steps(result: dict[str, Any]) -> None:
-    """Each step takes over where the one before left off."""
+    """Check that each step starts with the score of the step before."""
     score = sum(part["points"] for part in result["contributions"])
     for step in result["steps"]:
         assert step["scoreBefore"] == pytest.approx(score)
@@ -215,14 +217,14 @@ def check_steps(result: dict[str, Any]) -> None:
 
 @pytest.fixture(scope="module")
 def sample(folder: Path) -> Iterator[Memory]:
-    notes = [{"id": f"n{place}", "path": f"{word}.md", "content": f"{word} note"} for place, word in enumerate(WORDS)]
-    with opened(folder, notes) as memory:
+    notes = [{"id": f"n{number}", "path": f"{word}.md", "content": f"{word} note"} for number, word in enumerate(WORDS)]
+    with open_memory(folder, notes) as memory:
         yield memory
 
 
 @given(query_text, st.sampled_from(sorted(presets())))
 @settings(max_examples=500)
-def test_nothing_that_a_query_says_makes_a_search_fail(sample: Memory, query: str, preset: str) -> None:
+def test_no_query_makes_a_search_fail(sample: Memory, query: str, preset: str) -> None:
     result = sample.search(query, preset=preset, question_date="2026-04-18")
     assert result.trace.error_stage == ""
     assert len(result) <= 10
@@ -242,7 +244,7 @@ _odd_notes = st.lists(
         }
     ),
     max_size=14,
-).map(lambda notes: [{**note, "id": f"n{place}", "path": f"n{place}.md"} for place, note in enumerate(notes)])
+).map(lambda notes: [{**note, "id": f"n{number}", "path": f"n{number}.md"} for number, note in enumerate(notes)])
 _odd_queries = (
     query_text
     | st.sampled_from(["tea", "the of and", "", "🍵", "tea NOT tea", '"tea" OR t*', "tea " * 25_000, "x" * 100_000])
@@ -252,41 +254,39 @@ _odd_queries = (
 
 @given(_odd_notes, st.lists(_odd_queries, min_size=1, max_size=4), st.sampled_from(["auto", "bm25", "semantic"]))
 @settings(max_examples=150)
-def test_nothing_that_notes_say_makes_a_search_fail(
-    folder: Path, notes: list[dict[str, Any]], queries: list[str], mode: Mode
-) -> None:
-    """No content, nothing but white space or signs, several turns at one place, sessions of one or without places."""
-    with opened(folder, notes) as memory:
+def test_no_note_makes_a_search_fail(folder: Path, notes: list[dict[str, Any]], queries: list[str], mode: Mode) -> None:
+    """Notes without content or words, turns at the same position or without one, sessions of one turn."""
+    with open_memory(folder, notes) as memory:
         for query in queries:
             result = memory.search(query, mode=mode, question_date="2026-04-18", top_k=50)
-            told = json.loads(json.dumps(result.trace.to_dict()))
-            assert "errorStage" not in told
+            trace = json.loads(json.dumps(result.trace.to_dict()))
+            assert "errorStage" not in trace
             assert not any("not known" in warning or "were not" in warning for warning in result.warnings)
             assert len({hit.id for hit in result}) == len(result)
-            assert [recomputed_score(each) for each in told.get("results", [])] == [hit.score for hit in result]
+            assert [recomputed_score(item) for item in trace.get("results", [])] == [hit.score for hit in result]
             assert result.explain()
 
 
-def test_a_crowd_of_connected_notes_comes_once_each(folder: Path) -> None:
-    """More notes than a leg brings, so that connections lead to some that no leg found."""
+def test_graph_expansion_returns_no_duplicates(folder: Path) -> None:
+    """More notes than candidate_k, so that the graph adds notes that no leg returned."""
     notes = [
         {
-            "id": f"n{place}",
-            "path": f"n{place}.md",
-            "content": f"{WORDS[place % 13]} {WORDS[place * 7 % 13]} {place}",
-            "session": f"s{place // 10}",
-            "position": place % 10,
-            "links": [("related", f"n{(place * 37 + 11) % 120}.md")],
+            "id": f"n{number}",
+            "path": f"n{number}.md",
+            "content": f"{WORDS[number % 13]} {WORDS[number * 7 % 13]} {number}",
+            "session": f"s{number // 10}",
+            "position": number % 10,
+            "links": [("related", f"n{(number * 37 + 11) % 120}.md")],
         }
-        for place in range(120)
+        for number in range(120)
     ]
-    with opened(folder, notes) as memory:
+    with open_memory(folder, notes) as memory:
         for query in ("green tea", "kettle morning", "oolong 7"):
             for preset in presets():
                 result = memory.search(query, preset=preset, candidate_k=8, top_k=8, now="2026-04-18", rerank=False)
-                told = json.loads(json.dumps(result.trace.to_dict()))
+                trace_data = json.loads(json.dumps(result.trace.to_dict()))
                 assert len({hit.id for hit in result}) == len(result) == 8
-                assert [recomputed_score(each) for each in told["results"]] == [hit.score for hit in result]
+                assert [recomputed_score(item) for item in trace_data["results"]] == [hit.score for hit in result]
                 assert not result.warnings
         trace = memory.search("green tea", candidate_k=8, top_k=8, rerank=False).trace
         assert trace.contexts
@@ -297,22 +297,26 @@ _SEARCHES = """
 import json, sys
 import recollect
 from recollect.retrieval import presets
-from tests.retrieval.test_accounting import Letters
-with recollect.open(sys.argv[1], embedder=Letters(), record_access=False) as memory:
+from tests.retrieval.test_search_properties import LetterEmbedder
+with recollect.open(sys.argv[1], embedder=LetterEmbedder(), record_access=False) as memory:
     for preset in presets():
         for query in ("green tea", "recommend tips", "tea kettle coffee", "oolnog"):
-            found = memory.search(query, preset=preset, now="2026-04-18")
-            print(json.dumps([(hit.id, hit.score, hit.confidence) for hit in found]))
+            result = memory.search(query, preset=preset, now="2026-04-18")
+            print(json.dumps([(hit.id, hit.score, hit.confidence) for hit in result]))
 """
 
 
-def test_every_process_finds_the_same(folder: Path) -> None:
+def test_results_do_not_depend_on_the_hash_seed(folder: Path) -> None:
     notes = [
-        {"id": f"n{place}", "path": f"n{place % 7}/{place}.md", "content": " ".join(WORDS[place % 13 :: place % 3 + 1])}
-        for place in range(40)
+        {
+            "id": f"n{number}",
+            "path": f"n{number % 7}/{number}.md",
+            "content": " ".join(WORDS[number % 13 :: number % 3 + 1]),
+        }
+        for number in range(40)
     ]
     path = folder / "same.db"
-    with recollect.open(path, embedder=Letters()) as memory:
+    with recollect.open(path, embedder=LetterEmbedder()) as memory:
         memory.add_many(notes)
     answers = {
         subprocess.run(

@@ -10,7 +10,7 @@ from recollect.embedders import FunctionEmbedder
 from recollect.errors import ArgumentError, ArgumentTypeError, EmbedderError
 
 
-class Counted:
+class CountingModel:
     """A model that counts letters, and records its calls."""
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class Counted:
 
 
 def test_rows_keep_order_of_texts() -> None:
-    model = Counted()
+    model = CountingModel()
     texts = ["b", "aaaa", "", "ab", "aaaaaaa"]
     rows = FunctionEmbedder(model, batch_size=2).embed_documents(texts)
     assert model.calls == [["aaaaaaa", "aaaa"], ["ab", "b"], [""]]
@@ -32,7 +32,7 @@ def test_rows_keep_order_of_texts() -> None:
 
 
 def test_prefixes_are_added_and_document_prefix_is_in_name() -> None:
-    model = Counted()
+    model = CountingModel()
     embedder = FunctionEmbedder(model, name="letters", query_prefix="query: ", document_prefix="passage: ")
     embedder.embed_documents(["tea"])
     embedder.embed_query("tea")
@@ -41,7 +41,7 @@ def test_prefixes_are_added_and_document_prefix_is_in_name() -> None:
 
 
 def test_query_vector_is_cached() -> None:
-    model = Counted()
+    model = CountingModel()
     embedder = FunctionEmbedder(model, query_cache=2)
     first = embedder.embed_query("tea")
     assert embedder.embed_query("tea") is first
@@ -52,13 +52,13 @@ def test_query_vector_is_cached() -> None:
 
 
 def test_cached_query_vector_is_read_only() -> None:
-    vector = FunctionEmbedder(Counted()).embed_query("tea")
+    vector = FunctionEmbedder(CountingModel()).embed_query("tea")
     with pytest.raises(ValueError, match="read-only"):
         vector[0] = 5
 
 
 def test_query_cache_0_disables_cache() -> None:
-    model = Counted()
+    model = CountingModel()
     embedder = FunctionEmbedder(model, query_cache=0)
     embedder.embed_query("tea")
     embedder.embed_query("tea")
@@ -66,27 +66,27 @@ def test_query_cache_0_disables_cache() -> None:
 
 
 def test_threads_share_a_reranker() -> None:
-    embedder = FunctionEmbedder(Counted(), query_cache=4)
+    embedder = FunctionEmbedder(CountingModel(), query_cache=4)
     with ThreadPoolExecutor(8) as pool:
         rows = list(pool.map(embedder.embed_query, ["a" * (number % 7) for number in range(200)]))
     assert all(rows[number][0] == rows[number % 7][0] for number in range(200))
 
 
 def test_dimension_of_first_response() -> None:
-    model = Counted()
+    model = CountingModel()
     embedder = FunctionEmbedder(model)
-    assert embedder.describe() == "Counted, a Python function"
+    assert embedder.describe() == "CountingModel, a Python function"
     embedder.embed_query("tea")
     assert (embedder.dimension, len(model.calls)) == (3, 1)
-    assert embedder.describe() == "Counted, 3 dimensions, a Python function"
+    assert embedder.describe() == "CountingModel, 3 dimensions, a Python function"
 
 
 def test_dimension_before_first_text() -> None:
-    assert FunctionEmbedder(Counted()).dimension == 3
+    assert FunctionEmbedder(CountingModel()).dimension == 3
 
 
 def test_no_texts_give_empty_array_of_dimension() -> None:
-    assert FunctionEmbedder(Counted()).embed_documents([]).shape == (0, 3)
+    assert FunctionEmbedder(CountingModel()).embed_documents([]).shape == (0, 3)
 
 
 def test_other_dimension_is_refused() -> None:
@@ -106,7 +106,7 @@ def test_function_error_is_wrapped() -> None:
 
 
 def test_lone_surrogates_are_replaced() -> None:
-    model = Counted()
+    model = CountingModel()
     embedder = FunctionEmbedder(model)
     embedder.embed_documents(["a\ud800"])
     embedder.embed_query("\udfffb")
@@ -119,13 +119,13 @@ def test_lone_surrogates_are_replaced() -> None:
 )
 def test_embed_documents_refuses_other_types(texts: Any, problem: str) -> None:
     with pytest.raises(ArgumentTypeError, match=problem):
-        FunctionEmbedder(Counted()).embed_documents(texts)
+        FunctionEmbedder(CountingModel()).embed_documents(texts)
 
 
 def test_non_text_is_refused() -> None:
     query: Any = None
     with pytest.raises(ArgumentTypeError, match="text: must be a string"):
-        FunctionEmbedder(Counted()).embed_query(query)
+        FunctionEmbedder(CountingModel()).embed_query(query)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_non_text_is_refused() -> None:
 )
 def test_options_are_checked(options: dict[str, Any], problem: str) -> None:
     with pytest.raises(ArgumentError, match=problem):
-        FunctionEmbedder(Counted(), **options)
+        FunctionEmbedder(CountingModel(), **options)
 
 
 def test_non_callable_is_refused() -> None:

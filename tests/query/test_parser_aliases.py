@@ -15,11 +15,11 @@ def compiled(text: str, aliases: dict[str, list[str]]) -> str:
     ("text", "aliases", "expected"),
     [
         ("kubernetes deployment", {}, "kubernetes OR deployment"),
-        ("dude", {"dude": ["oude"]}, "oude"),  # the term gives way
+        ("dude", {"dude": ["oude"]}, "oude"),  # the term is replaced
         ("BOSCH", {"bosch": ["bosch", "robert-bosch"]}, 'bosch OR "robert bosch"'),  # unless it lists itself
         ('"bosch" kube*', {"bosch": ["x"], "kube": ["k8s"]}, '"bosch" OR kube*'),  # terms only
         ("foo", {"foo": ["Foo", "foo", "FOO "]}, "foo"),  # the same alternative once
-        ("foo bar", {"foo": ["bar", "qux"]}, "bar OR qux OR bar"),  # but once for each word of the query
+        ("foo bar", {"foo": ["bar", "qux"]}, "bar OR qux OR bar"),  # once per word of the query
         ("foo", {"foo": []}, "foo"),
         ("foo", {"foo": ["?!", " "]}, "foo"),  # every alternative cleans to nothing
         ("foo", {"foo": ["bar"], "bar": ["baz"]}, "bar"),  # expanded once

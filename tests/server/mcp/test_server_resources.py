@@ -37,13 +37,13 @@ def test_list_resources_is_paginated(memory: Memory) -> None:
 def test_listed_resources_can_be_read(memory: Memory) -> None:
     memory.add("With a fragment.", path="a b/c%20d#e?f.md", namespace="tea")
 
-    async def talk() -> list[str]:
+    async def run_session() -> list[str]:
         async with Client(memory_server(memory, TEA)) as client:
             listing = (await client.list_resources()).resources
             read = [await client.read_resource(item.uri) for item in listing]
             return [item.contents[0].text for item in read]  # type: ignore[union-attr]
 
-    assert asyncio.run(talk()) == ["Prefers green tea.", "Black tea is for guests.", "With a fragment."]
+    assert asyncio.run(run_session()) == ["Prefers green tea.", "Black tea is for guests.", "With a fragment."]
 
 
 @settings(max_examples=50)
@@ -91,11 +91,11 @@ def test_unexpected_error_is_logged_only(
     def fault(*_: Any, **__: Any) -> Any:
         raise ZeroDivisionError("secret detail")
 
-    async def talk() -> None:
+    async def run_session() -> None:
         async with Client(memory_server(memory, TEA), mode=mode) as client:
             with pytest.raises(MCPError, match="^Recollect failed; see the server's log$"):
                 await client.read_resource("note://tea/t1")
 
     monkeypatch.setattr(memory, "get", fault)
-    asyncio.run(talk())
+    asyncio.run(run_session())
     assert "secret detail" in caplog.text

@@ -13,7 +13,7 @@ from recollect.server import KeyRing
 from recollect.server.http.service import Service
 from recollect.server.http.settings import Settings
 from tests.server.http.conftest import bearer, problem
-from tests.server.http.running import running, until
+from tests.server.http.running import running, wait_until
 
 
 def test_stats(client: httpx.Client, memory: Memory) -> None:
@@ -69,7 +69,7 @@ def test_health_and_readiness(memory: Memory) -> None:
 def test_not_ready_while_models_load(memory: Memory) -> None:
     with running(memory, warm=False) as server:
         service = server.app.state.service
-        until(lambda: server.client.get("/ready").status_code == 200)
+        wait_until(lambda: server.client.get("/ready").status_code == 200)
         service._models_loaded = False
         assert problem(server.client.get("/ready"), 503, "not-ready") == "the models are being loaded"
 

@@ -23,12 +23,12 @@ class TestCursors:
             Cursors().decode(cursor, "tea")
 
     def test_cursor_belongs_to_one_server(self) -> None:
-        one, other = Cursors(), Cursors()
-        assert one.encode(7, "tea") != one.encode(7, "tea")
+        cursors, other_cursors = Cursors(), Cursors()
+        assert cursors.encode(7, "tea") != cursors.encode(7, "tea")
         with pytest.raises(ArgumentError):
-            other.decode(one.encode(7, "tea"), "tea")
-        sealed = one.encode(7, "tea")
+            other_cursors.decode(cursors.encode(7, "tea"), "tea")
+        sealed = cursors.encode(7, "tea")
         assert sealed is not None
         with pytest.raises(ArgumentError):
-            one.decode(("B" if sealed[0] == "A" else "A") + sealed[1:], "tea")
-        assert one.decode(None, "tea") == 0
+            cursors.decode(("B" if sealed[0] == "A" else "A") + sealed[1:], "tea")
+        assert cursors.decode(None, "tea") == 0

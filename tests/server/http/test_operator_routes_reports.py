@@ -142,7 +142,7 @@ def test_reports_are_sorted_by_time(tmp_path: Path) -> None:
 
 def test_report_title(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(page("&lt;b&gt; &amp; 茶: evaluation"), encoding="utf-8")
-    (tmp_path / "b.html").write_text(page("x" * 10_000))  # it ends too far down
+    (tmp_path / "b.html").write_text(page("x" * 10_000))  # the title ends beyond the limit
     os.utime(tmp_path / "b.html", (0, 0))
     assert [report.title for report in list_report_files(tmp_path)] == ["<b> & 茶: evaluation", "b.html"]
 
@@ -185,7 +185,7 @@ def test_links_pipes_and_folders_are_not_opened(tmp_path: Path) -> None:
 def test_link_made_meanwhile_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "real.html").write_text(page())
     (tmp_path / "link.html").symlink_to("real.html")
-    monkeypatch.setattr(Path, "is_symlink", lambda _: False)  # it was none when it was looked at
+    monkeypatch.setattr(Path, "is_symlink", lambda _: False)  # it was a file when it was checked
     assert names(tmp_path) == ["real.html"]
 
 
@@ -201,7 +201,7 @@ def test_large_report_is_not_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_report_names(tmp_path: Path) -> None:
     for name in ("2026-04-18T07:30 50%.html", "茶.html", "a.HTML", "a.htm", "a.html~"):
         (tmp_path / name).write_text(page())
-    Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.html")).write_text(page())  # no text of any kind
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.html")).write_text(page())  # not text
     assert sorted(names(tmp_path)) == ["2026-04-18T07:30 50%.html", "茶.html"]
     assert read_report(tmp_path, "茶.html") == page().encode()
 

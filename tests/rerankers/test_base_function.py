@@ -9,7 +9,7 @@ from recollect.errors import ArgumentError, ArgumentTypeError, RerankerError
 from recollect.rerankers import FunctionReranker
 
 
-class Lengths:
+class LengthModel:
     """A model that scores documents by their length, and records its calls."""
 
     def __init__(self) -> None:
@@ -21,11 +21,11 @@ class Lengths:
 
 
 def test_function_scores() -> None:
-    model = Lengths()
+    model = LengthModel()
     reranker = FunctionReranker(model)
     assert reranker.rerank("tea", ("a", "ccc", "bb")) == [(1, 3.0), (2, 2.0), (0, 1.0)]
     assert model.calls == [("tea", ["a", "ccc", "bb"])]
-    assert (reranker.name, reranker.describe()) == ("Lengths", "Lengths, a Python function")
+    assert (reranker.name, reranker.describe()) == ("LengthModel", "LengthModel, a Python function")
 
 
 def test_pairs_for_some_documents() -> None:
@@ -45,13 +45,13 @@ def test_generator_is_accepted() -> None:
 
 
 def test_no_documents_call_no_function() -> None:
-    model = Lengths()
+    model = LengthModel()
     assert FunctionReranker(model).rerank("tea", []) == []
     assert not model.calls
 
 
 def test_lone_surrogates_are_replaced() -> None:
-    model = Lengths()
+    model = LengthModel()
     FunctionReranker(model).rerank("\udfffb", ["a\ud800"])
     assert model.calls == [("\ufffdb", ["a\ufffd"])]
 
@@ -80,7 +80,7 @@ def test_invalid_output_raises_reranker_error() -> None:
 )
 def test_non_text_is_refused(query: Any, documents: Any, problem: str) -> None:
     with pytest.raises(ArgumentTypeError, match=problem):
-        FunctionReranker(Lengths()).rerank(query, documents)
+        FunctionReranker(LengthModel()).rerank(query, documents)
 
 
 def test_options_are_checked() -> None:
@@ -88,4 +88,4 @@ def test_options_are_checked() -> None:
     with pytest.raises(ArgumentTypeError, match="function: must be a function of a query and a list of .*, got str"):
         FunctionReranker(function)
     with pytest.raises(ArgumentError, match="name: must not be empty"):
-        FunctionReranker(Lengths(), name="")
+        FunctionReranker(LengthModel(), name="")

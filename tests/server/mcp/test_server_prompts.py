@@ -21,7 +21,7 @@ def test_prompt_names_existing_tools() -> None:
 
 
 def test_prompt_with_subject(memory: Memory) -> None:
-    async def talk() -> None:
+    async def run_session() -> None:
         async with Client(memory_server(memory)) as client:
             (prompt,) = (await client.list_prompts()).prompts
             assert (prompt.name, [item.name for item in prompt.arguments or []]) == ("use_memory", ["about"])
@@ -30,4 +30,4 @@ def test_prompt_with_subject(memory: Memory) -> None:
             with pytest.raises(MCPError, match="name: there is no prompt 'dream'; there is use_memory"):
                 await client.get_prompt("dream")
 
-    asyncio.run(talk())
+    asyncio.run(run_session())

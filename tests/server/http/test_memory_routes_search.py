@@ -96,8 +96,8 @@ def test_search_options_are_applied(client: httpx.Client) -> None:
     assert [hit["id"] for hit in response["hits"]] == ["n2"]
     assert (response["trace"]["preset"], response["trace"]["candidateK"]) == ("jeffs-brain", 5)
     assert (response["has_answer"], response["answer_threshold"]) == (True, 0.0)
-    own = client.post("/v1/search", json={"query": "tea", "candidate_k": None, "trace": True}).json()
-    assert own["trace"]["candidateK"] == 200
+    response = client.post("/v1/search", json={"query": "tea", "candidate_k": None, "trace": True}).json()
+    assert response["trace"]["candidateK"] == 200
 
 
 def test_preset_is_a_name_and_not_a_file(client: httpx.Client) -> None:

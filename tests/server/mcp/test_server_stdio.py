@@ -39,7 +39,7 @@ HELLO: dict[str, Any] = {
 
 @pytest.fixture
 def process(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a server in a folder of its own; it is killed after the test."""
+    """Start a server in a temporary folder; it is killed after the test."""
     with subprocess.Popen(
         COMMAND,
         cwd=tmp_path,
@@ -54,7 +54,7 @@ def process(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
             started.kill()
 
 
-def greeted(process: subprocess.Popen[bytes]) -> dict[str, Any]:
+def initialize(process: subprocess.Popen[bytes]) -> dict[str, Any]:
     assert process.stdin
     assert process.stdout
     process.stdin.write(json.dumps(HELLO).encode() + b"\n")
@@ -65,7 +65,7 @@ def greeted(process: subprocess.Popen[bytes]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_client_session_over_stdio(tmp_path: Path, mode: str) -> None:
-    async def talk() -> None:
+    async def run_session() -> None:
         server = StdioServerParameters(command=COMMAND[0], args=COMMAND[1:], env=ENVIRONMENT, cwd=tmp_path)
         async with Client(server, mode=mode) as client:
             assert client.server_info
@@ -81,13 +81,13 @@ def test_client_session_over_stdio(tmp_path: Path, mode: str) -> None:
             wrong = await client.call_tool("recall", {})
             assert (wrong.is_error, wrong.content[0].text) == (True, "query: Field required")  # type: ignore[union-attr]
 
-    asyncio.run(talk())
+    asyncio.run(run_session())
     with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
         assert memory.has("tea.md")
 
 
 def test_read_only_client_of_one_namespace(tmp_path: Path) -> None:
-    async def talk() -> None:
+    async def run_session() -> None:
         more = ["--namespace", "tea", "--read-only"]
         server = StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], *more], env=ENVIRONMENT, cwd=tmp_path)
         async with Client(server) as client:
@@ -97,29 +97,29 @@ def test_read_only_client_of_one_namespace(tmp_path: Path) -> None:
             line = "this client may not read in namespace 'work'; use a key that may"
             assert rejected.content[0].text == line  # type: ignore[union-attr]
 
-    asyncio.run(talk())
+    asyncio.run(run_session())
 
 
-class TestTheEnd:
+class TestShutdown:
     def test_stops_at_the_end_of_stdin(self, process: subprocess.Popen[bytes]) -> None:
-        assert greeted(process)["result"]["serverInfo"]["name"] == "recollect"
+        assert initialize(process)["result"]["serverInfo"]["name"] == "recollect"
         assert process.communicate(timeout=30) == (b"", b"")
         assert process.returncode == 0
 
     def test_stops_at_sigterm(self, process: subprocess.Popen[bytes]) -> None:
-        greeted(process)
+        initialize(process)
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
         assert process.communicate() == (b"", b"")
 
     def test_stops_at_ctrl_c(self, process: subprocess.Popen[bytes]) -> None:
-        greeted(process)
+        initialize(process)
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 130
         assert process.communicate() == (b"", b"error: interrupted\n")
 
     def test_stored_notes_survive(self, process: subprocess.Popen[bytes], tmp_path: Path) -> None:
-        greeted(process)
+        initialize(process)
         assert process.stdin
         assert process.stdout
         arguments = {"name": "remember", "arguments": {"content": "Prefers sencha.", "path": "tea.md"}}
@@ -140,7 +140,7 @@ class TestTheEnd:
 def test_invalid_json_line_is_skipped(process: subprocess.Popen[bytes]) -> None:
     assert process.stdin
     process.stdin.write(b"hello?\n\xff\xfe\n")
-    assert greeted(process)["id"] == 0
+    assert initialize(process)["id"] == 0
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (0, b"")
     assert b"Traceback" not in err
