@@ -19,7 +19,7 @@ from recollect.query import find_time_expressions
 from recollect.ranking import STAGES, Stage
 from recollect.retrieval import Attempt, Context, FusionRules, Preset, ScoreTransfer, StageRun, Trace, presets
 from recollect.retrieval.confidence import ConfidenceEvidence
-from recollect.retrieval.rescoring import StemOnly
+from recollect.retrieval.rescoring import StemDiscount
 from recollect.settings import Settings
 from tests.test_public_surface import SURFACE
 
@@ -121,7 +121,7 @@ def test_trace_fields_are_documented() -> None:
         context_elapsed=1.0,
         contexts={"n1": Context(3.5, ("n2",))},
         evidence={"n1": ConfidenceEvidence(0.6, 0.5, 0.1, 1.0)},
-        stem_only={"n1": StemOnly(3.5, ("ines",))},
+        stem_only={"n1": StemDiscount(3.5, ("ines",))},
         excluded=("coffee",),
         fusion=FusionRules().to_dict(),
         date_hints=("2026/04/04",),

@@ -28,7 +28,7 @@ from recollect.model import (
     is_expired,
 )
 from recollect.model.note import text_digest
-from recollect.retrieval.graph import cycles, follow
+from recollect.retrieval.graph import cycles, follow_successors
 from recollect.secrets import SecretFilter, SecretsMode
 from recollect.stores.base import Model, Pending, Store
 from recollect.stores.search_index import SUPERSEDED_BY, SUPERSESSION_KINDS
@@ -332,7 +332,7 @@ def supersession_cycles(store: Store, ids: Iterable[str], namespace: str) -> lis
 
     return [
         tuple(sorted(note.path or note.id for note in store.get(cycle, namespace=namespace) if note is not None))
-        for cycle in cycles(follow(ids, successors))
+        for cycle in cycles(follow_successors(ids, successors))
     ]
 
 

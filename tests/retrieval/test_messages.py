@@ -20,7 +20,7 @@ from recollect.retrieval.messages import (
     retry_message,
     stem_only_message,
 )
-from recollect.retrieval.rescoring import StemOnly
+from recollect.retrieval.rescoring import StemDiscount
 from recollect.retrieval.trace import Context
 
 
@@ -136,7 +136,7 @@ def test_index_warnings_omits_query_warnings() -> None:
 
 
 def test_stem_only_message() -> None:
-    assert stem_only_message(StemOnly(3.5, ("ines",))) == "only another form of ines, 3.5 before the discount"
+    assert stem_only_message(StemDiscount(3.5, ("ines",))) == "only another form of ines, 3.5 before the discount"
 
 
 def test_rank_summary_nets_the_steps_of_a_stage() -> None:

@@ -19,7 +19,7 @@ class TestCursors:
 
     @pytest.mark.parametrize("cursor", ["", "x", "é", "A" * 48, "====", "A" * 47])
     def test_invalid_cursor(self, cursor: str) -> None:
-        with pytest.raises(ArgumentError, match="cursor: is not one of this server"):
+        with pytest.raises(ArgumentError, match="cursor: was not issued by this server"):
             Cursors().decode(cursor, "tea")
 
     def test_cursor_belongs_to_one_server(self) -> None:

@@ -38,6 +38,6 @@ def compare(context: click.Context, /, *, presets: tuple[str, ...], as_json: boo
 
         tables.print_comparison(terminal.console(), results, summaries=not terminal.is_quiet())
     else:
-        terminal.print_note(f"no note matches {query!r}; try other terms, or fewer filters")
+        terminal.print_info(f"no note matches {query!r}; try other terms, or fewer filters")
     if not any(results.values()):
         context.exit(1)

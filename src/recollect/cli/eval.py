@@ -58,7 +58,7 @@ _EVALUATE_PARAMETERS = ("embedder", "namespace", "store", "cache", "answer_thres
 )
 @click.option(
     "--json",
-    "target",
+    "json_path",
     type=click.Path(dir_okay=False, allow_dash=True),
     metavar="FILE",
     help="Write the results as JSON; - prints them instead of the tables.",
@@ -87,7 +87,7 @@ def eval_(
     presets: tuple[str, ...],
     modes: tuple[Mode, ...],
     measures: tuple[str, ...],
-    target: str | None,
+    json_path: str | None,
     reports: tuple[str, ...],
     run_dir: str | None,
     **params: Any,
@@ -122,13 +122,13 @@ def eval_(
         report = build_report(outcomes, dataset, date=datetime.now(tz=UTC).astimezone().date().isoformat())
         for report_path in reports:
             write_report(report_path, report)
-            terminal.print_note(f"report: {report_path}")
+            terminal.print_info(f"report: {report_path}")
     data = [outcome.to_dict() for outcome in outcomes]
-    if target == "-":
+    if json_path == "-":
         terminal.print_json(data)
         return
-    if target is not None:
-        Path(target).write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+    if json_path is not None:
+        Path(json_path).write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
     from recollect.cli import evaluation_tables  # noqa: PLC0415 (imports rich)
 
     evaluation_tables.print_outcomes(terminal.console(), dataset, outcomes)
@@ -141,7 +141,7 @@ def read_dataset(path: str, params: dict[str, Any]) -> Dataset:
     dataset = load_dataset(path, **{name: params[name] for name in ("format", "level", "split", "pool")})
     dataset = dataset.sample(params["limit"]) if params["limit"] else dataset
     for remark in dataset.remarks:
-        terminal.print_note(f"{dataset.name}: {remark}")
+        terminal.print_info(f"{dataset.name}: {remark}")
     return dataset
 
 

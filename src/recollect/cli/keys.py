@@ -45,7 +45,7 @@ def add_key(
         terminal.print_json({**_public_fields(key), "key": text})
         return
     click.echo(text)
-    terminal.print_note(f"{key.name} has the right {right} {_namespaces(key)}; save the key now, it is not shown again")
+    terminal.print_info(f"{key.name} has the right {right} {_namespaces(key)}; save the key now, it is not shown again")
 
 
 @keys.command("list")

@@ -78,7 +78,7 @@ def questions(
         for command in ("eval", "tune"):
             terminal.print_message(f"  recollect {command} {shlex.quote(str(target))}{arguments}")
     else:
-        terminal.print_note("no question could be generated: too few notes have terms of their own")
+        terminal.print_info("no question could be generated: too few notes have terms of their own")
     if not dataset.answerable:
         context.exit(1)
 

@@ -55,7 +55,7 @@ def explain(context: click.Context, /, *, as_json: bool, **params: Any) -> None:
     if not as_json:
         tables.print_explanation(terminal.console(), result)
         if not result:
-            terminal.print_note(no_results_message(result.trace))
+            terminal.print_info(no_results_message(result.trace))
     context.exit(0 if result.has_answer else 1)
 
 
@@ -80,15 +80,15 @@ def print_result(result: SearchResult, *, show_weak: bool) -> None:
     from recollect.retrieval import messages  # noqa: PLC0415 (imports numpy)
 
     if excluded := messages.exclusion_message(result.trace):
-        terminal.print_note(excluded)
+        terminal.print_info(excluded)
     if result.has_answer or (result and show_weak):
         retry = messages.retry_message(result.trace)
         if retry and retry not in result.warnings:  # warnings are printed already
-            terminal.print_note(retry)
+            terminal.print_info(retry)
         tables.print_hits(terminal.console(), result, show_weak=show_weak)
     if not result:
-        terminal.print_note(messages.no_results_message(result.trace))
+        terminal.print_info(messages.no_results_message(result.trace))
     elif not result.has_answer:
         reason = messages.no_answer_message(result.best_confidence, result.answer_threshold)
         hint = "the hits above are weak candidates" if show_weak else "--show-weak shows the weak candidates"
-        terminal.print_note(f"no answer to {result.query!r} in this memory: {reason}; {hint}")
+        terminal.print_info(f"no answer to {result.query!r} in this memory: {reason}; {hint}")

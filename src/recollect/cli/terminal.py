@@ -45,7 +45,7 @@ def print_message(message: str) -> None:
         click.echo(sanitise_line(message))
 
 
-def print_note(message: str) -> None:
+def print_info(message: str) -> None:
     """Print a line for a person on standard error, apart from data, unless the command is quiet."""
     if not is_quiet():
         click.echo(sanitise_line(message), err=True)

@@ -47,7 +47,7 @@ class EmbedderChoice:
 
     @property
     def warning(self) -> str:
-        """That vector search is off and what to install; empty if there is an embedder, or none was requested.
+        """The warning that vector search is off, with what to install; "" if it is on or no embedder was requested.
 
         >>> EmbedderChoice(None, "MiniLM needs onnx: pip install onnx", missing=True).warning
         'vector search is off, because no embedding model is installed: MiniLM needs onnx: pip install onnx'
@@ -95,12 +95,17 @@ def choose_embedder(spec: EmbedderSpec = "auto") -> EmbedderChoice:
 
 
 _SPECS = SpecReader(
-    "embedder", EMBEDDERS, ("auto", "none"), ("embed_documents", "embed_query"), OnnxEmbedder, FunctionEmbedder
+    kind="embedder",
+    registry=EMBEDDERS,
+    other_names=("auto", "none"),
+    methods=("embed_documents", "embed_query"),
+    from_folder=OnnxEmbedder,
+    from_function=FunctionEmbedder,
 )
 
 
 def _best_installed() -> EmbedderChoice:
-    """Return the first installed embedder of the registry, and what a better one lacks."""
+    """Return the first installed embedder of the registry; its reason says why those before it are unavailable."""
     reasons: list[str] = []
     for name, entry in EMBEDDERS.items():
         if entry.unavailable_reason is None:

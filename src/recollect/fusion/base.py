@@ -1,4 +1,4 @@
-"""What the fusion methods share: their settings, and one pool of candidates that the lists of all legs fill.
+"""The settings of the fusion methods, and the pool that merges the candidates of all legs.
 
 A method computes the points of each candidate in each list. The pool adds them up by id, fills missing fields of a
 candidate from later lists, records its rank in each leg, and sorts.
@@ -66,15 +66,15 @@ class FusionRules(Settings):
     score_union: bool = flag(default=False)
     """Whether both legs score every candidate, including those that only the other leg retrieved."""
     chunk_penalty: float = setting(0.0, number(0, 1))
-    """What a note of several chunks loses in the vector leg, times the natural logarithm of their number, as a share of
-    the span between the leg's best score and its last: the best of many chunks is nearer by chance."""
+    """The penalty of a note of several chunks in the vector leg, as a share of the span between the leg's best and last
+    score; it is multiplied by ln(chunks), because the best of many chunks is nearer by chance."""
     deviations: float = setting(0.0, number(0, 1000))
     """How many standard deviations above the background a similarity must lie to count in full; 0: the best similarity
     always counts in full. If no similarity is an outlier, the lexical leg has more influence."""
 
     @property
     def scales_similarities(self) -> bool:
-        """Whether the scores of the vector leg are counted from the background of the query."""
+        """Whether the scores of the vector leg are measured relative to the background similarity of the query."""
         return self.score_union or self.chunk_penalty > 0 or self.deviations > 0
 
 
@@ -142,7 +142,7 @@ def fuse(
     ordered by path or by id, and then as first seen.
     """
     pool: dict[str, Candidate] = {}
-    further: dict[str, list[Any]] = {}
+    more_evidence: dict[str, list[Any]] = {}
     for leg, candidates, values in zip(legs, lists, points, strict=True):
         for rank, candidate in enumerate(candidates, 1):
             value = values[rank - 1]
@@ -159,9 +159,9 @@ def fuse(
                 pooled.score += value
                 pooled.evidence += (leg, rank, candidate.score, value)
             else:
-                further.setdefault(candidate.id, []).extend((leg, rank, candidate.score, value))
-    for identifier, evidence in further.items():
-        # Unlike a running sum of three or more, an exact one does not depend on the order of the lists.
+                more_evidence.setdefault(candidate.id, []).extend((leg, rank, candidate.score, value))
+    for identifier, evidence in more_evidence.items():
+        # fsum is exact: unlike a running sum of three or more values, it does not depend on the order of the lists.
         pooled = pool[identifier]
         pooled.evidence += tuple(evidence)
         pooled.score = fsum(pooled.evidence[3::4])
@@ -198,7 +198,7 @@ def _set_vector_ranks(pool: Mapping[str, Candidate], candidates: Sequence[Candid
 
 
 def _order_ties(fused: list[Candidate], key: Callable[[Candidate], str]) -> None:
-    """Order each run of equal scores by ``key``; faster than sorting all by it, since most runs are short."""
+    """Sort each run of equal scores by ``key``; faster than sorting all candidates, since most runs are short."""
     scores = [candidate.score for candidate in fused]
     end = 0
     for start in [index for index, (one, other) in enumerate(pairwise(scores)) if one == other]:
@@ -212,7 +212,7 @@ def _order_ties(fused: list[Candidate], key: Callable[[Candidate], str]) -> None
 def _fill(pooled: Candidate, other: Candidate, leg: str) -> None:
     """Set the missing fields of ``pooled`` from the same candidate of another list.
 
-    Field by field, which is faster than a loop over names: half of all candidates pass here in every search.
+    Field by field, which is faster than a loop over names; a search calls it for half of its candidates.
     """
     if not pooled.path:
         pooled.path = other.path
@@ -238,7 +238,7 @@ def _fill(pooled: Candidate, other: Candidate, leg: str) -> None:
         pooled.last_accessed_at = other.last_accessed_at
     if pooled.rerank_score is None:
         pooled.rerank_score = other.rerank_score
-    if pooled.importance == _NEUTRAL:
+    if pooled.importance == _DEFAULT_IMPORTANCE:
         pooled.importance = other.importance
     if not pooled.session:
         pooled.session = other.session
@@ -251,4 +251,4 @@ def _fill(pooled: Candidate, other: Candidate, leg: str) -> None:
 
 
 _score = attrgetter("score")
-_NEUTRAL = Candidate("").importance
+_DEFAULT_IMPORTANCE = Candidate("").importance

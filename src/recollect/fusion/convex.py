@@ -38,9 +38,9 @@ def convex_combination(
     the worst), so that the last candidate of a good list still counts. ``max_scores`` sets the score that becomes 1
     (``None``: the best), so that the best candidate of a poor list does not count in full.
 
-    A list of equal scores gives 1 to each of its candidates; a list that lacks a candidate gives it 0; a list of weight
-    0 still brings its candidates in. A missing weight is 1. Equal scores stay in the order first seen. A ``limit`` of
-    ``None`` or 0 keeps all. ``legs`` names the lists as for reciprocal rank fusion.
+    If all scores of a list are equal, each becomes 1. A candidate that a list lacks gets 0 from it. The candidates of a
+    list of weight 0 are included. A missing weight is 1. Ties stay in the order first seen. A ``limit`` of ``None`` or
+    0 keeps all. ``legs`` names the lists as for reciprocal rank fusion.
 
     >>> keyword = [{"id": "a", "score": 9.0}, {"id": "b", "score": 3.0}]
     >>> semantic = [{"id": "b", "score": 0.8}, {"id": "c", "score": 0.4}]

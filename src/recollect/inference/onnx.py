@@ -23,9 +23,9 @@ _UNLIMITED_TOKENS = 10**6
 """Tokenizers without a limit declare an absurd one, such as 10^30."""
 
 _CHARACTERS_PER_TOKEN = 128
-"""A text is cut after so many characters for each token that the model reads, before it is tokenized.
+"""Before it is tokenized, a text is truncated to this many characters per token that the model reads.
 
-No tokenizer needs as many for one token, and tokenizing a whole book to keep one page is slow.
+No token is that long, and tokenizing a whole book to use one page is slow.
 """
 
 _LOG_NOTHING = 4

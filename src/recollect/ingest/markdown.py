@@ -67,7 +67,7 @@ def parse_markdown(text: str, source: Source) -> Contents:
     for position, chunk in enumerate(chunks):
         draft: Draft = {
             **front.fields,
-            "content": chunk.text if position else _with_fields(chunk.text, front.metadata),
+            "content": chunk.text if position else _with_metadata(chunk.text, front.metadata),
             "path": paths.next(_without_first(chunk.anchor, heading)),
             "title": note_title(title, _without_first(chunk.headings, title, heading) if position else ()),
             "tags": (*front.tags, *tags[position]),
@@ -90,7 +90,7 @@ MARKDOWN_READER = text_reader(
 )
 
 
-def _with_fields(text: str, metadata: Mapping[str, Any]) -> str:
+def _with_metadata(text: str, metadata: Mapping[str, Any]) -> str:
     """Return the text of a file's first note with the metadata below it, so that searches match it.
 
     Numbers, short texts and lists of them are added. Each value has a line with its key, so that the detection of
@@ -135,7 +135,7 @@ def _without_first(headings: tuple[str, ...], *titles: str) -> tuple[str, ...]:
 def outline(text: str) -> tuple[list[Block], list[tuple[int, int]]]:
     r"""Return the blocks of a Markdown text, which cover it without gaps, and the spans of it that are prose.
 
-    Tags and links may be in prose: each span is part of one paragraph, and none is code. Lines end with ``\n``.
+    Tags and links are recognised in prose only: each span is part of one paragraph and no code. Lines end with ``\n``.
     """
     if not text:
         return [], []
@@ -171,9 +171,9 @@ def _blocks(text: str, tokens: list[Token], line_starts: list[int]) -> list[Bloc
 
 
 def _prose(tokens: list[Token], line_starts: list[int]) -> list[tuple[int, int]]:
-    """Return the spans between the starts of blocks of any depth, without those that are code.
+    """Return the spans of text between block boundaries, nested blocks included, except code.
 
-    They come from the lines and not from inline tokens, because text that is nested too deep has no such token.
+    They are computed from line numbers and not from inline tokens, because text that is nested too deep has none.
     """
     borders = {0, len(line_starts) - 1}
     code: set[int] = set()

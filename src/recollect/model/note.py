@@ -32,7 +32,7 @@ TEXT_FIELDS = ("content", "title", "summary")
 """The text fields of a note; a note in which all of them are blank is not stored."""
 
 UNCHANGED_IF_EMPTY = frozenset(("id", "path", "created_at", "updated_at", "last_accessed_at"))
-"""Fields of a whole :class:`Note` that leave the stored value as it is if they are empty."""
+"""Fields of a whole :class:`Note` that do not change the stored value if they are empty."""
 
 MAX_POSITION = 2**63 - 1
 """The largest integer of SQL engines."""
@@ -63,7 +63,7 @@ class Edge(NamedTuple):
     kind: str
     """``previous``, ``next``, ``mention``, ``entity``, or a link's kind."""
     direction: Literal["out", "in"]
-    """Whether the edge leads from ``source`` to ``target`` ("out") or back ("in")."""
+    """Whether the edge leads from ``source`` to ``target`` ("out") or from ``target`` to ``source`` ("in")."""
     distance: int = 1
     """The difference of their positions in a conversation or document."""
 
@@ -120,7 +120,7 @@ def _link(argument: str, value: Any) -> Link:
 
 
 def _field(description: str, check: Callable[[str, Any], Any], default: Any = "", *, by_hand: bool = True) -> Any:
-    """Return a field of :class:`Note` that is not required, with a default or a function that returns it."""
+    """Return an optional field of :class:`Note`; ``default`` may be a function that returns the default."""
     default_of: dict[str, Any] = {"default_factory" if callable(default) else "default": default}
     return field(**default_of, metadata={"description": description, "check": check, "by_hand": by_hand})
 
@@ -129,7 +129,7 @@ def _field(description: str, check: Callable[[str, Any], Any], default: Any = ""
 class Note:
     """One memory. Only ``content`` is required; :data:`NOTE_FIELDS` describes the fields.
 
-    Times are in UTC; a time without offset is taken as UTC. A note with an ``expires_at`` in the past is gone.
+    Times are in UTC; a time without offset is taken as UTC. A note with an ``expires_at`` in the past is not returned.
     A value that cannot be stored raises :class:`ArgumentError` with the name of the field.
 
     >>> note = Note(content="Prefers green tea.", path="memory/tea.md", tags=["drinks"], created_at="2026-04-18")

@@ -22,7 +22,7 @@ T = TypeVar("T")
 _REPR_HITS = 3
 
 WEAK_SHARE = 0.1
-"""A hit of a result with an answer is weak if its confidence is below this share of the best, and the threshold."""
+"""If there is an answer, a hit is weak if its confidence is below this share of the best and below the threshold."""
 
 
 class Contribution(NamedTuple):
@@ -160,7 +160,7 @@ class Candidate:
         return min(1.0, fused / self.ceiling) if self.ceiling > 0 else 0.0
 
     def copy(self) -> Candidate:
-        """Return a copy. Written out field by field: the quickest way, and a search makes hundreds."""
+        """Return a copy. The fields are written out, which is the fastest way: a search makes hundreds of copies."""
         copied = object.__new__(Candidate)
         copied.id = self.id
         copied.path = self.path
@@ -355,9 +355,9 @@ class RankedHits(Sequence[Hit]):
     def weak_flags(self) -> list[bool]:
         """For each hit, whether it is weak: user interfaces and tools for models show weak hits only on demand.
 
-        If there is no answer, every hit is weak. If there is one, a hit is weak whose confidence is below the answer
-        threshold and below a tenth of the best confidence; a hit without a confidence is not. Neither is a superseded
-        note if a note that supersedes it is a hit that is not weak: together they show what changed.
+        If there is no answer, every hit is weak. Else a hit is weak if its confidence is below the answer threshold
+        and below a tenth of the best confidence; a hit without a confidence is not weak. A superseded note is not weak
+        if a note that supersedes it is a strong hit: together they show what changed.
         """
         if not self.has_answer:
             return [True] * len(self.hits)
@@ -412,7 +412,7 @@ def _tags(argument: str, value: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Conditions that a note must meet, all of them; the store applies them before ranking.
+    """Conditions, all of which a note must meet; the store applies them before ranking.
 
     A note matches if its path starts with ``path_prefix``, it has all of ``tags``, it belongs to ``session``, its dates
     lie in the intervals (``…_after`` is inclusive, ``…_before`` exclusive), and its metadata has every key of

@@ -1,4 +1,4 @@
-"""The date of a question, and temporal expansion: relative times become dates that texts contain. All in UTC.
+"""The date of a question, and temporal expansion: relative times become dates as texts contain them. All in UTC.
 
 Temporal expansion runs before the parser and returns text. It has only the three recognisers of the source document, in
 English: "N days/weeks/months ago", "last <weekday>", and words that ask for the first or the latest event.
@@ -100,12 +100,12 @@ def read_date(argument: str, value: QuestionDate, *, rolls_over: bool = True) ->
         (year, month, day, hour, minute, second), offset = parsed
         if not rolls_over:
             datetime(year, month, day, hour, minute, second, tzinfo=UTC)
-        return rolled(year, month, day) + timedelta(hours=hour, minutes=minute, seconds=second) - offset
+        return rollover_date(year, month, day) + timedelta(hours=hour, minutes=minute, seconds=second) - offset
     except (OverflowError, ValueError):  # outside of the years 1 to 9999, or of the calendar
         return None
 
 
-def rolled(year: int, month: int, day: int) -> datetime:
+def rollover_date(year: int, month: int, day: int) -> datetime:
     """Return midnight of a day; a month or day outside its range rolls over, as in JavaScript."""
     years, month = divmod(month - 1, 12)
     if not 1 <= year + years <= 9999:
@@ -222,7 +222,7 @@ def _ago(match: re.Match[str], anchor: datetime) -> datetime:
         raise OverflowError
     number = int(digits or 0)
     if unit.startswith("month"):
-        return rolled(anchor.year, anchor.month - number, anchor.day)
+        return rollover_date(anchor.year, anchor.month - number, anchor.day)
     return anchor - timedelta(days=number * (7 if unit.startswith("week") else 1))
 
 

@@ -3,11 +3,11 @@
 The documented tree is a flat list of tokens. Here it becomes nested nodes, with one of two semantics:
 
 ``literal``
-    as SQLite FTS5 binds the operators: NOT tighter than AND, AND tighter than OR; a leading NOT is ignored. The presets
-    that reproduce a source document use it.
+    with the precedence of SQLite FTS5: NOT binds tighter than AND, AND tighter than OR; a leading NOT is ignored. The
+    presets that reproduce a source document use it.
 ``strict``
-    (all that is included) NOT (all that is excluded), wherever the NOT is. A word with punctuation inside, such as
-    ``node.js``, matches in both spellings, and words of punctuation alone are ignored. The default preset uses it.
+    (all included terms) NOT (all excluded terms), wherever a NOT is written. A word with punctuation inside, such as
+    ``node.js``, matches in both spellings, and words of only punctuation are ignored. The default preset uses it.
 
 In both, the aliases of one word are alternatives, and a date is a phrase, so that 2026/04/04 matches 2026-04-04.
 """
@@ -42,7 +42,7 @@ Semantics = Literal["strict", "literal"]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Notes that contain this term, phrase or prefix; of a prefix of several words, the last is a prefix."""
+    """Notes that contain this term, phrase or prefix; in a prefix of several words, only the last is a prefix."""
 
     kind: Kind
     text: str
@@ -142,7 +142,7 @@ _Clause = tuple[Operator | None, Expression]
 
 
 def exclusion(query: Query) -> Expression | None:
-    """Return what notes must not match under strict semantics, or ``None`` if nothing is excluded.
+    """Return the expression that notes must not match under strict semantics, or ``None`` if nothing is excluded.
 
     >>> from recollect.query import parse
     >>> exclusion(parse("deploy NOT friday"))
@@ -175,10 +175,10 @@ def _groups(query: Query) -> list[list[Token]]:
 
 
 def _bind(clauses: Sequence[_Clause], *, strict: bool = False) -> Expression | None:
-    """Join clauses as FTS5 binds them; the operator of the first one is ignored.
+    """Join clauses with the precedence of FTS5; the operator of the first one is ignored.
 
-    Repeated dates are dropped. No index contains punctuation, so that ``tea AND "?!"`` matches nothing; with
-    ``strict``, it is ignored, and all repetitions are dropped, which only cost time.
+    Repeated dates are dropped. No index contains punctuation, so ``tea AND "?!"`` matches nothing; with ``strict``,
+    punctuation is ignored, and all repetitions are dropped, because they only cost time.
     """
     groups: list[tuple[list[Expression], list[Expression]]] = []
     for index, (operator, node) in enumerate(clauses):
@@ -215,7 +215,7 @@ _TO_SPACES = {ord(character): " " for character in PUNCTUATION}
 
 
 def _leaf(token: Token) -> Match:
-    """Return the leaf of a token; a date becomes the phrase of its parts, which the parser joined into one number."""
+    """Return the leaf of a token; a date, which the parser joined into one number, becomes a phrase of its parts."""
     date = None if token.alternative or token.kind == "phrase" else _DATE.fullmatch(token.source)
     if date is None:
         return Match(token.kind, token.text)
@@ -246,9 +246,9 @@ _KIND_OF_PARTS: dict[Kind, Kind] = {"term": "phrase", "phrase": "phrase", "prefi
 # words.
 
 MAX_FORMS = 96
-"""The largest number of forms of one word."""
+"""The maximum number of forms of one word."""
 _MAX_PARTS = 7
-"""Of a word with more parts, only joining all and splitting all are tried."""
+"""For a word with more parts, only two forms are tried: all parts joined, and all split."""
 _MAX_CHARS = 40
 _MAX_JOINED_WORDS = 6
 _THOUSAND_DIGITS = 3
@@ -288,7 +288,7 @@ def number_forms(written: str) -> list[Form]:
 
 
 def letter_forms(word: str) -> list[Form]:
-    """Return a word with interchangeable letters replaced: ø for o, ß for ss, and back."""
+    """Return the forms of a word with interchangeable letters replaced: ø for o, ß for ss, and vice versa."""
     lowered = word.lower()
     if not lowered.isalpha() or not 3 <= len(lowered) <= _MAX_CHARS:
         return []

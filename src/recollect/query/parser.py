@@ -1,4 +1,4 @@
-"""Text becomes a query tree, which is independent of any engine, and aliases replace its terms.
+"""Parse a text into a query tree, which is independent of any engine, and expand aliases of its terms.
 
 The grammar is small: quoted phrases, ``AND``, ``OR`` and ``NOT`` in capitals, a trailing ``*`` for a prefix, and
 bare words. No text is an error.
@@ -56,7 +56,7 @@ class Token(NamedTuple):
     text: str
     """The text to match, cleaned and in lower case."""
     operator: Operator | None = None
-    """The explicit operator before it."""
+    """The operator before the token, if one is written."""
     source: str = ""
     """The text as written: ``node.js`` if ``text`` is ``nodejs``."""
     alternative: int = 0

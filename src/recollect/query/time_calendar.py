@@ -9,8 +9,8 @@ from functools import partial
 from itertools import islice
 
 from recollect.query import time_words
-from recollect.query.dates import rolled
-from recollect.query.time_intervals import DAY, Mention, TokenizedText, month, period, yearly
+from recollect.query.dates import rollover_date
+from recollect.query.time_intervals import DAY, Mention, TokenizedText, month_bounds, period_bounds, yearly_period
 
 _YEAR = r"(?:19|20)\d\d"
 _QUARTER = re.compile(
@@ -45,8 +45,8 @@ _SLASHED = re.compile(rf"(?<![\w./-])(?P<day>\d\d?)(?P<mark>[-/])(?P<month>\d\d?
 _YEAR_AND_MONTH = re.compile(rf"(?<![\w./-]){_FULL_YEAR}-(?P<month>0[1-9]|1[0-2])(?![\d-])")
 _DAY_AND_MONTH = re.compile(r"(?<![\w./-])(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.(?!\s?\d|\w)")
 _MONTH_AND_YEAR = re.compile(rf"(?<![\w./-])(?P<month>0?[1-9]|1[0-2])/(?P<year>{_YEAR})(?![\w/-])")
-_DATE_LEADS = frozenset("am vom zum bis seit ab den der dem on vor nach le el op und".split())
-_JOINED = re.compile(r"\.?,?\s*")
+_WORDS_BEFORE_DATE = frozenset("am vom zum bis seit ab den der dem on vor nach le el op und".split())
+_COMMA_OR_SPACE = re.compile(r"\.?,?\s*")
 
 
 def quarters(words: TokenizedText, now: datetime) -> Iterator[Mention]:
@@ -58,12 +58,12 @@ def quarters(words: TokenizedText, now: datetime) -> Iterator[Mention]:
             year = str(now.year + time_words.RELATIVE[match["relative"].lower()])
         if match["letter"] == "q" and not year:
             continue  # "the q4 weights"
-        in_year = partial(month, number=3 * number - 2, count=3)
-        yield Mention(*match.span(), [in_year(int(year)) if year else yearly(now, in_year, None)])
+        in_year = partial(month_bounds, number=3 * number - 2, count=3)
+        yield Mention(*match.span(), [in_year(int(year)) if year else yearly_period(now, in_year, None)])
 
 
 def calendar_weeks(words: TokenizedText, now: datetime) -> Iterator[Mention]:
-    """Yield weeks by their number in ISO 8601: "2026-W46", "KW 3", "week 46"; "week 3" may be that of a course."""
+    """Yield ISO 8601 weeks: "2026-W46", "KW 3", "week 46", but not "week 3", which may be that of a course."""
     for pattern in (_ISO_WEEK, _NUMBERED_WEEK):
         for match in pattern.finditer(words.text):
             number = int(match["number"])
@@ -72,7 +72,7 @@ def calendar_weeks(words: TokenizedText, now: datetime) -> Iterator[Mention]:
             years = [int(match["year"])] if match["year"] else [now.year, now.year - 1]
             weeks = [start for year in years for start in _week_starts(year, number) if match["year"] or start <= now]
             if weeks:
-                yield Mention(*match.span(), [period("week", weeks[0])])
+                yield Mention(*match.span(), [period_bounds("week", weeks[0])])
 
 
 def _week_starts(year: int, number: int) -> list[datetime]:
@@ -84,7 +84,7 @@ def _week_starts(year: int, number: int) -> list[datetime]:
 
 
 def holidays(words: TokenizedText, now: datetime) -> Iterator[Mention]:
-    """Yield Christmas, New Year and Easter with a year, a word such as "last" or a preposition; else they are names."""
+    """Yield Christmas, New Year and Easter beside a year, a relative word such as "last" or a preposition."""
     for index in words.indexes(time_words.HOLIDAY_STARTS):
         length = words.phrase_length(index, time_words.HOLIDAYS, time_words.LONGEST_HOLIDAY)
         if not length:
@@ -96,9 +96,9 @@ def holidays(words: TokenizedText, now: datetime) -> Iterator[Mention]:
         if year:
             bounds = in_year(int(words.at(year)))
         elif relative:
-            bounds = yearly(now, in_year, time_words.RELATIVE[relative])
+            bounds = yearly_period(now, in_year, time_words.RELATIVE[relative])
         elif not time_words.HOLIDAY_LEADS.isdisjoint((words.before(index), words.two_before(index))):
-            bounds = yearly(now, in_year, None)
+            bounds = yearly_period(now, in_year, None)
         else:
             continue  # "Christmas presents"
         yield words.mention(first, year or last, [bounds])
@@ -107,12 +107,12 @@ def holidays(words: TokenizedText, now: datetime) -> Iterator[Mention]:
 def _holiday_bounds(holiday: str, year: int) -> tuple[datetime, datetime]:
     """Return the days of a holiday: 24 to 26 December, 31 December and 1 January, Good Friday to Easter Monday."""
     if holiday == "christmas":
-        start = rolled(year, 12, 24)
+        start = rollover_date(year, 12, 24)
         return start, start + 3 * DAY
     if holiday == "easter":
         sunday = easter(year)
         return sunday - 2 * DAY, sunday + 2 * DAY
-    eve = rolled(year if holiday == "new year's eve" else year - 1, 12, 31)
+    eve = rollover_date(year if holiday == "new year's eve" else year - 1, 12, 31)
     return eve, eve + 2 * DAY
 
 
@@ -122,18 +122,18 @@ def easter(year: int) -> datetime:
     h = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
     k = (32 + 2 * (b % 4) + 2 * (c // 4) - h - c % 4) % 7
     m = (a + 11 * h + 22 * k) // 451
-    number, day_before = divmod(h + k - 7 * m + 114, 31)
-    return rolled(year, number, day_before + 1)
+    number, day_index = divmod(h + k - 7 * m + 114, 31)
+    return rollover_date(year, number, day_index + 1)
 
 
 def current_periods(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield the current week, month, quarter or year if a part of it is named: "the beginning of the year"."""
     for match in _CURRENT_PERIOD.finditer(words.text):
-        yield Mention(*match.span("unit"), [period(time_words.UNITS[match["unit"].lower()], now)])
+        yield Mention(*match.span("unit"), [period_bounds(time_words.UNITS[match["unit"].lower()], now)])
 
 
 def numeric_dates(words: TokenizedText) -> list[Mention]:
-    """Return dates in digits; of 10/09/2026 both interpretations, unless only one is a date."""
+    """Return dates in digits; 10/09/2026 has two interpretations, unless only one of them is a date."""
     dates = []
     for pattern in (_YEAR_FIRST, _DOTTED, _SLASHED):
         for match in pattern.finditer(words.text):
@@ -144,7 +144,7 @@ def numeric_dates(words: TokenizedText) -> list[Mention]:
             if days:
                 dates.append(Mention(*match.span(), days))
     return dates + [
-        Mention(*match.span(), [month(int(match["year"]), int(match["month"]))])
+        Mention(*match.span(), [month_bounds(int(match["year"]), int(match["month"]))])
         for match in _YEAR_AND_MONTH.finditer(words.text)
     ]
 
@@ -153,7 +153,7 @@ def days_of_month(year: int, number: int, first: int = 0, last: int = 0) -> list
     """Return the bounds of a month, or of days of it; empty if there are no such days."""
     if not 1 <= number <= 12:
         return []
-    start, end = month(year, number)
+    start, end = month_bounds(year, number)
     if not first:
         return [(start, end)]
     bounds = start + (first - 1) * DAY, start + (last or first) * DAY
@@ -161,20 +161,20 @@ def days_of_month(year: int, number: int, first: int = 0, last: int = 0) -> list
 
 
 def latest_days(now: datetime, number: int, first: int = 0, last: int = 0) -> list[tuple[datetime, datetime]]:
-    """Return the bounds of a month, or of days of it, in the latest year in which it has begun; empty if none."""
+    """Return the bounds of a month, or of days of it, in the latest year in which it has started; empty if none."""
     years = range(now.year, max(0, now.year - 9), -1)  # 29 February may be eight years ago
-    begun = (bounds for year in years for bounds in days_of_month(year, number, first, last) if bounds[0] <= now)
-    return list(islice(begun, 1))
+    started = (bounds for year in years for bounds in days_of_month(year, number, first, last) if bounds[0] <= now)
+    return list(islice(started, 1))
 
 
 def short_dates(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield "10/2026", and "11.11." at the start or after a preposition: elsewhere it may be a version."""
     for match in _MONTH_AND_YEAR.finditer(words.text):
-        yield Mention(*match.span(), [month(int(match["year"]), int(match["month"]))])
+        yield Mention(*match.span(), [month_bounds(int(match["year"]), int(match["month"]))])
     for match in _DAY_AND_MONTH.finditer(words.text):
         before = words.text[: match.start()].split()
         number, day_of_month = int(match["month"]), int(match["day"])
-        if (before and before[-1].lower() not in _DATE_LEADS) or not day_of_month:
+        if (before and before[-1].lower() not in _WORDS_BEFORE_DATE) or not day_of_month:
             continue
         if bounds := latest_days(now, number, day_of_month):
             yield Mention(*match.span(), bounds, (number, day_of_month))
@@ -183,7 +183,7 @@ def short_dates(words: TokenizedText, now: datetime) -> Iterator[Mention]:
 def year_after(words: TokenizedText, index: int) -> int:
     """Return the index of the year that follows a word, also after "of" or a comma; 0 if there is none."""
     year_index = index + 2 if words.at(index + 1) in ("of", "de", "del") else index + 1
-    if year_index >= len(words.spans) or not _JOINED.fullmatch(words.gap(index)):
+    if year_index >= len(words.spans) or not _COMMA_OR_SPACE.fullmatch(words.gap(index)):
         return 0
     return year_index if is_year(words, year_index) else 0
 
@@ -195,7 +195,7 @@ def is_year(words: TokenizedText, index: int) -> bool:
 
 
 def relative_around(words: TokenizedText, index: int, end: int) -> tuple[int, str, int]:
-    """Return the words from ``index`` to ``end`` with "last", "this" or "next" beside them: first, that word, last."""
+    """Extend a range of words by "last", "this" or "next" beside it; return the first, the relative word, the last."""
     for length, text in ((2, words.two_before(index)), (1, words.before(index))):
         if text in time_words.RELATIVE:
             return index - length, text, end

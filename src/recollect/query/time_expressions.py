@@ -1,8 +1,8 @@
 """Find the times that a text names, as intervals: "last March", "two weeks ago", "since 2025", "9 October".
 
-``time_rules`` recognises time expressions and resolves them against the calendar; here the words before one ("since",
-"late", "the week before") modify it. English is covered broadly; German, French, Spanish and Dutch with their common
-words. It is written by hand: dateparser and similar libraries return instants instead of intervals, and take
+``time_rules`` recognises time expressions and resolves them against the calendar; this module applies the words before
+them ("since", "late", "the week before"). It covers English broadly, and the common words of German, French, Spanish
+and Dutch. dateparser and similar libraries are not used, because they return instants instead of intervals, and take
 milliseconds for each query.
 """
 
@@ -23,9 +23,9 @@ from recollect.query.time_intervals import (
     TimeInterval,
     TokenizedText,
     Unit,
-    month,
-    period,
-    shifted,
+    month_bounds,
+    period_bounds,
+    shift_date,
 )
 from recollect.query.time_rules import RANGE_MARKS, count_before, date_mentions, find_mentions, offset_interval
 from recollect.query.time_words import GENERIC_WORDS, TIME_WORDS, UNITS
@@ -87,7 +87,7 @@ def find_time_expressions(text: str, now: datetime) -> tuple[TimeInterval, ...]:
     try:
         for mention in _ranges(read, _with_years(read, find_mentions(words, moment))):
             if mention.certain and not _search_before(_EXCLUDED, read, mention.start):
-                new = _qualified(read, mention)
+                new = _apply_qualifiers(read, mention)
                 start = new[0].span[0]
                 # "last weekend before April 10" replaces "last weekend"
                 intervals = [other for other in intervals if other.span[1] <= start] + new
@@ -157,7 +157,7 @@ def _with_years(text: str, mentions: list[Mention]) -> list[Mention]:
             (start, end), (number, day_of_month) = mention.bounds[-1], first.yearless
             until = day_of_month and day_of_month + (first.bounds[0][1] - first.bounds[0][0]).days - 1
             bounds = days_of_month(start.year, number, day_of_month, until)
-            if (start, end) == period("year", start) and bounds:
+            if (start, end) == period_bounds("year", start) and bounds:
                 joined[-1] = Mention(first.start, mention.end, bounds)
                 continue
         joined.append(mention)
@@ -190,19 +190,19 @@ def _start_before(first: Mention, last: Mention) -> datetime:
         return end - (last.weekday - first.weekday) % 7 * DAY
     if first.yearless:
         number, day_of_month = first.yearless
-        starts = [month(end.year - back, number)[0] + (max(day_of_month, 1) - 1) * DAY for back in (0, 1)]
+        starts = [month_bounds(end.year - back, number)[0] + (max(day_of_month, 1) - 1) * DAY for back in (0, 1)]
         return starts[0] if starts[0] <= end else starts[1]
     return start
 
 
-def _qualified(text: str, mention: Mention) -> list[TimeInterval]:
+def _apply_qualifiers(text: str, mention: Mention) -> list[TimeInterval]:
     """Apply the words before a mention: a part of it, a distance to it, or an open interval."""
     if mention.ranged:
         return _intervals(text, mention.start, mention.end, mention.bounds)
     part = _search_before(_PART, text, mention.start)
     if part:
         mention = replace(
-            mention, start=part.start(), bounds=[_third(*bounds, part.lastgroup) for bounds in mention.bounds]
+            mention, start=part.start(), bounds=[_third_of(*bounds, part.lastgroup) for bounds in mention.bounds]
         )
     border = _search_before(_BORDER, text, mention.start)
     distant = _at_distance(text, border, mention) if border else []
@@ -210,7 +210,7 @@ def _qualified(text: str, mention: Mention) -> list[TimeInterval]:
         return distant
     if match := _search_before(_WEEK_OF, text, mention.start):
         unit: Unit = "week" if match["unit"].lower() == "week" else "weekend"
-        return _intervals(text, match.start(), mention.end, [period(unit, start) for start, _ in mention.bounds])
+        return _intervals(text, match.start(), mention.end, [period_bounds(unit, start) for start, _ in mention.bounds])
     if match := _search_before(_OPEN, text, mention.start):
         open_bounds = [_open_interval(*pair, match.lastgroup) for pair in mention.bounds]
         return _intervals(text, match.start(), mention.end, open_bounds)
@@ -225,7 +225,7 @@ def _search_before(pattern: str, text: str, position: int) -> re.Match[str] | No
     return re.compile(pattern, re.IGNORECASE).search(text, max(0, position - _MAX_LEAD_CHARS), position)
 
 
-def _third(start: datetime, end: datetime, part: str | None) -> tuple[datetime, datetime]:
+def _third_of(start: datetime, end: datetime, part: str | None) -> tuple[datetime, datetime]:
     """Return the early, the middle or the late third of an interval."""
     third = (end - start) // 3
     if part == "early":
@@ -254,7 +254,7 @@ def _adjacent(start: datetime, end: datetime, unit: Unit, number: tuple[int, int
         saturday = start - ((start.weekday() + 1) % 7 + 1) * DAY if before else last + (5 - last.weekday()) % 7 * DAY
         return saturday, saturday + 2 * DAY
     if number is None:
-        return (shifted(start, unit, -1), start) if before else (end, shifted(end, unit, 1))
+        return (shift_date(start, unit, -1), start) if before else (end, shift_date(end, unit, 1))
     return offset_interval(start, unit, number, -1) if before else offset_interval(last, unit, number, 1)
 
 

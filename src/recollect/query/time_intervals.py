@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, TypeAlias
 
-from recollect.query.dates import MONTHS, rolled
+from recollect.query.dates import MONTHS, rollover_date
 
 DAY = timedelta(days=1)
 _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
@@ -63,7 +63,7 @@ class TimeInterval:
             return f"the time since {(start or _FIRST).date()}"
         if start is None:
             return f"the time before {end.date()}"
-        if end - start == DAY and start == day(start)[0]:
+        if end - start == DAY and start == day_bounds(start)[0]:
             return str(start.date())
         if start.day == end.day == 1 and start.hour == end.hour == 0:
             months = 12 * (end.year - start.year) + end.month - start.month
@@ -74,49 +74,49 @@ class TimeInterval:
         return f"{start.date()} to {(end - timedelta(microseconds=1)).date()}"
 
 
-def day(moment: datetime) -> tuple[datetime, datetime]:
+def day_bounds(moment: datetime) -> tuple[datetime, datetime]:
     """Return the bounds of the day of a moment."""
     start = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
     return start, start + DAY
 
 
-def month(year: int, number: int, count: int = 1) -> tuple[datetime, datetime]:
+def month_bounds(year: int, number: int, count: int = 1) -> tuple[datetime, datetime]:
     """Return the bounds of ``count`` months from a month on; numbers outside 1 to 12 roll over."""
-    return rolled(year, number, 1), rolled(year, number + count, 1)
+    return rollover_date(year, number, 1), rollover_date(year, number + count, 1)
 
 
-def period(unit: Unit, moment: datetime, offset: int = 0) -> tuple[datetime, datetime]:
+def period_bounds(unit: Unit, moment: datetime, offset: int = 0) -> tuple[datetime, datetime]:
     """Return the bounds of the calendar period of a moment, or of the period ``offset`` periods later.
 
     Weeks begin on Monday, as in ISO 8601; the weekend is Saturday and Sunday of the moment's week.
     """
-    today = day(moment)[0]
+    today = day_bounds(moment)[0]
     if unit == "day":
         return today + offset * DAY, today + (offset + 1) * DAY
     if unit in ("week", "weekend"):
         monday = today + (7 * offset - today.weekday()) * DAY
         return (monday if unit == "week" else monday + 5 * DAY), monday + 7 * DAY
     if unit == "month":
-        return month(today.year, today.month + offset)
+        return month_bounds(today.year, today.month + offset)
     if unit == "quarter":
-        return month(today.year, (today.month - 1) // 3 * 3 + 1 + 3 * offset, 3)
-    return month(today.year + offset, 1, 12)
+        return month_bounds(today.year, (today.month - 1) // 3 * 3 + 1 + 3 * offset, 3)
+    return month_bounds(today.year + offset, 1, 12)
 
 
-def shifted(moment: datetime, unit: Unit, count: int) -> datetime:
-    """Return midnight of the day ``count`` units later; a day that a month lacks becomes its last one."""
-    today = day(moment)[0]
+def shift_date(moment: datetime, unit: Unit, count: int) -> datetime:
+    """Return midnight of the day ``count`` units later; a day that the month does not have becomes its last day."""
+    today = day_bounds(moment)[0]
     if unit in ("day", "week", "weekend"):
         return today + count * (1 if unit == "day" else 7) * DAY
     months = count * {"month": 1, "quarter": 3, "year": 12}[unit]
-    start, end = month(today.year, today.month + months)
+    start, end = month_bounds(today.year, today.month + months)
     return min(start + (today.day - 1) * DAY, end - DAY)
 
 
-def yearly(
+def yearly_period(
     now: datetime, in_year: Callable[[int], tuple[datetime, datetime]], offset: int | None
 ) -> tuple[datetime, datetime]:
-    """Return a yearly period: the last that is over (-1), this year's (0), the next (1), the latest begun (None)."""
+    """Return a yearly period: the last that is over (-1), this year's (0), the next (1), the last started (None)."""
     if offset is None:
         return next(bounds for years in (1, 0, -1) if (bounds := in_year(now.year + years))[0] <= now)
     years = [in_year(now.year + distance) for distance in range(-2, 3)]
@@ -135,10 +135,11 @@ class Mention:
     yearless: tuple[int, int] | None = None
     """Month and first day (0: the whole month), if it has no year."""
     certain: bool = True
-    """Whether it is a time by itself; if not, only as one end of a range."""
+    """Whether it is certainly a time; if not, it counts only as one end of a range."""
     weekday: int | None = None
-    """The weekday, if it is only that; Monday is 0."""
+    """The number of the weekday, if the mention is only a weekday; Monday is 0."""
     ranged: bool = False
+    """Whether it is a range of two times."""
 
 
 class TokenizedText:
@@ -157,7 +158,7 @@ class TokenizedText:
         return self.lower[index] if 0 <= index < len(self.lower) else ""
 
     def indexes(self, table: Container[str]) -> list[int]:
-        """Return the indexes of the words that a table has."""
+        """Return the indexes of the words that are in a table."""
         return [index for index, word in enumerate(self.lower) if word in table]
 
     def phrase_length(self, index: int, phrases: Container[str], max_words: int) -> int:
@@ -186,11 +187,11 @@ class TokenizedText:
         return 0 <= index < len(self.spans) - 1 and self.gap(index).isspace()
 
     def before(self, index: int) -> str:
-        """Return the word before one, if only white space is between them."""
+        """Return the word before an index, if only white space is between them."""
         return self.lower[index - 1] if index and self.spaced(index - 1) else ""
 
     def two_before(self, index: int) -> str:
-        """Return the two words before one."""
+        """Return the two words before an index, with a space between them."""
         first = self.before(index - 1) if index else ""
         return f"{first} {self.before(index)}" if first else ""
 

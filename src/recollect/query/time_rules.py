@@ -20,16 +20,26 @@ from recollect.query.time_calendar import (
     relative_around,
     year_after,
 )
-from recollect.query.time_intervals import DAY, Mention, TokenizedText, Unit, day, month, period, shifted, yearly
+from recollect.query.time_intervals import (
+    DAY,
+    Mention,
+    TokenizedText,
+    Unit,
+    day_bounds,
+    month_bounds,
+    period_bounds,
+    shift_date,
+    yearly_period,
+)
 from recollect.query.time_words import MONTH_NUMBERS, PAST, RELATIVE, UNITS, WEEKDAY_NUMBERS
 
 _VERBS = frozenset(("may", "mar", "march"))
 _Days = tuple[int, int, int, int, bool]
-"""The first and the last word of a date, its first and last day, and whether words show that it is a date."""
+"""The first and last word of a date, its first and last day (0: the same), and whether words show that it is a date."""
 _ORDINALS = frozenset(("st", "nd", "rd", "th", "er"))
 _DAY_GAP = re.compile(r"\.?\s+")
 _PART_OF_NUMBER = frozenset(".,:/$€£-#")
-_DAY_LEADS = frozenset("on the of by since until till before after from am le el op".split())
+_WORDS_BEFORE_DAY = frozenset("on the of by since until till before after from am le el op".split())
 _NUMBER_CONTINUES = re.compile(r"[:%€$/]|[.,](?=\S)")
 _COUNTED_NOUNS = frozenset((*UNITS, *"people persons times am pm hours minutes miles km percent".split()))
 _DURATION_WORDS = frozenset(
@@ -37,7 +47,7 @@ _DURATION_WORDS = frozenset(
 )
 _WITHIN = frozenset(("in", "over", "during", "within", "for", "throughout"))
 _TOLERANCES: dict[Unit, tuple[int, int, int]] = {"month": (10, 3, 30), "quarter": (30, 10, 60), "year": (60, 30, 183)}
-"""Days on either side of one unit ago, further days for each further unit, and the most days; else for weeks."""
+"""The tolerance in days for one unit, the additional days for each further unit, and the maximum."""
 _WEEKS_OF_MONTH = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2, "fourth": 3, "4th": 3, "last": -1}
 RANGE_MARKS = frozenset(("-", "–", "—", "to", "until", "till", "through", "thru", "bis", "tot", "à", "a"))
 """The separators of a range of weekdays."""
@@ -50,7 +60,7 @@ _PART_OF_OTHER_NUMBER = re.compile(r"^[/:#$€£%_]|\d[/:#$€£%_]|\d[.,]\d$")
 
 
 def find_mentions(words: TokenizedText, now: datetime) -> list[Mention]:
-    """Return the times that a text names, in the order of the text; of overlapping ones, that of the earlier rule."""
+    """Return the times that a text names, in the order of the text; if two overlap, that of the earlier rule."""
     accepted = numeric_dates(words)
     for rule in _RULES:
         for mention in rule(words, now):
@@ -65,7 +75,7 @@ def date_mentions(words: TokenizedText, now: datetime) -> list[Mention]:
 
 
 def _named_dates(words: TokenizedText, now: datetime) -> Iterator[Mention]:
-    """Yield "9 October", "Oct 9th, 2026", "October 9-12", "March 2025"; without a year, the latest that fits."""
+    """Yield "9 October", "Oct 9th, 2026", "October 9-12", "March 2025"; without a year, the latest that has started."""
     for index in words.indexes(MONTH_NUMBERS):
         number, name = MONTH_NUMBERS[words.at(index)], words.written(index)
         for first, last, day_of_month, until, stated in (*_day_before(words, index), *_day_after(words, index)):
@@ -85,7 +95,7 @@ def _named_dates(words: TokenizedText, now: datetime) -> Iterator[Mention]:
 
 
 def _day_number(words: TokenizedText, index: int) -> int:
-    """Return the day of a month that a word may be; 0 if it is none."""
+    """Return the day of a month that a word may mean; 0 if it is not a day."""
     word = words.at(index)
     return int(word) if 0 < len(word) <= 2 and word.isdecimal() and int(word) <= 31 else 0
 
@@ -99,7 +109,7 @@ def _day_before(words: TokenizedText, index: int) -> Iterator[_Days]:
     if number and _DAY_GAP.fullmatch(words.gap(index - 1)):
         start = words.spans[day_index][0]
         if words.text[max(0, start - 1) : start] not in _PART_OF_NUMBER:
-            stated = ordinal or day_index != index - 1 or words.before(day_index) in _DAY_LEADS
+            stated = ordinal or day_index != index - 1 or words.before(day_index) in _WORDS_BEFORE_DAY
             yield day_index, index, number, 0, stated
 
 
@@ -114,10 +124,10 @@ def _day_after(words: TokenizedText, index: int) -> Iterator[_Days]:
             last, until = last + 1, _day_number(words, last + 1)
         is_amount = _NUMBER_CONTINUES.match(words.gap(last)) or words.at(last + 1) in _COUNTED_NOUNS
         if not is_amount or year_after(words, last):  # not a time, a price, "May 4 people"
-            yield index, last, number, until, ordinal or words.before(index) in _DAY_LEADS
+            yield index, last, number, until, ordinal or words.before(index) in _WORDS_BEFORE_DAY
 
 
-def _counted(words: TokenizedText, now: datetime) -> Iterator[Mention]:
+def _counted_units(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield "two weeks ago", "the past two weeks", "in the past month"."""
     for index in words.indexes(UNITS):
         first, unit, number = count_before(words, index)
@@ -179,19 +189,19 @@ def _number_before(words: TokenizedText, index: int) -> tuple[int, tuple[int, in
 
 
 def offset_interval(moment: datetime, unit: Unit, number: tuple[int, int], direction: int) -> tuple[datetime, datetime]:
-    """Return the day so many units before or after a moment, with a tolerance that grows with the distance."""
+    """Return the day a number of units before or after a moment, with a tolerance that grows with the distance."""
     smallest, largest = number
     if unit == "day":
         tolerance = 0 if largest <= 2 else max(1, round(0.15 * largest))
     else:
-        least, more, most = _TOLERANCES.get(unit, (3, 1, 10))
-        tolerance = min(most, least + more * (largest - 1))
-    first, last = sorted(shifted(moment, unit, direction * count) for count in (smallest, largest))
+        base, increment, maximum = _TOLERANCES.get(unit, (3, 1, 10))
+        tolerance = min(maximum, base + increment * (largest - 1))
+    first, last = sorted(shift_date(moment, unit, direction * count) for count in (smallest, largest))
     return first - tolerance * DAY, last + (1 + tolerance) * DAY
 
 
 def _up_to_now(now: datetime, unit: Unit, count: int) -> tuple[datetime, datetime]:
-    return shifted(now, unit, -count), day(now)[1]
+    return shift_date(now, unit, -count), day_bounds(now)[1]
 
 
 def _weeks_of_months(words: TokenizedText, now: datetime) -> Iterator[Mention]:
@@ -210,7 +220,7 @@ def _phrases(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield "yesterday", "last week", "la semana pasada", "recently" and similar phrases."""
     if not time_words.FRENCH.isdisjoint(words.lower) and time_words.NOT_FRENCH.isdisjoint(words.lower):
         for index in words.indexes(("hier",)):
-            yield Mention(*words.spans[index], [period("day", now, -1)])
+            yield Mention(*words.spans[index], [period_bounds("day", now, -1)])
     index = 0
     while index < len(words.lower):
         is_start = words.lower[index] in time_words.PHRASE_STARTS
@@ -226,19 +236,19 @@ def _phrases(words: TokenizedText, now: datetime) -> Iterator[Mention]:
 
 def _phrase_bounds(meaning: tuple[str, int], part: str, now: datetime) -> tuple[datetime, datetime]:
     unit, offset = meaning
-    today = day(now)
-    if unit == "days":  # so many days up to today
+    today = day_bounds(now)
+    if unit == "days":  # a number of days up to today
         return today[0] - offset * DAY, today[1]
     if unit == "the weekend":
-        return period("weekend", now, 0 if now.weekday() >= 5 else -1)
-    start, end = period(unit, now, offset)  # type: ignore[arg-type]
+        return period_bounds("weekend", now, 0 if now.weekday() >= 5 else -1)
+    start, end = period_bounds(unit, now, offset)  # type: ignore[arg-type]
     if part == "earlier":
         return start, today[1]
     return (today[0], end) if part == "later" else (start, end)
 
 
 def _weekdays(words: TokenizedText, now: datetime) -> Iterator[Mention]:
-    """Yield weekdays: the last one before today, or after "this" and "next" that of this or the next week."""
+    """Yield weekdays: the last one before today, or with "this" and "next" that of this or the next week."""
     for index in words.indexes(WEEKDAY_NUMBERS):
         weekday, name = WEEKDAY_NUMBERS[words.at(index)], words.written(index)
         first, relative, last = relative_around(words, index, index)
@@ -251,13 +261,13 @@ def _weekdays(words: TokenizedText, now: datetime) -> Iterator[Mention]:
         if not relative and words.at(index + 1) in _PLURAL:
             continue  # "on Saturday mornings"
         week = RELATIVE.get(relative, -1)
-        start = period("week", now, week)[0] + weekday * DAY
+        start = period_bounds("week", now, week)[0] + weekday * DAY
         if week < 0 or "coming" in relative:  # the last one before today, or the first one after it
-            today = day(now)[0]
+            today = day_bounds(now)[0]
             start = today - ((today.weekday() - weekday - 1) % 7 + 1) * DAY
             if week > 0:
                 start += (14 if today.weekday() == weekday else 7) * DAY
-        yield words.mention(first, last, [day(start)], certain=certain, weekday=None if relative else weekday)
+        yield words.mention(first, last, [day_bounds(start)], certain=certain, weekday=None if relative else weekday)
 
 
 def _in_weekday_range(words: TokenizedText, index: int) -> bool:
@@ -273,7 +283,7 @@ def _in_weekday_range(words: TokenizedText, index: int) -> bool:
 def _seasons(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield seasons; "winter 2025" has two interpretations, one at each end of the year."""
     for index in words.indexes(time_words.SEASON_STARTS):
-        in_year = partial(month, number=time_words.SEASON_STARTS[words.at(index)], count=3)
+        in_year = partial(month_bounds, number=time_words.SEASON_STARTS[words.at(index)], count=3)
         first, relative, last = relative_around(words, index, index)
         year = year_after(words, index)
         if year:
@@ -281,24 +291,25 @@ def _seasons(words: TokenizedText, now: datetime) -> Iterator[Mention]:
             is_ambiguous = is_winter and not _SECOND_YEAR.match(words.text, words.spans[year][1])
             bounds = [in_year(int(words.at(year)) - back) for back in ((1, 0) if is_ambiguous else (0,))]
         elif relative:
-            bounds = [yearly(now, in_year, RELATIVE[relative])]
+            bounds = [yearly_period(now, in_year, RELATIVE[relative])]
         else:
             lead = words.before(index - 1) if words.before(index) in ("the", "l") else words.before(index)
             is_name = _NOT_A_SEASON.match(words.text, words.spans[index][1])
             if time_words.SEASON_LEADS.isdisjoint((lead, words.before(index))) or is_name:
                 continue  # "fall off a bike", "in Spring Boot"
-            bounds = [yearly(now, in_year, None)]
+            bounds = [yearly_period(now, in_year, None)]
         yield words.mention(first, year or last, bounds)
 
 
 def _months(words: TokenizedText, now: datetime) -> Iterator[Mention]:
-    """Yield months without a year: the one that "last" or "next" means, else the latest that has begun."""
+    """Yield months without a year: the one that "last" or "next" means, else the latest that has started."""
     for index in words.indexes(MONTH_NUMBERS):
         number, name = MONTH_NUMBERS[words.at(index)], words.written(index)
         first, relative, _ = relative_around(words, index, index)
         start, end = words.spans[index]
         if relative and not (relative == "this" and name in _VERBS):  # "this may take a while"
-            yield words.mention(first, index, [yearly(now, partial(month, number=number), RELATIVE[relative])])
+            in_year = partial(month_bounds, number=number)
+            yield words.mention(first, index, [yearly_period(now, in_year, RELATIVE[relative])])
             continue
         lead = words.before(index)
         is_name = _POSSESSIVE.match(words.text, end) or (name in _VERBS and lead in ("before", "after", "by", "begin"))
@@ -318,7 +329,7 @@ def _years(words: TokenizedText, _: datetime) -> Iterator[Mention]:
             lead = words.before(index)
             is_led = not time_words.YEAR_LEADS.isdisjoint((lead, words.two_before(index)))
             certain = is_led or (lead in ("of", "for") and words.ends_clause(index))
-            yield Mention(start, end, [month(int(words.at(index)), 1, 12)], certain=certain)
+            yield Mention(start, end, [month_bounds(int(words.at(index)), 1, 12)], certain=certain)
 
 
 _RULES: tuple[Callable[[TokenizedText, datetime], Iterable[Mention]], ...] = (
@@ -328,7 +339,7 @@ _RULES: tuple[Callable[[TokenizedText, datetime], Iterable[Mention]], ...] = (
     time_calendar.quarters,
     time_calendar.calendar_weeks,
     time_calendar.holidays,
-    _counted,
+    _counted_units,
     time_calendar.current_periods,
     _phrases,
     _weekdays,
@@ -336,4 +347,4 @@ _RULES: tuple[Callable[[TokenizedText, datetime], Iterable[Mention]], ...] = (
     _months,
     _years,
 )
-"""In the order of their precedence."""
+"""The rules, in the order of their precedence."""

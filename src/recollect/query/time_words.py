@@ -245,7 +245,8 @@ PHRASE_STARTS = frozenset(phrase.split()[0] for phrase in PHRASES)
 LONGEST_PHRASE = max(len(phrase.split()) for phrase in PHRASES)
 
 FRENCH = frozenset("je j tu il elle nous vous est ai avons avez ont été fait qu que quoi quel quelle le la les".split())
-"""A text with "hier", German and Dutch for "here", is French if it has one of these words and none of the next."""
+"""A text with "hier", which means "here" in German and Dutch, is French if it has one of these words and no word of
+the next table."""
 NOT_FRENCH = frozenset("ich er wir ihr ist sind war der die das und was wo wer wie ein het een ik wat waar is".split())
 
 TIME_WORDS = (

@@ -64,7 +64,7 @@ def jaccard(a: AbstractSet[str], b: AbstractSet[str]) -> float:
 
 
 class TrigramIndex:
-    """Chunks with the trigrams of their slugs, prepared once for many searches.
+    """The trigrams of the slugs of notes (``chunks``), prepared once for many searches.
 
     >>> TrigramIndex([{"id": "n2", "path": "tools/kubernetes.md"}]).search(["kubernets"], 5)
     [TrigramMatch(id='n2', path='tools/kubernetes.md', similarity=0.5833333333333334)]
@@ -79,13 +79,13 @@ class TrigramIndex:
                 self._slugs[identifier] = path, trigrams(slug_text(path))
 
     def search(self, tokens: Iterable[str], limit: int) -> list[TrigramMatch]:
-        """Return the chunks whose slug is similar to one of the words, as :func:`trigram_search` does."""
+        """Return the notes whose slug is similar to one of the words, as :func:`trigram_search` does."""
         count = arguments.count("limit", limit)
         words = enumerate(arguments.sequence("tokens", tokens))
         gram_sets = {frozenset(trigrams(arguments.text(f"tokens[{index}]", word))) for index, word in words}
         matches = []
-        for identifier, (path, slug) in self._slugs.items():
-            overlaps = ((len(slug & grams), len(slug) + len(grams)) for grams in gram_sets)
+        for identifier, (path, slug_grams) in self._slugs.items():
+            overlaps = ((len(slug_grams & grams), len(slug_grams) + len(grams)) for grams in gram_sets)
             similarity = max((shared / (total - shared) for shared, total in overlaps if shared), default=0.0)
             if similarity >= TRIGRAM_THRESHOLD:
                 matches.append(TrigramMatch(identifier, path, similarity))
@@ -94,11 +94,11 @@ class TrigramIndex:
 
 
 def trigram_search(chunks: Iterable[Any], tokens: Iterable[str], limit: int) -> list[TrigramMatch]:
-    """Return the chunks whose slug is similar to one of the words, the most similar first, then by path.
+    """Return the notes (``chunks``) whose slug is similar to one of the words, the most similar first, then by path.
 
-    A chunk is a :class:`~recollect.Candidate` or a mapping with ``id`` and ``path``. Its similarity is the best over
-    ``tokens`` of the :func:`jaccard` between the word's trigrams and those of its whole :func:`slug_text`; below
-    :data:`TRIGRAM_THRESHOLD` it is not a match. Chunks with an empty or repeated id are ignored.
+    A note is a :class:`~recollect.Candidate` or a mapping with ``id`` and ``path``. Its similarity is the highest
+    :func:`jaccard` between the trigrams of its :func:`slug_text` and those of one of the ``tokens``; below
+    :data:`TRIGRAM_THRESHOLD` it is not a match. Notes with an empty or repeated id are ignored.
 
     >>> notes = [{"id": "n1", "path": "clients/bosch.md"}, {"id": "n2", "path": "tools/kubernetes.md"}]
     >>> trigram_search(notes, ["kubernets"], 5)

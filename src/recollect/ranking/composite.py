@@ -36,9 +36,9 @@ _DEFAULT = CompositeWeights()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composite(Stage):
-    """Replace each score by ``relevance * score / best + recency * exp(-age / 7 days) + importance * importance``.
+    """Replace a score by ``relevance * score / best + recency * exp(-age / 7 days) + importance * note.importance``.
 
-    The age counts from the last access; an unknown one adds nothing, one in the future counts as now. The importance is
+    The age is the time since the last access, at least 0; if that is unknown, recency adds nothing. The importance is
     limited to 0–1. If no score is above 0, relevance adds nothing.
 
     >>> Composite().recency
@@ -86,7 +86,7 @@ def composite(candidates: Candidates, *, now: datetime, weights: WeightsSpec = _
 
 
 def composite_weights(weights: WeightsSpec) -> CompositeWeights:
-    """Return weights that are a mapping, a sequence or ``CompositeWeights`` as ``CompositeWeights``, checked."""
+    """Convert a mapping or a sequence to ``CompositeWeights``, and check each weight."""
     try:
         chosen = CompositeWeights(**weights) if isinstance(weights, Mapping) else CompositeWeights(*weights)
     except TypeError:

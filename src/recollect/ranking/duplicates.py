@@ -1,4 +1,4 @@
-"""Duplicates: drop candidates whose content an earlier one has."""
+"""Duplicates: drop candidates with the same content as a higher-ranked one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from recollect.text import collapse_whitespace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplicates(Stage):
-    """Drop each candidate whose content, apart from case and white space, a higher-ranked one has.
+    """Drop each candidate with the same content as a higher-ranked one; case and white space are ignored.
 
     >>> from recollect.ranking import run_stage
     >>> [note.id for note in run_stage(Duplicates(), [{"id": "a", "content": "Tea."}, {"id": "b", "content": "tea. "}])]
@@ -43,7 +43,7 @@ _MOVED_UP = Adjustment(MOVED_UP)
 
 
 def deduplicate(candidates: Candidates, limit: int | None = None) -> list[Candidate]:
-    """Return ``candidates`` without those whose content, apart from case and white space, an earlier one has.
+    """Return ``candidates`` without those that repeat the content of an earlier one, ignoring case and white space.
 
     A candidate without content is no duplicate. A ``limit`` of ``None`` or 0 keeps all.
 
@@ -63,7 +63,7 @@ def deduplicate(candidates: Candidates, limit: int | None = None) -> list[Candid
 
 
 def find_copies(candidates: Sequence[Candidate]) -> dict[int, list[int]]:
-    """Return the indexes of the copies of each candidate that has any, by its index."""
+    """Return the indexes of the later copies of each candidate that has any, by the candidate's index."""
     prefixes = [_prefix(candidate.content) for candidate in candidates]
     counts = Counter(prefixes)
     first: dict[str, int] = {}

@@ -25,10 +25,10 @@ _FIELDS = ("title", "path", "summary", "content")
 class ExactTerm(Stage):
     """Add the same score to all notes that contain the query's only term, so that they come first.
 
-    The last of them is then above every other note by ``lead`` of the highest possible score; their own order stays.
-    Case is ignored; a part of a longer word or number is no match. A superseded note gains only if no note that
-    supersedes it contains the term, too. If no candidate contains the term as written, those that contain one of its
-    other forms count, which may have any punctuation or white space between their words.
+    The lowest of them is then above every other note by ``lead`` times the highest possible score; their order does not
+    change. Case is ignored; a part of a longer word or number is no match. A superseded note is raised only if no note
+    that supersedes it contains the term. If no candidate contains the term as written, those that contain one of its
+    other forms match; these may have any punctuation or white space between their words.
 
     >>> from recollect.ranking import StageContext, run_stage
     >>> notes = [{"id": "a", "score": 0.9, "content": "A train."}, {"id": "b", "score": 0.4, "content": "BZH-20931."}]
@@ -40,7 +40,7 @@ class ExactTerm(Stage):
     max_notes: int = setting(10, count())
     """If more candidates contain the term, the stage does nothing."""
     lead: float = setting(0.25, number(0))
-    """The least distance to the other notes, as a share of the highest possible score."""
+    """The minimum distance to the other notes, as a share of the highest possible score."""
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
         """Return the addend of each match; ``None`` for several terms, no match, or too many."""

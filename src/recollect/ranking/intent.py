@@ -18,14 +18,14 @@ from recollect.text import javascript_pattern
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What a query asks for: neither, either or both.
+    """What a query asks for: advice, a countable fact, both or neither.
 
     >>> bool(Intent(preference=False, concrete_fact=False))
     False
     """
 
     preference: bool
-    """Whether it asks for advice, which a person's preferences should steer."""
+    """Whether it asks for advice, which depends on a person's preferences."""
     concrete_fact: bool
     """Whether it asks for a fact that can be listed or counted."""
 
@@ -48,7 +48,7 @@ def detect_intent(query: str) -> Intent:
 
 
 def intent_multiplier(intent: Intent, candidate: Candidate | Mapping[str, Any]) -> float:
-    """Return what a candidate's score is multiplied by under ``intent``.
+    """Return the factor of a candidate's score for an intent.
 
     >>> intent_multiplier(Intent(True, False), {"path": "memory/global/user-preference-tea.md"})
     2.35

@@ -1,6 +1,6 @@
-"""Reranking: the text that a reranker reads, how its scores are merged, and when it need not run.
+"""Reranking: the text that a reranker reads, how its scores are merged, and when it is skipped.
 
-Only the head of the list is reranked; the tail follows in its own order, so that nothing is lost.
+Only the head of the list is reranked; the tail follows in its original order.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from recollect.text import WHITESPACE, collapse_whitespace
 
 _MAX_CONTENT = 280
 _READ_AHEAD = 30
-"""How many times as much text is read first, in case most of it is white space."""
+"""The factor by which more text is read first than is min_agreements, in case most of it is white space."""
 
 
 def rerank_text(candidate: Candidate | Mapping[str, Any], *, characters: int = 0) -> str:
-    r"""Return what a reranker reads of a candidate: title and summary, or else the beginning of the content.
+    r"""Return the text of a candidate for a reranker: title and summary, or else the beginning of the content.
 
-    With ``characters``, the beginning of the content follows title and summary in any case, and is so long.
+    With ``characters``, so many characters of the content always follow title and summary.
 
     >>> rerank_text({"title": "Tea", "summary": "Prefers green tea.", "content": "A long story."})
     'Tea\nPrefers green tea.'
@@ -38,7 +38,7 @@ def rerank_text(candidate: Candidate | Mapping[str, Any], *, characters: int = 0
 
 
 def _beginning(content: str, length: int) -> str:
-    """Return the beginning of a text with white space collapsed, and dots if it is cut."""
+    """Return the beginning of a text with white space collapsed, followed by dots if it is truncated."""
     start = collapse_whitespace(content[: length * _READ_AHEAD])
     if len(start) <= length and length * _READ_AHEAD < len(content):
         start = collapse_whitespace(content)  # it is nearly all white space
@@ -51,7 +51,7 @@ def merge_reranked(
     *,
     top_n: int = 20,
 ) -> list[Candidate]:
-    """Return ``candidates`` with the first ``top_n`` in the order of a reranker's ``results``, and the rest behind.
+    """Return ``candidates`` with the first ``top_n`` in the order of a reranker's ``results``, then the rest.
 
     ``results`` are pairs of an index into the head and a score, in any order. Equal scores stay in fused order. A
     candidate that the reranker did not return follows those that it did. An index out of range, a repeated index and a
@@ -125,14 +125,14 @@ class Unanimity:
 
 
 def unanimity(lexical_ids: Sequence[str], vector_ids: Sequence[str], agree_min: int = 2) -> Unanimity | None:
-    """Return how far two legs agree on their top three, or ``None`` if on fewer than ``agree_min`` ranks.
+    """Return the agreement of two legs on their top three; ``None`` if they agree on fewer than ``agree_min`` ranks.
 
-    A reranker would change little if they agree. Legs with fewer than three notes never do.
+    If they agree, a reranker would change little. Legs with fewer than three notes never agree.
 
     >>> unanimity(["a", "b", "c", "d"], ["a", "b", "x", "y"])
     Unanimity(ids=('a', 'b', 'c'), agreements=2)
     """
-    needed = arguments.count("agree_min", agree_min)
+    min_agreements = arguments.count("agree_min", agree_min)
     lexical, vector = (
         [arguments.text(f"{name}[{rank}]", note) for rank, note in enumerate(arguments.sequence(name, ids)[:_WINDOW])]
         for name, ids in (("lexical_ids", lexical_ids), ("vector_ids", vector_ids))
@@ -140,4 +140,4 @@ def unanimity(lexical_ids: Sequence[str], vector_ids: Sequence[str], agree_min: 
     if min(len(lexical), len(vector)) < _WINDOW:
         return None
     agreements = sum(one == other for one, other in zip(lexical, vector, strict=True))
-    return Unanimity(tuple(lexical), agreements) if agreements >= needed else None
+    return Unanimity(tuple(lexical), agreements) if agreements >= min_agreements else None

@@ -1,7 +1,7 @@
 """Session: move each score towards the best score of its session.
 
-A conversation or document stays with its subject for a while: where one note fits well, the others of its session are
-more likely to.
+The notes of a conversation or document share a topic: if one note matches well, the others of its session are more
+likely to be relevant.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class SessionLift(Stage):
             return None
         return StageResult([self._adjustments(note, best.get(note.session, note)) for note in candidates])
 
-    def _adjustments(self, candidate: Candidate, leader: Candidate) -> list[Adjustment]:
-        gain = self.weight * (leader.score - candidate.score)
-        return [Adjustment(lambda: f"in the session of {display_name(leader)!r}", addend=gain)] if gain > 0 else []
+    def _adjustments(self, candidate: Candidate, best_note: Candidate) -> list[Adjustment]:
+        gain = self.weight * (best_note.score - candidate.score)
+        return [Adjustment(lambda: f"in the session of {display_name(best_note)!r}", addend=gain)] if gain > 0 else []
 
 
 _NONE = Candidate("")

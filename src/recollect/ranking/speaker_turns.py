@@ -1,4 +1,4 @@
-"""Speaker turns: which turns of a conversation are likely to hold an answer.
+"""Speaker turns: raise the turns of a conversation that are likely to contain an answer.
 
 Turns of the speaker whom the question is about are boosted: the speaker that it names or, for a question in the first
 person ("when did I ..."), the role ``user``. Turns that ask, and turns that are short for their speaker, count less:
@@ -72,7 +72,7 @@ class SpeakerTurns(Stage):
         )
 
     def _adjustments(
-        self, turn: Candidate, speaker: str, subjects: set[str], length: int, usual: float
+        self, turn: Candidate, speaker: str, subjects: set[str], length: int, median_length: float
     ) -> list[Adjustment]:
         adjustments = []
         if speaker in subjects:
@@ -81,7 +81,7 @@ class SpeakerTurns(Stage):
         if questions:
             reason = "asks more than it tells" if questions > 0.5 else "asks"
             adjustments.append(Adjustment(reason, max(0.0, 1 - self.asks * questions)))
-        log_ratio = max(-_MAX_LOG_RATIO, min(_MAX_LOG_RATIO, log(length / usual)))
+        log_ratio = max(-_MAX_LOG_RATIO, min(_MAX_LOG_RATIO, log(length / median_length)))
         if log_ratio:
             reason = "long for a turn" if log_ratio > 0 else "short for a turn"
             adjustments.append(Adjustment(reason, max(0.0, 1 + self.length * log_ratio)))

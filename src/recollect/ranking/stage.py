@@ -1,7 +1,7 @@
 """The contract of a stage, and the function that applies what a stage returns.
 
-A stage returns adjustments: a factor and an addend for each candidate, each with a reason. Sorting, ranks and records
-are the same for all stages and are made here. A reason is a function, called only for candidates that are shown.
+A stage returns adjustments: a factor and an addend for each candidate, each with a reason. This module applies them:
+it sorts, sets ranks and records the changes. A reason may be a function, called only for candidates that are shown.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ CurrentNotes = Callable[[Sequence[Candidate]], tuple[list[Candidate], Mapping[st
 
 @dataclass(frozen=True, slots=True)
 class StageContext:
-    """What a stage knows of the search that it is part of.
+    """The data of the search that a stage may use.
 
     >>> StageContext("green tea").time_only
     False
@@ -67,7 +67,7 @@ class StageContext:
     term_forms: tuple[str, ...] = ()
     """The other forms in which the query's only term was searched for."""
     time_only: bool = False
-    """Whether the query names nothing but a time."""
+    """Whether the query names only a time."""
 
 
 _NO_CONTEXT = StageContext()
@@ -126,10 +126,10 @@ def apply_result(
 ) -> list[tuple[Candidate, list[Change]]]:
     """Set the scores of ``candidates`` and return them, best first, ties as they came, each with its changes."""
     rows: list[tuple[float, int, Candidate, Sequence[Adjustment]]] = []
-    nothing: Sequence[Adjustment] = _UNTOUCHED if result.records_all else ()
-    for index, (candidate, own) in enumerate(zip((*candidates, *result.added), result.adjustments, strict=True)):
+    default: Sequence[Adjustment] = _UNCHANGED if result.records_all else ()
+    for index, (candidate, returned) in enumerate(zip((*candidates, *result.added), result.adjustments, strict=True)):
         if index not in result.dropped:
-            adjustments = own or nothing
+            adjustments = returned or default
             score = candidate.score
             for _, factor, addend in adjustments:
                 score = score * factor + addend
@@ -148,7 +148,7 @@ def apply_result(
 
 
 def run_stage(stage: Stage, candidates: Candidates, context: StageContext = _NO_CONTEXT) -> list[Candidate]:
-    """Return copies of ``candidates`` as a stage leaves them, with its steps on their records.
+    """Return copies of ``candidates`` with the adjustments of a stage applied and recorded in ``steps``.
 
     >>> from recollect.ranking import ImportancePrior
     >>> run_stage(ImportancePrior(), [{"id": "a", "score": 0.5, "importance": 1.0}])[0].steps[0].reason
@@ -183,5 +183,5 @@ def display_name(candidate: Candidate) -> str:
 
 
 _MAX_NAME = 40
-_UNTOUCHED = (Adjustment("no rule of this stage applies"),)
+_UNCHANGED = (Adjustment("no rule of this stage applies"),)
 _SCORE = itemgetter(0)

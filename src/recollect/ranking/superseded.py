@@ -16,8 +16,8 @@ from recollect.settings import number, setting
 class Superseded(Stage):
     """Multiply the score of a superseded note by ``factor``; a current note gets at least the best score it supersedes.
 
-    A current note that is not among the candidates is added. It supersedes a note itself or by way of notes in between,
-    and its relevance is at least theirs.
+    A current note supersedes others directly or through a chain of notes. It is added if it is not a candidate yet, and
+    its relevance is at least that of the notes that it supersedes.
 
     >>> Superseded(factor=0.25).factor
     0.25
@@ -66,7 +66,7 @@ def _inherited_score(note: Candidate, predecessor: Candidate) -> list[Adjustment
 
 
 def _successors(note: str, superseded_by: Mapping[str, Sequence[str]]) -> set[str]:
-    """Return all notes that supersede a note, directly or by way of others."""
+    """Return all direct and indirect successors of a note."""
     successors: set[str] = set()
     pending = [note]
     while pending:

@@ -1,6 +1,6 @@
-"""Temporal: lift notes that were created near the time that the query names, such as "three weeks ago".
+"""Temporal: raise notes that were created near the time that the query names, such as "three weeks ago".
 
-Recency favours notes from near now; a question about three weeks ago needs notes from near that time.
+Recency favours recent notes; a question about three weeks ago needs notes of that time.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class TemporalBoost(Stage):
     boost: float = setting(DEFAULT_TEMPORAL_BOOST, number())
     """The boost at a proximity of 1; 0 or less turns the stage off."""
     combine: Combine = setting("multiply", one_of("add", "multiply"))
-    """``multiply`` cannot lift a note that has nothing to do with the query; ``add`` can."""
+    """``add`` can also raise a note that is unrelated to the query; ``multiply`` cannot."""
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
         """Return the boost of each candidate; ``None`` if the query names no time."""
@@ -187,7 +187,7 @@ def temporal(
 ) -> list[Candidate]:
     """Return ``candidates`` ranked by the stage ``composite``, then by ``temporal_boost``.
 
-    If the query names no time, there is no extractor, or the boost is 0 or less, it is the composite alone.
+    If the query names no time, there is no extractor, or the boost is 0 or less, only ``composite`` applies.
 
     >>> from datetime import datetime
     >>> notes = [{"id": "fresh", "score": 0.5, "created_at": "2026-05-31"},
@@ -197,9 +197,9 @@ def temporal(
     """
     context = StageContext(arguments.text("query", query), arguments.instant("now", now))
     ranked = run_stage(Composite(**composite_weights(weights)._asdict()), candidates, context)
-    boosting = TemporalBoost(boost=boost, combine=combine)
-    result = boosting.adjust_by(extractor, ranked, context)
-    return ranked if result is None else with_steps(apply_result(boosting.name, ranked, result))
+    stage = TemporalBoost(boost=boost, combine=combine)
+    result = stage.adjust_by(extractor, ranked, context)
+    return ranked if result is None else with_steps(apply_result(stage.name, ranked, result))
 
 
 def _anchor(extractor: AnchorExtractor | None, query: str) -> TimeAnchor | None:

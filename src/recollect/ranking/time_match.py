@@ -1,8 +1,8 @@
 """Time match: boost notes of the time that the query names.
 
-A note is of a time if it was created then or if its text names a date within it. The boost is bounded, so that a date
-alone does not put an unrelated note before one that clearly answers the query. A query may also name an event whose
-time the candidates tell: "before the move", "since the offsite".
+A note matches a time if it was created then or if its text names a date within it. The boost is bounded, so that a date
+alone does not put an unrelated note before one that clearly answers the query. A query may also refer to an event whose
+date is known from the candidates: "before the move", "since the offsite".
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult
 from recollect.settings import flag, number, one_of, setting
 
 _TIME_ONLY_GAIN = 2.0
-"""The share of the best score that a note of that time gains if the query names nothing but a time."""
+"""The share of the best score that a note of that time gains if the query names only a time."""
 
 _DAY = timedelta(days=1)
 _INSTANT = timedelta(microseconds=1)
@@ -45,9 +45,9 @@ class TimeMatch(Stage):
     """Multiply each score by ``1 + boost * time_match``, or add ``time_match * min(best, boost * ceiling)``.
 
     ``best`` is the highest score and ``ceiling`` the highest score that fusion could have given, or ``best`` before
-    fusion. If no note stands out, because all are about the same subject, the added boost lets the time decide; a lead
-    of more than ``boost * ceiling`` stays. If the query names nothing but a time, ``2 * best`` is added to the notes of
-    that time, so that they come first, and ``best * time_match`` to those near it.
+    fusion. The sum lets the time decide between notes of similar scores; a note whose lead is larger than ``boost *
+    ceiling`` stays first. If the query names only a time, ``2 * best`` is added to the notes of that time, so that they
+    come first, and ``best * time_match`` to those near it.
 
     >>> from datetime import UTC
     >>> from recollect.ranking import StageContext, run_stage
@@ -78,8 +78,8 @@ class TimeMatch(Stage):
             full = _TIME_ONLY_GAIN * (best if best > 0 else 1.0)
         adjustments = []
         for candidate in candidates:
-            own = () if candidate.id in event.sources else event.intervals  # the move is not before the move
-            match = _best_match(candidate, (*intervals, *own))
+            event_intervals = () if candidate.id in event.sources else event.intervals  # not before itself
+            match = _best_match(candidate, (*intervals, *event_intervals))
             adjustments.append([self._adjustment(match, full, time_only=context.time_only)] if match.value else [])
         return StageResult(adjustments)
 
@@ -147,7 +147,7 @@ def _match_by_creation(candidate: Candidate, interval: TimeInterval) -> _Match:
 def _days_away(created: datetime, interval: TimeInterval) -> int:
     """Return how many calendar days a note was created before an interval's first or after its last day; at least 1.
 
-    A note that is dated by its day alone lies at 00:00 of it, which is where the interval before that day ends.
+    A note with a date and no time counts as created at 00:00, which is also the end of an interval before that day.
     """
     if interval.start is not None and created < interval.start:
         return max(1, (interval.start.date() - created.date()).days)
@@ -175,9 +175,9 @@ def event_times(query: str, candidates: Sequence[Candidate]) -> EventTimes:
     """Return the open intervals that ``query`` bounds by events whose time is known from the candidates.
 
     The words after "before the", "since my" and the like, up to the first stopword and three at most, name the event.
-    A note with all of them in its title dates the event: by the only day that its text names, or else by its creation.
-    Without such a note, one with all of them in its content does, if its text names a single day. If several such notes
-    are more than a week apart, the event is ignored.
+    The date of the event comes from notes with all of these words in their title: the only day that the text names, or
+    else the creation date. If there are none, it comes from notes with all of them in their content whose text names a
+    single day. If these dates are more than a week apart, the event is ignored.
     """
     intervals: list[TimeInterval] = []
     sources: set[str] = set()
@@ -198,7 +198,7 @@ def event_times(query: str, candidates: Sequence[Candidate]) -> EventTimes:
 
 
 def _days_of_event(words: Sequence[str], candidates: Sequence[Candidate]) -> dict[str, datetime]:
-    """Return the day that each note on an event gives it, by id: notes with its name in their title, or else all."""
+    """Return the date of an event by each note on it, by id: notes with its name in their title, or else in content."""
     titled = [note for note in candidates if _contains_all(note.title, words)]
     naming = titled or [note for note in candidates if _contains_all(note.content, words)]
     days = {note.id: _named_day(note) or (note.created_at if titled else None) for note in naming}

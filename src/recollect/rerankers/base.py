@@ -27,7 +27,7 @@ class Reranker(Protocol):
     def rerank(self, query: str, documents: Sequence[str]) -> Sequence[tuple[int, float]]:
         """Return pairs of an index into ``documents`` and a score, higher is better, in any order.
 
-        Documents may be missing; raise ``RerankerError`` if it fails.
+        The result may leave out documents. Raise ``RerankerError`` on failure.
         """
         ...
 
@@ -66,14 +66,14 @@ class ModelReranker(ABC):
 
     @abstractmethod
     def _scores(self, query: str, documents: list[str]) -> Any:
-        """Return a score for each document, or pairs of an index and a score; raise ``RerankerError`` if it fails."""
+        """Return a score for each document, or pairs of an index and a score; raise ``RerankerError`` on failure."""
 
 
 class FunctionReranker(ModelReranker):
     """Calls ``function`` with a query and a list of documents.
 
-    It returns a score for each document, or pairs of an index and a score, in any order, for some of them. Without
-    ``name`` the reranker has the function's own.
+    The function returns a score for each document, or pairs of an index and a score for some of them, in any order.
+    ``name`` is the function's name by default.
 
     >>> def shared_words(query, documents):
     ...     return [len(set(query.split()) & set(document.split())) for document in documents]
@@ -85,14 +85,14 @@ class FunctionReranker(ModelReranker):
         if not callable(function):
             expected = "must be a function of a query and a list of documents"
             raise ArgumentTypeError("function", f"{expected}, got {type(function).__name__}")
-        own = getattr(function, "__qualname__", type(function).__qualname__)
-        super().__init__(own if name is None else name, "a Python function")
+        function_name = getattr(function, "__qualname__", type(function).__qualname__)
+        super().__init__(function_name if name is None else name, "a Python function")
         self._function = function
 
     def _scores(self, query: str, documents: list[str]) -> Any:
         try:
             output = self._function(query, documents)
-            return list(output) if isinstance(output, Iterator) else output  # a generator may still fail
+            return list(output) if isinstance(output, Iterator) else output  # run a generator in this try
         except Exception as error:  # a user's function may raise anything; callers expect one type of error
             raise RerankerError(f"{self._name} raised {type(error).__name__}: {error}") from error
 
@@ -100,15 +100,15 @@ class FunctionReranker(ModelReranker):
 def sorted_scores(model: str, output: Any, *, count: int) -> list[tuple[int, float]]:
     """Return ``output`` as pairs of an index below ``count`` and a finite score, best first.
 
-    It is a list of ``count`` scores, or of pairs in any order, of which some may be missing. Equal scores stay in the
-    order of the documents. Anything else raises a ``RerankerError`` that says what ``model`` did wrong.
+    ``output`` is a list of ``count`` scores, or of pairs for some documents, in any order. Ties keep the order of the
+    documents. Anything else raises a ``RerankerError`` that says what ``model`` did wrong.
     """
     try:
         items = None if isinstance(output, (str, bytes, Mapping, Set)) else list(output)
     except TypeError:
         items = None
     if items is None:
-        raise RerankerError(f"{model} returned {_shown(output)}, neither scores nor pairs of an index and a score")
+        raise RerankerError(f"{model} returned {_short_repr(output)}, neither scores nor pairs of an index and a score")
     if items and all(_is_number(item) for item in items):
         if len(items) != count:
             raise RerankerError(f"{model} returned {len(items)} scores for {count} documents")
@@ -130,7 +130,7 @@ def _pair(model: str, item: Any) -> tuple[int, float]:
     except (TypeError, ValueError):
         index = score = None
     if isinstance(index, bool) or not isinstance(index, Integral) or not _is_number(score):
-        raise RerankerError(f"{model} returned {_shown(item)} instead of a pair of an index and a score")
+        raise RerankerError(f"{model} returned {_short_repr(item)} instead of a pair of an index and a score")
     try:
         number = float(score)
     except OverflowError:
@@ -144,6 +144,6 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _shown(value: Any) -> str:
-    shown = ascii(value)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+def _short_repr(value: Any) -> str:
+    text = ascii(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,8 +1,8 @@
 """Confidence: the probability that a note answers a query, from 0 to 1, and which candidates ``min_confidence`` drops.
 
-Fused scores only say which note is the best of those there are. Whether it is an answer shows in its similarity to the
-query, the share of the query's terms that it contains, its distance to the next candidate, and whether it is of the
-time that the query names: a logistic regression of judged first hits on these.
+Fused scores only rank the notes. Whether the best one is an answer is estimated by a logistic regression, fitted to
+judged first hits, of four features: its similarity to the query, the share of the query's terms that it contains, its
+distance to the next candidate, and its match with the time that the query names.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MAX_MARGIN = 0.5
 NEGATIVE_MARGIN_WEIGHT = 0.25
-"""The factor of a negative margin: several notes may answer a query."""
+"""The factor of a negative margin: it is below 1 because several notes may answer a query."""
 
 
 class ConfidenceEvidence(NamedTuple):
@@ -43,7 +43,7 @@ class ConfidenceEvidence(NamedTuple):
     coverage: float
     """The share of the query's term weights (inverse document frequencies) that the note contains."""
     margin: float
-    """The distance to the best other candidate, as a share of the highest possible score; below 0 behind the first."""
+    """The distance to the best other candidate, as a share of the highest possible score; negative below the first."""
     time_match: float = 0.0
     """From 0 to 1, how well the note fits the time that the query names."""
 
@@ -59,7 +59,7 @@ class Calibration(NamedTuple):
     similarity: float
     coverage: float
     both: float = 0.0
-    """The weight of similarity times coverage; negative if one makes up for the other."""
+    """The weight of similarity times coverage; negative if either of them suffices."""
     margin: float = 0.0
     """The weight of the margin, as :func:`bounded_margin` returns it."""
     time_match: float = 0.0
@@ -92,7 +92,7 @@ def bounded_margin(margin: float) -> float:
 
 
 def calibration_of(model: str) -> Calibration:
-    """Return the calibration of a model by its name; without similarity for a model that was never measured."""
+    """Return the calibration of a model by its name; that without similarity if the model is not calibrated."""
     return next((weights for name, weights in _BY_MODEL.items() if model.startswith(name)), LEXICAL_ONLY)
 
 
@@ -107,7 +107,7 @@ _BY_MODEL = {
 LEXICAL_ONLY = Calibration(-3.06, 0.0, 2.63, 0.0, 6.19, 1.04)
 
 
-_NAMING = ("title", "summary", "path")
+_HEADER_FIELDS = ("title", "summary", "path")
 
 
 class ConfidenceScorer:
@@ -127,8 +127,8 @@ class ConfidenceScorer:
         """Set up the scorer for one search.
 
         ``ranked`` are its candidates, best first, before a reranker. ``background`` is the similarity of a candidate
-        for which none is known. ``compares_scores`` is false for a fusion by ranks, whose score distances mean nothing;
-        the margin is then that of an average first hit.
+        for which none is known. ``compares_scores`` is false for a fusion by ranks, whose score distances are
+        meaningless; the margin is then that of an average first hit.
         """
         self._request = request
         self._lexical = lexical
@@ -141,31 +141,31 @@ class ConfidenceScorer:
         self._best, self._second = (*scores, 0.0, 0.0)[:2]
 
     def above(self, minimum: float, candidates: Sequence[Candidate], trace: Trace) -> list[Candidate]:
-        """Return the candidates with at least ``minimum`` confidence, and those that they led to.
+        """Return the candidates with at least ``minimum`` confidence, and the candidates that depend on these.
 
-        A confident candidate leads to the notes that it passed score on to, to those that were rescored with it as
-        context, and to the notes that supersede any of these.
+        The latter received a score transfer from a confident candidate, were rescored with it as context, or supersede
+        any of these notes.
         """
         confident = {
             candidate.id
             for candidate in candidates
             if confidence(self.evidence(candidate), self._calibration) >= minimum
         }
-        led_to = confident | {
+        kept_ids = confident | {
             note
             for note, transfers in trace.transfers.items()
             if any(transfer.kind != "session" and transfer.source in confident for transfer in transfers)
         }
-        led_to |= {note for note, context in trace.contexts.items() if not confident.isdisjoint(context.neighbours)}
-        led_to |= {note for candidate in candidates if candidate.id in led_to for note in candidate.superseded_by}
-        return [candidate for candidate in candidates if candidate.id in led_to]
+        kept_ids |= {note for note, context in trace.contexts.items() if not confident.isdisjoint(context.neighbours)}
+        kept_ids |= {note for candidate in candidates if candidate.id in kept_ids for note in candidate.superseded_by}
+        return [candidate for candidate in candidates if candidate.id in kept_ids]
 
     def hit(self, rank: int, candidate: Candidate) -> Hit:
         """Return a candidate as a hit, with its confidence and snippet."""
         shown = snippet(candidate.content, self._lexical.tree)
         scored = candidate.copy()
         scored.confidence = confidence(self.evidence(candidate, known_terms=shown.terms), self._calibration)
-        if scored.snippet:  # the leg's own
+        if scored.snippet:  # that of the leg
             return Hit(rank, scored)
         if not shown.highlights:
             summary = snippet(candidate.summary, self._lexical.tree)
@@ -189,7 +189,7 @@ class ConfidenceScorer:
     def _coverage(self, candidate: Candidate, known_terms: Iterable[int] | None, matched: float) -> float:
         """Return the share of the query's term weights that a note contains.
 
-        A term of the time that the query names counts ``matched``, the note's time match, where the text lacks it.
+        If the text lacks a word of the time that the query names, this word counts ``matched``, the note's time match.
         """
         if self._request.only_stopwords or self._request.time_only:
             return matched
@@ -197,7 +197,7 @@ class ConfidenceScorer:
         tree = self._request.tree
         if tree.tokens == self._lexical.tree.tokens:
             return share
-        # A fallback query found it: the query's own terms count in full, those of the fallback query half.
+        # A fallback query found the note: the original terms count in full, those of the fallback query half.
         return max(self._share(candidate, tree, _term_weights(tree, None), None, matched), _FALLBACK_WEIGHT * share)
 
     def _share(
@@ -209,7 +209,7 @@ class ConfidenceScorer:
         matched: float,
     ) -> float:
         """Return the share of a tree's term weights that a note contains."""
-        fields = _NAMING if known_terms is not None else (*_NAMING, "content")
+        fields = _HEADER_FIELDS if known_terms is not None else (*_HEADER_FIELDS, "content")
         terms = set(known_terms or ())
         for name in fields:
             if text := getattr(candidate, name):
@@ -287,7 +287,7 @@ def snippet(content: str, query: Query, width: int = SNIPPET_WIDTH) -> Snippet:
 
 
 def _best_start(matches: list[TermMatch], width: int) -> int:
-    """Return the start of the window with the most different terms, the first of equals, with some text before it."""
+    """Return the start of the first window with the most different terms, with some text before the first match."""
     best, most, left = 0, 0, 0
     for right, match in enumerate(matches):
         while match.end - matches[left].start > width and left < right:

@@ -246,7 +246,7 @@ class WaterfallRow(NamedTuple):
 
 
 def _max_score(candidates: Sequence[Candidate]) -> float:
-    """Return the highest score that any of these ever had: the end of the scale of all bars."""
+    """Return the highest score that any of the candidates had at any step: the end of the scale of all bars."""
     scores = [score for candidate in candidates for score in (candidate.score, _fused(candidate))]
     scores += [score for candidate in candidates for step in candidate.steps for score in step[4:6]]
     return max(scores, default=0.0)
@@ -292,7 +292,7 @@ def _leg_rows(candidate: Candidate, trace: Trace | None) -> Iterator[WaterfallRo
 
 
 def _stage_rows(candidate: Candidate) -> Iterator[WaterfallRow]:
-    """Yield what each stage did; one that did nothing is left out."""
+    """Yield the effect of each stage; stages without effect are left out."""
     steps = candidate.steps
     for index, step in enumerate(steps):
         after = steps[index + 1] if index + 1 < len(steps) else None

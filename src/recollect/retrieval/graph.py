@@ -36,7 +36,7 @@ class IndexGraph:
     def __init__(self, index: IndexAbilities, request: SearchRequest, scope: SearchScope, reach: int) -> None:
         self._graph = index.graph
         self._successors = index.successors
-        self._excluding = request.excluding
+        self._exclusions = request.exclusions
         self._scope = scope
         self._reach = reach
         self.failure = ""
@@ -44,7 +44,7 @@ class IndexGraph:
 
     @property
     def is_available(self) -> bool:
-        """Whether the index knows edges, and none of its answers failed."""
+        """Whether the index has edges, and no call of it failed."""
         return self._graph is not None
 
     def _call(self, call: Callable[[], Answer], default: Answer) -> Answer:
@@ -67,8 +67,8 @@ class IndexGraph:
         return self._call(call, [])
 
     def candidates(self, notes: Iterable[str]) -> list[Candidate]:
-        """Return those of the notes that pass the filters and exclusions of the search."""
-        return self._fetch(notes, self._scope.filters, self._excluding)
+        """Return the notes with these ids that pass the filters and exclusions of the search."""
+        return self._fetch(notes, self._scope.filters, self._exclusions)
 
     def _fetch(self, notes: Iterable[str], filters: Filters, without: Query | None) -> list[Candidate]:
         ids, graph, namespace = list(dict.fromkeys(notes)), self._graph, self._scope.namespace
@@ -82,7 +82,7 @@ class IndexGraph:
         return self._call(call, [])
 
     def current_notes(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], Mapping[str, Sequence[str]]]:
-        """Return current notes that are not among the candidates, and the current notes of each superseded candidate.
+        """Return the current notes that are not candidates yet, and the current notes of each superseded candidate.
 
         A note is current if nothing supersedes it. Chains are followed to their end; superseded notes in between are
         not returned. Notes of a cycle do not supersede each other. A note supersedes another even if filters exclude it
@@ -101,12 +101,12 @@ class IndexGraph:
         return added, superseded_by
 
     def _direct_successors(self, notes: list[str]) -> Mapping[str, Sequence[str]]:
-        """Return the notes that supersede each note directly, for these notes and all that supersede them."""
+        """Return the direct successors of these notes, and of their direct and indirect successors."""
         index, namespace, before = self._successors, self._scope.namespace, self._scope.filters.created_before
         if not notes or self._graph is None:
             return {}
         if index is None:
-            return without_cycles(follow(notes, self._successors_by_edges))
+            return without_cycles(follow_successors(notes, self._successors_by_edges))
         return self._call(
             lambda: without_cycles(index.successors(notes, namespace=namespace, created_before=before)), {}
         )
@@ -123,10 +123,9 @@ class IndexGraph:
 
 
 def _chain_ends(successors: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the notes at the ends of each superseded note's chains, which have no cycles.
+    """Return the last notes of the chains of each superseded note; ``successors`` must have no cycles.
 
-    Chains are followed backwards from each end: the cost is the length of the chain, however many of its notes are
-    candidates.
+    Chains are followed backwards from each end, so that each is followed only once.
     """
     predecessors: dict[str, list[str]] = {}
     for note, later in successors.items():
@@ -145,7 +144,7 @@ def _chain_ends(successors: Mapping[str, Sequence[str]]) -> dict[str, list[str]]
 
 
 class ScoreTransfer(NamedTuple):
-    """The score that a source note passed on to another, and how the two are connected.
+    """The score that a source note gave to another note, and how the two are connected.
 
     >>> ScoreTransfer("n1", "next", 0.25).to_dict()
     {'from': 'n1', 'kind': 'next', 'direction': 'out', 'share': 0.25}
@@ -156,7 +155,7 @@ class ScoreTransfer(NamedTuple):
     kind: str
     """The kind of the edge, or ``session``."""
     share: float
-    """The score that was passed on."""
+    """The score that is transferred."""
     direction: str = "out"
     """Whether the edge leads from the source note (``out``) or to it (``in``)."""
 
@@ -179,12 +178,11 @@ def one_hop(
 ) -> Transfers:
     """Return the transfers from ``seeds`` along ``edges``: the seed's score times the weight of the edge's kind.
 
-    An edge to a note several positions away counts half for each further position. ``weights["session"]`` is the share
-    that a note of the ``pool`` gets of the scores of the seeds in its session. A kind without a weight counts as
-    ``link``.
+    The weight halves with each further position. ``weights["session"]`` is the share that a note of the ``pool`` gets
+    of the scores of the seeds in its session. A kind without a weight has the weight of ``link``.
 
-    An edge of a note with many edges says little: a transfer is divided by the degrees of both ends, among the edges of
-    its kind, to the power of ``degree_penalty``. 0.5 is the symmetric normalisation of graph theory.
+    Edges of a note with many edges are less informative: a transfer is divided by the product of the degrees of both
+    notes, among edges of its kind, to the power of ``degree_penalty``. 0.5 is the symmetric normalisation.
     """
     scores = {seed.id: seed.score for seed in seeds}
     followed = [edge for edge in edges if edge.source in scores]
@@ -199,13 +197,13 @@ def one_hop(
             transfers.setdefault(edge.target, []).append(transfer)
     share = weights.get("session", 0.0)
     if share:
-        for note, session, mass in _shared_sessions(seeds, pool):
-            transfers.setdefault(note, []).append(ScoreTransfer(session, "session", mass * share))
+        for note, session, other_scores in _shared_sessions(seeds, pool):
+            transfers.setdefault(note, []).append(ScoreTransfer(session, "session", other_scores * share))
     return transfers
 
 
 def _degrees(edges: Iterable[Edge]) -> Counter[tuple[str, str]]:
-    """Return the number of notes that each note is connected with by each kind of edge; 1 for positions."""
+    """Return the number of neighbours of each note by each kind of edge; 1 for ``previous`` and ``next``."""
     pairs = {(*sorted((edge.source, edge.target)), edge.kind) for edge in edges}
     degrees: Counter[tuple[str, str]] = Counter()
     for one, other, kind in pairs:
@@ -216,16 +214,16 @@ def _degrees(edges: Iterable[Edge]) -> Counter[tuple[str, str]]:
 
 
 def _shared_sessions(seeds: Sequence[Candidate], pool: Sequence[Candidate]) -> Iterable[tuple[str, str, float]]:
-    """Yield each note of the pool that shares a session with seeds, the session, and the scores of the other seeds."""
+    """Yield each note of the pool that shares a session with seeds, the session, and the sum of the seeds' scores."""
     scores: dict[str, dict[str, float]] = {}
     for seed in seeds:
         if seed.session:
             scores.setdefault(seed.session, {})[seed.id] = seed.score
     for candidate in pool:
         others = scores.get(candidate.session, {})
-        mass = fsum(score for note, score in others.items() if note != candidate.id)
-        if mass > 0:
-            yield candidate.id, candidate.session, mass
+        other_scores = fsum(score for note, score in others.items() if note != candidate.id)
+        if other_scores > 0:
+            yield candidate.id, candidate.session, other_scores
 
 
 class GraphExpansion(NamedTuple):
@@ -236,7 +234,7 @@ class GraphExpansion(NamedTuple):
 
 
 def expand_graph(fused: list[Candidate], graph: IndexGraph, rules: GraphRules, *, max_added: int) -> GraphExpansion:
-    """Return the transfers from the best fused notes, and at most ``max_added`` notes that no leg retrieved."""
+    """Return the transfers from the best fused notes, and at largest_sum ``max_added`` notes that no leg retrieved."""
     best = fused[: rules.seeds]
     edges = graph.edges(candidate.id for candidate in best)
     superseded = {edge.source for edge in edges if (edge.kind, edge.direction) in SUPERSEDED_BY}
@@ -257,11 +255,11 @@ def graph_list(expansion: GraphExpansion, seeds: list[Candidate], pool: list[Can
     """Return a ranked list for fusion: seeds by their score and transfers, other notes by their transfers."""
     if not expansion.transfers:
         return []
-    own = {seed.id: seed.score for seed in seeds}
+    seed_scores = {seed.id: seed.score for seed in seeds}
     ranked = []
     for candidate in (*pool, *expansion.candidates):
         shares = [transfer.share for transfer in expansion.transfers.get(candidate.id, ())]
-        score = fsum((own.get(candidate.id, 0.0), *shares))
+        score = fsum((seed_scores.get(candidate.id, 0.0), *shares))
         if score > 0:
             scored = candidate.copy()
             scored.score = score
@@ -273,7 +271,7 @@ def graph_list(expansion: GraphExpansion, seeds: list[Candidate], pool: list[Can
 def propagate_scores(
     fused: list[Candidate], expansion: GraphExpansion, rules: GraphRules
 ) -> tuple[list[Candidate], StageResult]:
-    """Return the candidates with those that the graph adds, and the adjustments of their scores."""
+    """Return the candidates, including those that the graph adds, and the adjustments of their scores."""
     if rules.use == "multiplier":
         return fused, multiplied_by_transfers(fused, expansion.transfers, rules.weight)
     present = {candidate.id for candidate in fused}  # an added note with a similarity was fused with the others
@@ -286,9 +284,9 @@ def added_transfers(
 ) -> StageResult:
     """Return adjustments that add ``weight`` times the transfers to each score.
 
-    Unless ``max_lift`` is 0, transfers lift no note above this share of the best score among its source notes. Unless
+    Unless ``max_lift`` is 0, transfers raise no note above this share of the best score of its source notes. Unless
     ``min_own_score_ratio`` is 0, a note gets its transfers in full only if its own score is at least this share of that
-    best score; with half as much it gets half.
+    best score, and proportionally less below it.
     """
     by_id = {candidate.id: candidate for candidate in candidates}
 
@@ -302,8 +300,8 @@ def added_transfers(
         if best is not None:  # a session has no single source note
             full = rules.min_own_score_ratio * best
             addend *= min(1.0, max(0.0, candidate.score) / full) if full > 0 else 1.0
-            if rules.max_lift and addend > (room := max(0.0, rules.max_lift * best - candidate.score)):
-                addend, limit = room, f", limited to {rules.max_lift:.0%} of its score"
+            if rules.max_lift and addend > (max_addend := max(0.0, rules.max_lift * best - candidate.score)):
+                addend, limit = max_addend, f", limited to {rules.max_lift:.0%} of its score"
         return [Adjustment(lambda: _reason(incoming, by_id) + limit, addend=addend)]
 
     return StageResult([adjustments(candidate) for candidate in candidates])
@@ -312,20 +310,20 @@ def added_transfers(
 def multiplied_by_transfers(
     candidates: Sequence[Candidate], transfers: Mapping[str, Sequence[ScoreTransfer]], weight: float
 ) -> StageResult:
-    """Return adjustments that multiply each score by ``1 + weight * transfers / most``.
+    """Return adjustments that multiply each score by ``1 + weight * transfers / largest``.
 
-    ``most`` is the largest sum of transfers to a candidate. Notes that the legs did not retrieve are not lifted.
+    ``largest`` is the largest sum of transfers to a candidate. Notes that no leg retrieved are not added.
     """
     by_id = {candidate.id: candidate for candidate in candidates}
     sums = {note: fsum(transfer.share for transfer in incoming) for note, incoming in transfers.items()}
-    most = max((sums.get(candidate.id, 0.0) for candidate in candidates), default=0.0)
+    largest_sum = max((sums.get(candidate.id, 0.0) for candidate in candidates), default=0.0)
 
     def adjustments(candidate: Candidate) -> list[Adjustment]:
         share = sums.get(candidate.id, 0.0)
         if share <= 0:
             return []
         incoming = transfers[candidate.id]
-        return [Adjustment(lambda: _reason(incoming, by_id), factor=1 + weight * share / most)]
+        return [Adjustment(lambda: _reason(incoming, by_id), factor=1 + weight * share / largest_sum)]
 
     return StageResult([adjustments(candidate) for candidate in candidates])
 
@@ -358,15 +356,15 @@ def _connection(transfer: ScoreTransfer, source: Candidate | None) -> str:
     return f"{'links to' if transfer.direction == 'in' else 'linked by'} {name} ({transfer.kind})"
 
 
-def follow(
+def follow_successors(
     ids: Iterable[str], direct: Callable[[list[str]], Mapping[str, Collection[str]]]
 ) -> dict[str, tuple[str, ...]]:
-    """Return for each superseded note, among ``ids`` and along their chains, the notes that supersede it directly.
+    """Return the direct successors of each superseded note in the chains that start at ``ids``.
 
     ``direct`` returns the direct successors of some notes. It is called once for each step of the longest
     chain, and for no note twice, so that cycles end. The successors of a note are sorted by id.
 
-    >>> follow(["a"], lambda ids: {"a": ["b"], "b": ["c"], "c": ["b"]})
+    >>> follow_successors(["a"], lambda ids: {"a": ["b"], "b": ["c"], "c": ["b"]})
     {'a': ('b',), 'b': ('c',), 'c': ('b',)}
     """
     successors: dict[str, tuple[str, ...]] = {}
@@ -420,9 +418,9 @@ def cycles(successors: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
 
 
 def without_cycles(successors: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """Return the supersessions without those inside a cycle: of notes that supersede each other, none is out of date.
+    """Return the successors without those in the same cycle: notes that supersede each other are all current.
 
-    A note outside the cycle that supersedes one of its notes still counts.
+    A successor outside the cycle remains.
 
     >>> without_cycles({"a": ("b",), "b": ("c", "d"), "c": ("b",)})
     {'a': ('b',), 'b': ('d',)}

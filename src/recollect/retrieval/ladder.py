@@ -35,14 +35,15 @@ if TYPE_CHECKING:
 
 Chunks = Iterable[Candidate | Mapping[str, Any]]
 
-BY_SPELLING, BY_NAME = GUESSES = "did_you_mean", "trigram_fuzzy"
-"""The steps that guess what was meant: terms that are spelt alike, and names that are."""
-_ONE_EDIT, _TWO_EDITS = 5, 8
-"""The fewest letters of a word that may be one edit away from what was meant, and two."""
+BY_SPELLING, BY_NAME = "did_you_mean", "trigram_fuzzy"
+GUESSES = BY_SPELLING, BY_NAME
+"""The steps that search for similar spellings: of terms in the index, and of note names."""
+_MIN_LETTERS_ONE_EDIT, _MIN_LETTERS_TWO_EDITS = 5, 8
+"""The minimum length of a word that is corrected by one edit, and by two."""
 
 
-class NamedChunks:
-    """Notes that the caller passes for the last step of the ladder, for an index that cannot compare names."""
+class CallerChunks:
+    """Notes that the caller passes for the last step of the ladder, if the index cannot search note names."""
 
     def __init__(self, chunks: Chunks) -> None:
         self._chunks = {chunk.id: chunk for chunk in reversed(as_candidates("trigram_chunks", list(chunks)))}
@@ -68,14 +69,14 @@ class FallbackLadder:
         preset: Preset,
         aliases: Aliases | None,
         scope: SearchScope,
-        trigram_chunks: NamedChunks | None,
+        trigram_chunks: CallerChunks | None,
     ) -> None:
         self._index = index
         self._preset = preset
         self._aliases = aliases
         self._scope = scope
         self._chunks = trigram_chunks
-        self._guessed: frozenset[str] = frozenset()
+        self._corrected_words: frozenset[str] = frozenset()
 
     def run(
         self, request: SearchRequest, attempts: list[Attempt], search_terms: Callable[[Query], list[Candidate]]
@@ -83,25 +84,25 @@ class FallbackLadder:
         """Return the results of the first step that has any, and its query; append each attempt to ``attempts``."""
         rules = self._preset.ladder
         stopwords = STOPWORDS if rules.skip_stopwords else ()
-        text = request.query if request.excluding is None else positive_text(request.excluding)
-        words_left = [word for word in query_tokens(text) if word not in stopwords]
-        for strategy, words in self._steps(text, words_left, request):
+        text = request.query if request.exclusions is None else positive_text(request.exclusions)
+        content_words = [word for word in query_tokens(text) if word not in stopwords]
+        for strategy, words in self._steps(text, content_words, request):
             tree, _ = truncate_query(parse_query(words, self._preset, self._aliases), self._preset.query.max_words)
             # What the user excluded stays excluded.
-            tree = tree if request.excluding is None else exclude_terms(tree, request.excluding)
+            tree = tree if request.exclusions is None else exclude_terms(tree, request.exclusions)
             results = search_terms(tree)
             # With filters, a correction without results is not recorded: it could be a term of a hidden note.
             if results or strategy != BY_SPELLING or not self._scope.filters:
                 attempts.append(Attempt(strategy, words, len(results)))
             if results:
-                tree = _with_missing_terms(tree, request.terms, self._guessed) if rules.strict_guesses else tree
+                tree = _with_missing_terms(tree, request.terms, self._corrected_words) if rules.strict_guesses else tree
                 return results, tree
         if rules.strict_guesses:
-            words_left = [word for word in words_left if not any(map(str.isdigit, word))]
-        if not words_left:
+            content_words = [word for word in content_words if not any(map(str.isdigit, word))]
+        if not content_words:
             return [], request.tree
-        results = self._search_names(words_left, request)
-        attempts.append(Attempt(BY_NAME, " ".join(words_left), len(results)))
+        results = self._search_names(content_words, request)
+        attempts.append(Attempt(BY_NAME, " ".join(content_words), len(results)))
         return results, request.tree
 
     def _steps(self, text: str, words: Sequence[str], request: SearchRequest) -> Iterator[tuple[str, str]]:
@@ -126,28 +127,28 @@ class FallbackLadder:
             namespace=scope.namespace,
             filters=scope.filters,
             titles=self._preset.ladder.titles,
-            without=request.excluding,
+            without=request.exclusions,
         )
         return as_candidates("search_names", results)[: scope.depth]
 
     def _permitted(self, chunks: list[Candidate], request: SearchRequest) -> list[Candidate]:
-        """Return those of the caller's notes that are in the scope and not excluded; none if the index cannot tell."""
-        scope, excluding = self._scope, request.excluding
-        excludes = excluding is not None and any(token.operator == "NOT" for token in excluding.tokens)
+        """Return the caller's notes that the scope includes and NOT does not exclude; none if the index cannot tell."""
+        scope, exclusions = self._scope, request.exclusions
+        excludes = exclusions is not None and any(token.operator == "NOT" for token in exclusions.tokens)
         if not chunks or not (excludes or scope.filters or scope.namespace != DEFAULT_NAMESPACE):
             return chunks
         if self._index.candidates is None:
             return []
         answer = self._index.candidates.candidates(
-            [chunk.id for chunk in chunks], namespace=scope.namespace, filters=scope.filters, without=excluding
+            [chunk.id for chunk in chunks], namespace=scope.namespace, filters=scope.filters, without=exclusions
         )
         permitted = {candidate.id for candidate in as_candidates("candidates", answer)}
         return [chunk for chunk in chunks if chunk.id in permitted]
 
     def _correct_spelling(self, words: Sequence[str], request: SearchRequest) -> str:
-        """Return the terms of the index that are most similar to the words that it lacks; never to stopwords."""
-        own = query_tokens(" ".join(token.source or token.text for token in request.terms.tokens))
-        words = [word for word in words if word in own]
+        """Return the index terms most similar to the words that the index lacks; set ``_corrected_words`` to these."""
+        searched = query_tokens(" ".join(token.source or token.text for token in request.terms.tokens))
+        words = [word for word in words if word in searched]
         index = self._index.spelling
         similar: Mapping[str, Sequence[str]] = (
             {} if index is None else index.similar_words(words, namespace=self._scope.namespace)
@@ -155,7 +156,7 @@ class FallbackLadder:
         if self._preset.ladder.strict_guesses:
             close = {word: [guess for guess in guesses if _is_close(word, guess)] for word, guesses in similar.items()}
             similar = {word: guesses for word, guesses in close.items() if guesses}
-        self._guessed = frozenset(similar)
+        self._corrected_words = frozenset(similar)
         return " ".join(dict.fromkeys(guess for word in words for guess in similar.get(word, ())))
 
 
@@ -182,19 +183,20 @@ def _strongest_term(text: str, stopwords: Collection[str]) -> str | None:
 
 
 def _is_close(word: str, guess: str) -> bool:
-    """Return whether a word is long enough to be misspelt so, and begins like the guess, or with letters swapped."""
+    """Return whether a word is long enough for its edit distance, and its first letters are equal or swapped."""
     plain, other = tokens.plain(word), tokens.plain(guess)
     begins_alike = plain[:1] == other[:1] or plain[:2] == other[1::-1]
-    return begins_alike and len(plain) >= (_ONE_EDIT if edit_distance(plain, other) <= 1 else _TWO_EDITS)
+    min_letters = _MIN_LETTERS_ONE_EDIT if edit_distance(plain, other) <= 1 else _MIN_LETTERS_TWO_EDITS
+    return begins_alike and len(plain) >= min_letters
 
 
-def _with_missing_terms(tree: Query, terms: Query, guessed: frozenset[str]) -> Query:
-    """Return a fallback query with the terms that it does not replace: no note contains them, but they count."""
+def _with_missing_terms(tree: Query, terms: Query, corrected: frozenset[str]) -> Query:
+    """Add the terms that a fallback query dropped without replacing them: they match no note, but lower coverage."""
     present = {token.text for token in tree.tokens}
     missing = [
         token
         for written, term in positive_terms(terms).items()
-        if guessed.isdisjoint(query_tokens(written)) and present.isdisjoint(token.text for token in term.tokens)
+        if corrected.isdisjoint(query_tokens(written)) and present.isdisjoint(token.text for token in term.tokens)
         for token in term.tokens
     ]
     return replace(tree, tokens=(*tree.tokens, *missing))

@@ -21,10 +21,10 @@ from recollect.model import Candidate, as_candidates
 from recollect.model.note import CHUNK_CHARS, MAX_CHUNKS, MAX_UNSPLIT_CHARS
 from recollect.query import Query, compile_fts5
 from recollect.query.terms import ENGLISH
-from recollect.retrieval.ladder import BY_NAME, GUESSES, FallbackLadder, NamedChunks
+from recollect.retrieval.ladder import BY_NAME, GUESSES, CallerChunks, FallbackLadder
 from recollect.retrieval.messages import error_summary
 from recollect.retrieval.request import Aliases, SearchRequest, SearchScope, TermFrequencies
-from recollect.retrieval.rescoring import ONE_WORD_DEPTH, StemOnly, by_score, discount_stem_only, is_one_word
+from recollect.retrieval.rescoring import ONE_WORD_DEPTH, StemDiscount, by_score, discount_stem_only, is_one_word
 from recollect.retrieval.trace import Attempt
 from recollect.stores.base import ModelChangedError
 
@@ -42,10 +42,10 @@ class LexicalResult(NamedTuple):
     tree: Query
     """The query that found them: the request's or a fallback query."""
     by_name: bool = False
-    """Whether they were found by the similarity of names, and not by terms."""
+    """Whether they were found by the similarity of note names, not by terms."""
     is_guess: bool = False
     """Whether the fallback ladder guessed which terms or names were meant."""
-    stem_only: Mapping[str, StemOnly] = MappingProxyType({})
+    stem_only: Mapping[str, StemDiscount] = MappingProxyType({})
     """The discounts of notes that contain words of the query only in another form, by note id."""
 
 
@@ -58,14 +58,14 @@ class LexicalLeg:
         preset: Preset,
         aliases: Aliases | None,
         scope: SearchScope,
-        trigram_chunks: NamedChunks | None = None,
+        trigram_chunks: CallerChunks | None = None,
     ) -> None:
         self._index = index
         self._preset = preset
         self._aliases = aliases
         self._scope = scope
         self._chunks = trigram_chunks
-        self._stem_only: Mapping[str, StemOnly] = {}
+        self._stem_only: Mapping[str, StemDiscount] = {}
 
     def search(self, request: SearchRequest, attempts: list[Attempt], *, retry: bool) -> LexicalResult:
         """Return the results, best first, and append each attempt to ``attempts``."""
@@ -73,9 +73,9 @@ class LexicalLeg:
             required = [
                 token._replace(operator="AND") if token.alternative <= 1 else token for token in request.terms.tokens
             ]
-            every = replace(request.terms, tokens=tuple(required))
-            results = self._search(every)
-            attempts.append(Attempt("initial", compile_fts5(every), len(results)))
+            conjunction = replace(request.terms, tokens=tuple(required))
+            results = self._search(conjunction)
+            attempts.append(Attempt("initial", compile_fts5(conjunction), len(results)))
             if not results:
                 results = self._search(request.tree)
                 attempts.append(Attempt("any_word", request.compiled, len(results)))
@@ -133,23 +133,23 @@ class LexicalLeg:
 Answer = TypeVar("Answer")
 
 MAX_ABANDONED = 32
-"""How many calls may run on after their timeout before no new one starts."""
+"""How many calls may still run after their timeout; with more, no new call starts."""
 
 
 class Workers:
     """Calls an embedder or reranker in threads, with a timeout.
 
-    Python cannot stop a thread, so a late call runs on in the background.
+    Python cannot stop a thread, so a call that times out continues in the background.
     """
 
     def __init__(self) -> None:
         self._abandoned: dict[int, set[Future[Any]]] = {}
-        """The calls that run on after their timeout, by process: a forked child has no threads of its parent."""
+        """The calls that still run after their timeout, by process: a forked child has no threads of its parent."""
 
     def start(self, work: Callable[[], Answer]) -> Callable[[float], Answer]:
-        """Start a call, and return a function that waits for its result, at most so many seconds.
+        """Start a call, and return a function that waits a given number of seconds for its result.
 
-        It raises what the call raised, or ``TimeoutError``; also if too many earlier calls run on or no thread starts.
+        It raises the call's error, or ``TimeoutError``: also if too many earlier calls still run or no thread starts.
         """
         abandoned = self._abandoned.setdefault(os.getpid(), set())
         call: Future[Answer] = Future()
@@ -180,13 +180,13 @@ class Workers:
 class QueryVector(NamedTuple):
     """The vector that is searched for, its model, and how long embedding took, in milliseconds.
 
-    The vector is ``None`` if the query has nothing but exclusions, the others if the caller passed the vector.
+    The vector is ``None`` if the query has only exclusions. Model and time are ``None`` for a vector of the caller.
     """
 
     vector: Vector | None
     model: Model | None = None
     elapsed: float | None = None
-    is_callers: bool = False
+    from_caller: bool = False
 
 
 _NO_QUERY = QueryVector(None)
@@ -220,7 +220,7 @@ class VectorLeg:
         return self._embedder.name if self._embedder else ""
 
     def unavailable_reason(self, vector: Any) -> str | None:
-        """Return why vector search is unavailable; empty if no embedder is configured, ``None`` if it is available."""
+        """Return why vector search is unavailable; "" if no embedder is configured, ``None`` if it is available."""
         if vector is not None:
             return None
         if self._embedder is None:
@@ -244,17 +244,17 @@ class VectorLeg:
             checked = arguments.vector("vector", vector)
             if checked.ndim > 1:
                 raise ArgumentError("vector", f"must be a flat list of numbers, got an array of shape {checked.shape}")
-            query = QueryVector(checked, is_callers=True)
+            query = QueryVector(checked, from_caller=True)
             return lambda: query
-        if not request.embedded_text and request.excluding is not None:
-            return lambda: _NO_QUERY  # only exclusions; the source documents embed even that
+        if not request.embedded_text and request.exclusions is not None:
+            return lambda: _NO_QUERY  # only exclusions; with literal semantics even these are embedded
         result = self._workers.start(lambda: self._embed(request.embedded_text))
         return lambda: result(timeout)
 
     def search(
         self, wait_for_query: Callable[[], QueryVector], request: SearchRequest, scope: SearchScope
     ) -> VectorResult:
-        """Return the nearest notes, or a warning if anything fails; a wrong vector of the caller raises an error."""
+        """Return the nearest notes, or a warning if anything fails; an invalid vector of the caller raises an error."""
         started = perf_counter()
         query = _NO_QUERY
         try:
@@ -267,7 +267,7 @@ class VectorLeg:
                 scope.depth,
                 namespace=scope.namespace,
                 filters=scope.filters,
-                without=request.excluding,
+                without=request.exclusions,
                 model=query.model,
             )
             candidates = as_candidates("search_vectors", answer)
@@ -275,7 +275,7 @@ class VectorLeg:
             warning = _mismatch(self.model_name, changed.model.name)
             return VectorResult(None, milliseconds_since(started), warning=warning)
         except Exception as error:  # an embedder or index may be the caller's own and raise anything
-            if query.is_callers and isinstance(error, ArgumentError):
+            if query.from_caller and isinstance(error, ArgumentError):
                 raise
             warning = f"only lexical search ran: {error_summary(error)}"
             return VectorResult(None, milliseconds_since(started), query.elapsed is not None, warning)
@@ -331,7 +331,7 @@ def _mismatch(embedder: str, model: str) -> str:
 
 
 class ScaledSimilarities(NamedTuple):
-    """The candidates of the vector leg, best first, with the score that counts as 0 and the one that counts as 1."""
+    """The candidates of the vector leg, best first, and the scores that fusion scales to 0 and to 1."""
 
     candidates: list[Candidate]
     zero: float
@@ -343,19 +343,19 @@ def scale_similarities(
 ) -> ScaledSimilarities:
     """Return candidates with the chunk penalty subtracted from their scores, and the scale of these scores.
 
-    In most models even unrelated texts have similarities far above 0. So a similarity is measured from the background
-    of the query, and counts in full only if it is an outlier among the candidates.
+    In most models even unrelated texts have similarities far above 0. So a similarity is measured relative to
+    ``background``, and only an outlier among the candidates reaches the full score.
 
     A note of several chunks loses ``penalty * span * ln(chunks)``, where ``span`` is the distance from ``background``
-    to the best score: a note's similarity is that of its nearest chunk, and the largest of many similarities that have
-    nothing to do with the query grows with about the logarithm of their number.
+    to the best score. The reason: a note's similarity is that of its nearest chunk, and the maximum of n similarities
+    of unrelated chunks grows roughly with ln n.
 
-    The lowest score that is left of a candidate at or above ``background`` counts as 0. The score that lies
-    ``deviations`` standard deviations above it counts as 1, or the best, if that is higher.
+    0 is the lowest score, after the penalty, of the candidates that were at or above ``background``. 1 is the score
+    that is ``deviations`` standard deviations higher, or the best score, if that is higher.
     """
     best = max((candidate.score for candidate in candidates), default=background)
     span = max(0.0, best - background)
-    ranked, own = [], []
+    ranked, above_background = [], []
     for candidate in candidates:
         length = len(candidate.title) + len(candidate.summary) + len(candidate.content)
         discounted = candidate
@@ -364,35 +364,34 @@ def scale_similarities(
             discounted.score -= penalty * span * log(min(MAX_CHUNKS, -(-length // CHUNK_CHARS)))
         ranked.append(discounted)
         if candidate.score >= background:
-            own.append(discounted.score)
+            above_background.append(discounted.score)
     ranked.sort(key=lambda candidate: -candidate.score)
-    if not own:
+    if not above_background:
         return ScaledSimilarities(ranked, background, background)
-    zero = min(own)
+    zero = min(above_background)
     deviation = pstdev([candidate.score for candidate in ranked]) if deviations else 0.0
     return ScaledSimilarities(ranked, zero, max(ranked[0].score, zero + deviations * deviation))
 
 
 MIN_NOTES = 10
-"""Among fewer notes, a term that most of them contain may still be what the query is about."""
+"""The minimum number of notes: among fewer, a term that most of them contain may still be the topic of the query."""
 
 
 def drop_frequent_terms(text: str, query: Query, frequencies: TermFrequencies, max_share: float) -> str:
     """Return ``text`` without the query's terms that more than ``max_share`` of the notes contain.
 
-    A name that most notes contain, such as a speaker's in a conversation, draws a query's vector towards every note
-    with that name and does not tell them apart. Among few notes chance counts for more: the share must be exceeded by
-    one part in the square root of their number. If no other term would be left, all stay, and so do terms in phrases,
-    prefixes and aliases.
+    A name that most notes contain, such as a speaker's in a conversation, makes the query's vector similar to every
+    note with that name and does not distinguish them. To allow for chance, the share must exceed ``max_share`` by 1 /
+    sqrt(number of notes). If no other term would remain, nothing is dropped. Phrases, prefixes and aliases are kept.
     """
     if frequencies.notes < MIN_NOTES:
         return text
     limit = max_share + 1 / sqrt(frequencies.notes)
-    own = {token.source or token.text for token in query.tokens if token.kind == "term" and not token.alternative}
+    words = {token.source or token.text for token in query.tokens if token.kind == "term" and not token.alternative}
     # Excluded terms are not counted, nor are those without a letter.
     frequent = {
         term
-        for term in own & frequencies.counts.keys()
+        for term in words & frequencies.counts.keys()
         if frequencies.counts[term] / frequencies.notes > limit and not _resembles_stopword(term)
     }
     if not frequent or len(frequent) == len(frequencies.counts):
@@ -401,6 +400,6 @@ def drop_frequent_terms(text: str, query: Query, frequencies: TermFrequencies, m
 
 
 def _resembles_stopword(word: str) -> bool:
-    """Return whether the index may stem a word to a stopword, as Ines to in."""
+    """Return whether the index may stem a word to a stopword, such as *Ines* to *in*."""
     letters = "".join(letter for letter in word.lower() if letter.isalpha())
     return any(letters.removesuffix(ending) in ENGLISH for ending in ("s", "es", "e", "ed", "ing"))

@@ -9,7 +9,7 @@ from recollect.text import collapse_whitespace
 
 if TYPE_CHECKING:
     from recollect.model import Candidate
-    from recollect.retrieval.rescoring import StemOnly
+    from recollect.retrieval.rescoring import StemDiscount
     from recollect.retrieval.trace import Context, Trace
 
 ONLY_STOPWORDS = "the query has only stopwords"
@@ -64,7 +64,7 @@ def no_results_message(trace: Trace) -> str:
     return f"no note for {trace.original_query!r} reaches min_confidence: {candidates} below it; lower it to see them"
 
 
-def stem_only_message(discount: StemOnly) -> str:
+def stem_only_message(discount: StemDiscount) -> str:
     """Return which words a note contains only in another form, and its lexical score before the discount."""
     words = ", ".join(map(one_line, discount.words))
     return f"only another form of {words}, {discount.before:.4g} before the discount"

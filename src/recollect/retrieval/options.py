@@ -180,7 +180,8 @@ def search_options() -> dict[str, SearchOption]:
 def takes_search_options(function: F) -> F:
     """Decorate a function that takes ``**keywords: Unpack[SearchKeywords]``, so that ``help()`` shows the options."""
     signature = inspect.signature(function)
-    parameters = [old for old in signature.parameters.values() if old.kind is not inspect.Parameter.VAR_KEYWORD]
+    keyword = inspect.Parameter.VAR_KEYWORD
+    parameters = [parameter for parameter in signature.parameters.values() if parameter.kind is not keyword]
     parameters += [
         inspect.Parameter(
             option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=option.annotation

@@ -21,7 +21,7 @@ from recollect.ranking.stage import Change, StageContext, StageResult, apply_res
 from recollect.rerankers import RerankerSpec, reranker_from
 from recollect.retrieval.confidence import Calibration, ConfidenceScorer, calibration_of, inherit_confidence
 from recollect.retrieval.graph import IndexGraph, expand_graph, graph_list, propagate_scores
-from recollect.retrieval.ladder import Chunks, NamedChunks
+from recollect.retrieval.ladder import CallerChunks, Chunks
 from recollect.retrieval.legs import (
     NO_VECTORS,
     LexicalLeg,
@@ -79,7 +79,7 @@ class SearchState:
     lexical: LexicalResult
     vector: VectorResult = NO_VECTORS
     background: float | None = None
-    """The score of the last note that the vector leg itself retrieved: the similarity that fusion scales to 0."""
+    """The score of the last note of the vector leg: the similarity that fusion scales to 0."""
     frequencies: dict[tuple[Token, ...], TermFrequencies | None] = field(default_factory=dict)
     """The document frequencies of the terms of each query; ``None`` if they are unavailable."""
     substitutions: tuple[Substitution, ...] = ()
@@ -101,7 +101,7 @@ class SearchState:
         rules, min_scores = self.preset.fusion, dict(self.preset.fusion.min_scores)
         max_scores = {} if self.max_lexical_score is None else {"lexical": self.max_lexical_score}
         if rules.scales_similarities and self.background is not None and lists.get("vector"):
-            deviations = rules.deviations if len(lists) > 1 else 0.0  # a single leg has no other to leave influence to
+            deviations = rules.deviations if len(lists) > 1 else 0.0  # only if there are other legs
             scaled = scale_similarities(
                 lists["vector"], self.background, penalty=rules.chunk_penalty, deviations=deviations
             )
@@ -122,7 +122,7 @@ class SearchState:
         return FUSION_METHODS[rules.method](lists, rules, scale)
 
     def apply(self, stage: str, candidates: Ranking, result: StageResult) -> Ranking:
-        """Return the candidates as a stage leaves them, and remember the changes."""
+        """Return the candidates with the adjustments of a stage, and record the changes."""
         ranked = apply_result(stage, candidates, result)
         for candidate, changes in ranked:
             self.changes.setdefault(candidate.id, []).extend(changes)
@@ -159,7 +159,7 @@ class Retrieval:
         embedder_timeout: float = EMBEDDER_SECONDS,
         reranker_timeout: float = RERANKER_SECONDS,
     ) -> None:
-        """Keep the parts; an embedder or reranker loads its model when it is first needed.
+        """Set up the search; an embedder or reranker loads its model on first use.
 
         ``trigram_chunks`` are the notes whose names the last step of the fallback ladder compares, for an index that
         cannot compare names. An embedder or reranker that does not answer within its timeout, in seconds, is skipped.
@@ -172,7 +172,7 @@ class Retrieval:
         self._aliases = AliasTable(aliases) if aliases else None
         self.preset = preset_from(preset)
         """The preset of searches that name none."""
-        self._chunks = None if trigram_chunks is None else NamedChunks(trigram_chunks)
+        self._chunks = None if trigram_chunks is None else CallerChunks(trigram_chunks)
         self._embedder_timeout = arguments.number("embedder_timeout", embedder_timeout, at_least=0)
 
     @takes_search_options
@@ -181,8 +181,8 @@ class Retrieval:
     ) -> SearchResult:
         """Return the best notes for ``query``, and the trace of the search.
 
-        The keywords are the fields of :class:`SearchOptions`; with ``options`` they change it. What is unavailable,
-        such as vector search without a model, is left out, and the trace says so.
+        The keywords are the fields of :class:`SearchOptions`, and override those of ``options``. Steps that are
+        unavailable, such as vector search without a model, are skipped, and the trace says so.
         """
         started = perf_counter()
         arguments.text("query", query)
@@ -263,7 +263,7 @@ class Retrieval:
                 self._drop_frequent_terms(state)
             wait_for_query = self._vector_leg.start(state.request, options.vector, self._embedder_timeout)
         retry = not options.skip_retry_ladder
-        # The source documents run the lexical leg in mode semantic, too; elsewhere it would only cost time.
+        # Presets of the source documents (literal semantics) run the lexical leg in mode semantic, too.
         runs_lexical = trace.mode != "semantic" or state.preset.query.semantics == "literal"
         failure = self._search_lexical(state, retry=retry) if runs_lexical else None
         if wait_for_query:
@@ -378,10 +378,10 @@ class Retrieval:
         Without a vector leg they come in the order in which they were stored, with a lexical score of 0.
         """
         leg = "vector" if state.vector.query is not None else "lexical"
-        results, none = {candidate.id: candidate for candidate in lists[leg]}, Ranking()
+        results, empty = {candidate.id: candidate for candidate in lists[leg]}, Ranking()
         for time in state.request.times:
             notes = partial(self._notes_in, state, state.scope.within(time))
-            for candidate in state.call_index("the notes of the query's time are missing", notes, none):
+            for candidate in state.call_index("the notes of the query's time are missing", notes, empty):
                 if results.setdefault(candidate.id, candidate) is candidate and leg == "vector":
                     candidate.vector_rank = len(results)
         return {**lists, leg: list(results.values())}
@@ -395,13 +395,13 @@ class Retrieval:
             return []
         namespace, filters, depth = scope
         ids = [note.id for note in self._index.pages.page(depth, namespace=namespace, filters=filters).notes]
-        without = state.request.excluding
+        without = state.request.exclusions
         return self._index.candidates.candidates(ids, namespace=namespace, filters=filters, without=without)
 
     def _rescore_with_context(self, state: SearchState, lists: Lists) -> Lists:
-        """Return the lists with turns and long notes rescored, and with the turns that come in by their neighbours.
+        """Return the lists with turns and long notes rescored, and with the turns that their neighbours add.
 
-        A query with operators or quotes says what a note itself must contain, so it is left alone.
+        Operators and quotes state what a note itself must contain, so that nothing is rescored.
         """
         rules, lexical, trace = state.preset.context, state.lexical, state.trace
         if not rules.on or trace.mode == "semantic" or lexical.by_name or lexical.tree.has_operators:
@@ -453,9 +453,9 @@ class Retrieval:
         if not graph.is_available:
             trace.graph_skipped_reason = "the index has no methods edges and candidates"
             return fused
-        # Operators and quotes say what a note must contain; a note that is only connected need not contain it.
-        is_bound = request.excluding is not None and request.terms.has_operators
-        expansion = expand_graph(fused, graph, rules, max_added=0 if is_bound else state.scope.depth)
+        # Operators and quotes state what a note must contain; a note that is only linked may not contain it.
+        matches_only = request.exclusions is not None and request.terms.has_operators
+        expansion = expand_graph(fused, graph, rules, max_added=0 if matches_only else state.scope.depth)
         trace.graph_elapsed = milliseconds_since(started)
         if graph.failure:
             trace.graph_skipped_reason = graph.failure
@@ -468,8 +468,8 @@ class Retrieval:
             if rules.use == "addition" and expansion.candidates and "vector" in lists:
                 vector = self._with_similarities(state, lists["vector"], expansion.candidates)
                 present = {candidate.id for candidate in (*fused, *expansion.candidates)}
-                refused = state.fuse({**lists, "vector": vector})
-                fused = [candidate for candidate in refused if candidate.id in present]
+                fused_again = state.fuse({**lists, "vector": vector})
+                fused = [candidate for candidate in fused_again if candidate.id in present]
             candidates, result = propagate_scores(fused, expansion, rules)
             candidates = state.apply("graph", candidates, result)
         trace.fused_count = len(candidates)
@@ -477,7 +477,7 @@ class Retrieval:
         return candidates
 
     def _rerank(self, state: SearchState, ranked: Ranking, options: SearchOptions, lists: Lists) -> Ranking:
-        """Return the candidates in their final order; those that may be shown get the steps of their record."""
+        """Return the candidates in their final order; set the ``steps`` of those that may be shown."""
         rules, trace = state.preset.rerank, state.trace
         for candidate in ranked[: max(options.top_k, options.rerank_top_n if self._second_stage else 0)]:
             candidate.steps = tuple(change.step() for change in state.changes.get(candidate.id, ()))

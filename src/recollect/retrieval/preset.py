@@ -47,7 +47,7 @@ class QueryRules(Settings):
     match: Literal["any", "all_then_any"] = setting("any", one_of("any", "all_then_any"))
     """``any``: any term may match; ``all_then_any``: all must match, and any may only if that finds nothing."""
     stopwords_alone: bool = flag(default=True)
-    """Whether a query of nothing but stopwords is searched with them."""
+    """Whether the stopwords of a query that has only stopwords are searched for."""
     max_words: int = setting(128, count())
     """How many words of a long query the lexical leg searches for; 0: all."""
     question_operators: bool = flag(default=True)

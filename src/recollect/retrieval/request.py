@@ -4,8 +4,8 @@ A word of a text matches a term if both begin with the same letters up to a comm
 accents are ignored. A name with a symbol, such as C++, matches only as it is written. Each term is searched as plain
 text: compiling a pattern for each query would take longer than the search.
 
-A word that no note contains as written may be there in another form of the same number, identifier or name
-(:mod:`recollect.query.expressions`): :func:`substitute` searches for the forms that notes contain.
+If no note contains a word as written, notes may contain another form of the same number, identifier or name
+(:mod:`recollect.query.expressions`): :func:`substitute` adds the forms that notes contain to the query.
 """
 
 from __future__ import annotations
@@ -72,26 +72,26 @@ class SearchRequest:
 
     query: str
     tree: Query
-    """What the lexical leg searches for: the terms, and the dates of relative times."""
+    """The query of the lexical leg: the terms, and the dates that relative times refer to."""
     terms: Query
     """The terms alone."""
     compiled: str
     """The canonical form of the query, for the trace."""
     embedded_text: str
     """The text that is embedded; empty if the query has only exclusions."""
-    excluding: Query | None
-    """The query whose exclusions hold in every leg; ``None`` if the semantics are literal."""
+    exclusions: Query | None
+    """The query whose NOT terms are excluded in every leg; ``None`` if the semantics are literal."""
     excluded: tuple[str, ...]
     """The excluded terms, as written."""
     now: datetime
     date_hints: tuple[str, ...]
     warnings: tuple[str, ...]
     only_stopwords: bool = False
-    """Whether the query has nothing but stopwords, none of which has an alias, and is searched with them."""
+    """Whether the query has only stopwords, none with an alias; then they are searched for."""
     times: tuple[TimeInterval, ...] = ()
     """The times that the query names, in presets with the stage ``time_match``."""
     time_only: bool = False
-    """Whether it names nothing but a time."""
+    """Whether the query names only a time."""
 
 
 def parse_request(
@@ -131,8 +131,8 @@ def parse_request(
         warnings.append(ONLY_STOPWORDS)
     if is_strict and parsed.tokens and not embedded_text:
         warnings.append("the query has only excluded terms; add a term to search for")
-    exclusions = (token for token, is_excluded in _with_exclusion(parsed) if is_excluded and token.alternative <= 1)
-    excluded = [(token.source or token.text).strip("?!.,;:()") for token in exclusions] if is_strict else []
+    negated = (token for token, is_excluded in _with_exclusion(parsed) if is_excluded and token.alternative <= 1)
+    excluded = [(token.source or token.text).strip("?!.,;:()") for token in negated] if is_strict else []
     moment = now or asked_at or datetime.now(UTC)
     matches_times = any(stage.name == "time_match" for stage in preset.stages)
     times = find_time_expressions(query, moment) if matches_times else ()
@@ -142,7 +142,7 @@ def parse_request(
         terms=terms,
         compiled=compile_fts5(compiled),
         embedded_text=embedded_text,
-        excluding=parsed if is_strict else None,
+        exclusions=parsed if is_strict else None,
         excluded=tuple(dict.fromkeys(excluded)),
         now=moment,
         date_hints=hints,
@@ -162,17 +162,17 @@ def parse_query(text: str, preset: Preset, aliases: Aliases | None) -> Query:
 
 
 def positive_text(tree: Query) -> str:
-    """Return the text of a query without its exclusions; empty if it has nothing else."""
+    """Return the text of a query without its exclusions; "" if it has only exclusions."""
     if tree.tokens and all(token.operator != "NOT" for token in tree.tokens):
         return tree.raw
-    own = (token for token, excluded in _with_exclusion(tree) if not excluded and token.alternative <= 1)
-    return " ".join(token.source or token.text for token in own)
+    positive = (token for token, excluded in _with_exclusion(tree) if not excluded and token.alternative <= 1)
+    return " ".join(token.source or token.text for token in positive)
 
 
-def exclude_terms(tree: Query, excluding: Query) -> Query:
-    """Return ``tree`` with the exclusions of another query added."""
-    exclusions = [token for token, excluded in _with_exclusion(excluding) if excluded]
-    return replace(tree, tokens=(*tree.tokens, *exclusions)) if exclusions else tree
+def exclude_terms(tree: Query, exclusions: Query) -> Query:
+    """Return ``tree`` with the NOT terms of another query added."""
+    tokens = [token for token, excluded in _with_exclusion(exclusions) if excluded]
+    return replace(tree, tokens=(*tree.tokens, *tokens)) if tokens else tree
 
 
 def _with_exclusion(tree: Query) -> list[tuple[Token, bool]]:
@@ -203,7 +203,7 @@ _NEXT_WORD = re.compile(r"(?:\s++|[^\w\s]){1,3}(\w+)")
 """The next word of a phrase, after at most three punctuation marks or runs of white space."""
 _SYMBOLS = ("+", "#")
 _SEVERAL_LETTERS = frozenset("ßẞæÆœŒİ")
-"""Letters that become several in lower case without accents."""
+"""Letters that become several letters when they are folded to lower case without accents."""
 MAX_SCANNED = 100_000
 """How many characters of a text are scanned."""
 
@@ -222,7 +222,7 @@ class _Term(NamedTuple):
     stems: tuple[str, ...]
     is_prefix: bool
     term: int
-    """The index of the query's term; the aliases of a term have the same."""
+    """The index of the query's term; the aliases of a term have the same index."""
     symbolic: str = ""
     """The whole name if it has a symbol: ``c#`` or ``.net``."""
 
@@ -237,7 +237,7 @@ def match_terms(text: str, query: Query) -> list[TermMatch]:
         TermMatch(offsets[start], offsets[end - 1] + 1, term.term)
         for start, terms in _word_starts(lowered, query)
         for term in terms
-        if (end := _end(lowered, start, term))
+        if (end := _match_end(lowered, start, term))
     ]
     matches.sort(key=lambda match: (match.start, -match.end, match.term))
     disjoint: list[TermMatch] = []
@@ -256,14 +256,14 @@ def count_terms(text: str, query: Query) -> dict[int, int]:
     counts: dict[int, int] = {}
     for start, terms in _word_starts(lowered, query):
         for term in terms:
-            if _end(lowered, start, term):
+            if _match_end(lowered, start, term):
                 counts[term.term] = counts.get(term.term, 0) + 1
                 break
     return counts
 
 
 def _word_starts(lowered: str, query: Query) -> Iterator[tuple[int, list[_Term]]]:
-    """Yield where words of a text begin with the stem of a term, and the terms with that stem."""
+    """Yield the offsets at which a word begins with the stem of a term, each with the terms of that stem."""
     for stem, terms in _terms_by_stem(query.tokens).items():
         start = lowered.find(stem)
         while start >= 0:
@@ -274,7 +274,7 @@ def _word_starts(lowered: str, query: Query) -> Iterator[tuple[int, list[_Term]]
 
 
 def positive_terms(query: Query) -> dict[str, Query]:
-    """Return each term that the query does not exclude, as written, with a query for it alone; in their order."""
+    """Return a single-term query for each term that the query does not exclude, by the term as written, in order."""
     terms: dict[str, list[Token]] = {}
     for token, _ in _positive_tokens(query.tokens):
         terms.setdefault(token.source or token.text, []).append(token._replace(operator=None))
@@ -310,7 +310,7 @@ def _positive_tokens(tokens: Iterable[Token]) -> Iterator[tuple[Token, list[str]
 
 
 def _folded_with_offsets(text: str) -> tuple[str, Sequence[int]]:
-    """Return a text in lower case without accents, and the offset in the text of each of its characters."""
+    """Return a text in lower case without accents, and for each of its characters the offset in the original text."""
     folded = fold_accents(text.lower())
     if text.isascii() or (len(folded) == len(text) and _SEVERAL_LETTERS.isdisjoint(text)):
         return folded, range(len(text))
@@ -319,8 +319,8 @@ def _folded_with_offsets(text: str) -> tuple[str, Sequence[int]]:
     return "".join(letters), offsets
 
 
-def _end(lowered: str, start: int, term: _Term) -> int:
-    """Return the end of a term that begins at ``start``; 0 if it does not."""
+def _match_end(lowered: str, start: int, term: _Term) -> int:
+    """Return the end of a match of the term at ``start``; 0 if it does not match there."""
     if term.symbolic:
         return _symbolic_end(lowered, start, term.symbolic)
     end = start
@@ -340,7 +340,7 @@ def _end(lowered: str, start: int, term: _Term) -> int:
 
 
 def _symbolic_end(lowered: str, start: int, name: str) -> int:
-    """Return the end of a name with a symbol whose first letter is at ``start``; 0 if it is not there."""
+    """Return the end of a name with a symbol whose first letter is at ``start``; 0 if it does not match there."""
     start -= name.startswith(".")
     end = start + len(name)
     following = lowered[end : end + 1]
@@ -392,7 +392,7 @@ MAX_SUBSTITUTED = 8
 """The largest number of absent words whose other forms are tried."""
 
 NoteCounts = Callable[[Sequence[Query]], Sequence[int]]
-"""Returns how many notes each query finds."""
+"""Returns how many notes match each query."""
 
 
 class Substitution(NamedTuple):
@@ -400,7 +400,7 @@ class Substitution(NamedTuple):
 
     written: str
     forms: tuple[str, ...]
-    """As in the index: words without punctuation, in lower case."""
+    """The forms as the index has them: words without punctuation, in lower case."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the substitution as JSON-ready data."""
@@ -421,12 +421,12 @@ class Substitution(NamedTuple):
 def substitute(
     query: Query, frequencies: TermFrequencies, note_counts: NoteCounts
 ) -> tuple[Query, tuple[Substitution, ...]]:
-    """Return ``query`` with forms that notes contain beside the words that no note contains, and the substitutions.
+    """Add to each word that no note contains its other forms that notes contain; return the query and substitutions.
 
-    Adjacent words with a digit become one word if no note contains them in sequence and a note contains them as one.
+    Adjacent words with a digit are joined if a note contains them as one word and none contains them in sequence.
     ``frequencies`` has the note counts of the query's words; ``note_counts`` returns those of other queries.
     """
-    joined, substitutions = _joined(query, note_counts)
+    joined, substitutions = _join_words(query, note_counts)
     # Excluded words and aliases are not counted.
     words = (token for token in joined.tokens if token.kind == "term" and not token.alternative)
     absent = {
@@ -451,21 +451,21 @@ def substitute(
     return replace(joined, tokens=tuple(expanded)), tuple(substitutions)
 
 
-def _joined(query: Query, note_counts: NoteCounts) -> tuple[Query, list[Substitution]]:
-    """Return the query with adjacent words joined if notes contain them only so."""
+def _join_words(query: Query, note_counts: NoteCounts) -> tuple[Query, list[Substitution]]:
+    """Return the query with adjacent words joined if notes contain them only as one word."""
     runs = joined_forms(query)
     counts = note_counts([_query(run.written, [run.form]) for run in runs]) if runs else ()
     runs = [run for run, count in zip(runs, counts, strict=True) if count]
     if not runs:
         return query, []
-    apart: list[Form] = [("phrase", run.written.lower()) for run in runs]
-    counts = note_counts([_query(run.written, [phrase]) for run, phrase in zip(runs, apart, strict=True)])
+    phrases: list[Form] = [("phrase", run.written.lower()) for run in runs]
+    counts = note_counts([_query(run.written, [phrase]) for run, phrase in zip(runs, phrases, strict=True)])
     groups: list[tuple[Token, ...]] = [(token,) for token in query.tokens]
     taken: set[int] = set()
     substitutions = []
-    for run, phrase, separate in zip(runs, apart, counts, strict=True):
+    for run, phrase, phrase_count in zip(runs, phrases, counts, strict=True):
         span = range(run.first, run.last)
-        if not separate and taken.isdisjoint(span):
+        if not phrase_count and taken.isdisjoint(span):
             taken.update(span)
             groups[run.first : run.last] = [any_form(run.written, [run.form, phrase]), *[()] * (len(span) - 1)]
             substitutions.append(Substitution(run.written, (run.form[1],)))

@@ -13,8 +13,8 @@ A name with a symbol, such as C++ or .NET, is contained exactly as written, or e
 
 A turn of a conversation often leaves out what the previous one said, and a long note may contain the terms of a query
 pages apart. Both are scored anew (:func:`rescore_with_context`) by BM25 (Robertson and Zaragoza, "The Probabilistic
-Relevance Framework", 2009). In a turn, a term of a neighbour counts as a part of a term of its own, as a field of low
-weight would. Of a long note, the best chunk counts beside the whole.
+Relevance Framework", 2009). An occurrence of a term in a neighbouring turn counts as a fraction of an occurrence in the
+turn, like a field of low weight. The score of a long note is a weighted mean of its own and its best chunk's.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 ONE_WORD_DEPTH = 2000
 """How many results are checked for the exact form of a one-word query: many notes may share its stem."""
 MAX_CHARACTERS = 20_000
-"""How many characters of a content are read; a longer content is not discounted: the rest may contain the word."""
+"""How many characters of a content are read; longer ones are not discounted, because the rest may contain the word."""
 _SHORTEST_STEM = 3
 _SHARED_PREFIX = 5
 _ENDINGS = frozenset(
@@ -52,7 +52,7 @@ _ENDINGS = frozenset(
 _WORD = re.compile(r"[^\W_]+")
 
 
-class StemOnly(NamedTuple):
+class StemDiscount(NamedTuple):
     """A discount of the lexical score: the note contains words of the query only in another form."""
 
     before: float
@@ -65,13 +65,13 @@ class StemOnly(NamedTuple):
 
 
 class _WordForm(NamedTuple):
-    """A word of the query: as written, in lower case, and as in the index."""
+    """A word of the query, or one of its aliases."""
 
-    written: str
-    plain: str
+    written: str  # in lower case
+    plain: str  # also without accents
     stem: str
-    pattern: re.Pattern[str]
-    stem_prefix: re.Pattern[str]
+    pattern: re.Pattern[str]  # finds ``written``
+    stem_prefix: re.Pattern[str]  # finds words that may have the stem
 
     @property
     def has_ambiguous_stem(self) -> bool:
@@ -82,33 +82,33 @@ class _WordForm(NamedTuple):
 
 def discount_stem_only(
     candidates: Sequence[Candidate], tree: Query, weight: float, *, max_score: float | None = None
-) -> tuple[list[Candidate], Mapping[str, StemOnly]]:
+) -> tuple[list[Candidate], Mapping[str, StemDiscount]]:
     """Return lexical candidates with stem-only matches discounted, best first, and the discounts by note id.
 
-    A word that a note contains by its stem only has ``weight``, any other word 1, and the note's score is multiplied by
-    the mean over the query. If the query has one word, a note that does not contain it exactly gets at most ``weight``
-    times the lowest score of those that do, or at most ``max_score`` if that is passed. If it has several, only words
-    whose stem is a stopword or shorter than three letters are checked: checking all of them would take longer than the
-    search. Phrases, prefixes and words with punctuation inside are left alone.
+    A note's score is multiplied by the mean of a factor for each word of the query: ``weight`` if the note contains the
+    word by its stem only, else 1. If the query has one word, a note that does not contain it exactly gets at most
+    ``weight`` times the lowest score of those that do, or at most ``max_score`` if that is passed. If it has several,
+    only words whose stem is a stopword or shorter than three letters are checked: checking all of them would take
+    longer than the search. Phrases, prefixes and words with punctuation inside are not discounted.
     """
-    every = _word_forms(tree.tokens)
-    words = every if len(every) == 1 else [group for group in every if any(form.has_ambiguous_stem for form in group)]
-    if weight >= 1 or not words:
+    words = _word_forms(tree.tokens)
+    checked = words if len(words) == 1 else [forms for forms in words if any(form.has_ambiguous_stem for form in forms)]
+    if weight >= 1 or not checked:
         return list(candidates), {}
-    read = [(candidate, *_read(candidate, words)) for candidate in candidates]
-    if len(every) == 1 and max_score is None:
-        lowest = min((candidate.score for candidate, exact, *_ in read if exact), default=None)
+    classified = [(candidate, *_classify_words(candidate, checked)) for candidate in candidates]
+    if len(words) == 1 and max_score is None:
+        lowest = min((candidate.score for candidate, exact, *_ in classified if exact), default=None)
         max_score = None if lowest is None else weight * lowest
-    discounted: dict[str, StemOnly] = {}
+    discounted: dict[str, StemDiscount] = {}
     scored = []
-    for candidate, _, inflected, by_stem in read:
+    for candidate, _, inflected, by_stem in classified:
         score = candidate.score
         if by_stem:
-            score *= 1 - (1 - weight) * len(by_stem) / len(every)
+            score *= 1 - (1 - weight) * len(by_stem) / len(words)
         if max_score is not None and (inflected or by_stem):
             score = min(score, max_score)
         if score != candidate.score:
-            discounted[candidate.id] = StemOnly(candidate.score, (*by_stem, *inflected))
+            discounted[candidate.id] = StemDiscount(candidate.score, (*by_stem, *inflected))
             candidate = candidate.copy()  # noqa: PLW2901 (the caller's candidate stays unchanged)
             candidate.score = candidate.lexical_score = score
         scored.append(candidate)
@@ -127,7 +127,9 @@ def is_one_word(tree: Query) -> bool:
     return len(_word_forms(tree.tokens)) == 1
 
 
-def _read(candidate: Candidate, words: Sequence[Sequence[_WordForm]]) -> tuple[list[str], list[str], list[str]]:
+def _classify_words(
+    candidate: Candidate, words: Sequence[Sequence[_WordForm]]
+) -> tuple[list[str], list[str], list[str]]:
     """Return the words that a note contains exactly, inflected, and by their stem only."""
     text = "\n".join((candidate.title, candidate.summary, candidate.path, candidate.content[:MAX_CHARACTERS]))
     text = text if text.isascii() else normalise(text)
@@ -162,18 +164,19 @@ def _may_contain(folded: str, form: _WordForm) -> bool:
 
 
 def _is_inflected(spelt: str, form: _WordForm) -> bool:
+    """Return whether a word of a note has other accents or another common ending than a word of the query."""
     plain = tokens.plain(spelt)
     if plain == form.plain:
         return True
-    shared = next((at for at, (a, b) in enumerate(zip(plain, form.plain, strict=False)) if a != b), None)
-    shared = min(len(plain), len(form.plain)) if shared is None else shared
+    pairs = enumerate(zip(plain, form.plain, strict=False))
+    shared = next((index for index, (a, b) in pairs if a != b), min(len(plain), len(form.plain)))
     endings = {_ending(plain, shared), _ending(form.plain, shared)}
     related = shared >= _SHARED_PREFIX or endings <= _ENDINGS
     return related and STOPWORDS.isdisjoint((plain, form.plain))
 
 
 def _ending(word: str, shared: int) -> str:
-    """Return what follows the first ``shared`` letters of a word, without a consonant that is doubled before it."""
+    """Return what follows the first ``shared`` letters of a word, without a doubled letter: "ing" of "running"."""
     ending = word[shared:]
     return ending[1:] if shared and ending[:1] == word[shared - 1] else ending
 
@@ -211,14 +214,15 @@ _POSITION_KINDS = ("previous", "next")
 _DECAY = 0.5
 """The factor of a neighbour's weight for each further position."""
 _Key = TypeVar("_Key")
-_NAMING = ("path", "title", "summary")
+_HEADER_FIELDS = ("path", "title", "summary")
 
 
 class RescoredLists(NamedTuple):
-    """The result of context rescoring: the lexical list, and which notes no leg had retrieved."""
+    """The result of context rescoring."""
 
     lexical: list[Candidate]
     added: list[Candidate]
+    """The notes that no leg had retrieved."""
     contexts: dict[str, Context]
     """The context of each rescored note, by its id."""
     max_score: float
@@ -258,10 +262,10 @@ def rescore_with_context(
         note: Context(lexical[note].score if note in lexical else None, tuple(neighbours.get(note, ())))
         for note in scores
     }
-    # Some matches are not seen here, such as in a tag or by an ending that only the index knows: they keep their score.
-    unseen = {note: candidate.score for note, candidate in lexical.items() if note not in scores}
+    # Notes keep their score if the match is not found in the text: it is in a tag, or an ending only the index knows.
+    not_rescored = {note: candidate.score for note, candidate in lexical.items() if note not in scores}
     rescored = []
-    for note, score in (unseen | scores).items():
+    for note, score in (not_rescored | scores).items():
         candidate = (lexical.get(note) or turns[note]).copy()
         candidate.lexical_score = candidate.score = score
         rescored.append(candidate)
@@ -293,11 +297,11 @@ class _ContextScorer:
             note: _TermCounts(self._counts(turn, "content"), turn.content.count(" ") + 1)
             for note, turn in turns.items()
         }
-        mixed = {
-            note: _mixed(_mixed(contents[note], *self._naming(turn)), contents, neighbours[note])
+        in_context = {
+            note: _add_weighted(_add_weighted(contents[note], *self._header_counts(turn)), contents, neighbours[note])
             for note, turn in turns.items()
         }
-        return {note: score for note, score in self._scores(mixed, weights).items() if score > 0}
+        return {note: score for note, score in self._scores(in_context, weights).items() if score > 0}
 
     def score_long_notes(self, notes: Sequence[Candidate]) -> dict[str, float]:
         """Return the score of each long note with its best chunk, on the scale of the lexical scores.
@@ -307,22 +311,22 @@ class _ContextScorer:
         share = self._rules.passage
         long = {note.id: note for note in notes if share and len(note.content) > MAX_UNSPLIT_CHARS}
         chunks_of = {note: self._chunk_counts(candidate) for note, candidate in long.items()}
-        containing = Counter(
+        chunk_frequencies = Counter(
             term for chunks in chunks_of.values() for chunk in chunks.values() for term in chunk.counts
         )
-        total = sum(-(-len(candidate.content) // CHUNK_CHARS) for candidate in long.values())
-        frequencies = [containing[term] for term in range(len(positive_terms(self._tree)))]
-        weights = [log(1 + (total - frequency + 0.5) / (frequency + 0.5)) for frequency in frequencies]
+        chunk_count = sum(-(-len(candidate.content) // CHUNK_CHARS) for candidate in long.values())
+        frequencies = [chunk_frequencies[term] for term in range(len(positive_terms(self._tree)))]
+        weights = [log(1 + (chunk_count - frequency + 0.5) / (frequency + 0.5)) for frequency in frequencies]
         previous, following = self._rules.previous, self._rules.next
         best: dict[str, float] = {}
         for note, chunks in chunks_of.items():
-            naming = self._naming(long[note])
-            mixed = {
-                index: _mixed(_mixed(chunk, *naming), chunks, {index - 1: previous, index + 1: following})
-                for index, chunk in chunks.items()
-            }
-            score = max(self._scores(mixed, weights).values())
-            if score > 0:  # else its matches are not seen here, such as in a tag
+            headers = self._header_counts(long[note])
+            in_context = {}
+            for index, chunk in chunks.items():
+                neighbours = {index - 1: previous, index + 1: following}
+                in_context[index] = _add_weighted(_add_weighted(chunk, *headers), chunks, neighbours)
+            score = max(self._scores(in_context, weights).values())
+            if score > 0:  # else its matches are not found in the text, such as in a tag
                 best[note] = score
         if not best:
             return {}
@@ -342,7 +346,7 @@ class _ContextScorer:
         least one term: if none is seen, because it is in a tag or in a form that only the index matches, the term of
         the lowest weight is assumed.
         """
-        shares = {term: 1.0 for name in (*_NAMING, "content") for term in self._counts(candidate, name)}
+        shares = {term: 1.0 for name in (*_HEADER_FIELDS, "content") for term in self._counts(candidate, name)}
         for note, weight in neighbours.items():
             if note in turns:
                 for term in self._counts(turns[note], "content"):
@@ -378,16 +382,16 @@ class _ContextScorer:
             scores[key] = sum(weights[term] * count * (k1 + 1) / (count + norm) for term, count in text.counts.items())
         return scores
 
-    def _naming(self, candidate: Candidate) -> tuple[dict[str, _TermCounts], Mapping[str, float]]:
+    def _header_counts(self, candidate: Candidate) -> tuple[dict[str, _TermCounts], Mapping[str, float]]:
         """Return the term counts of path, title and summary, with length 0, and their weights."""
-        counts = {name: self._counts(candidate, name) for name in _NAMING}
+        counts = {name: self._counts(candidate, name) for name in _HEADER_FIELDS}
         return {name: _TermCounts(terms, 0.0) for name, terms in counts.items() if terms}, FIELD_WEIGHTS
 
 
 def _neighbour_weights(
     seeds: Collection[str], edges: Iterable[Edge], rules: ContextRules
 ) -> dict[str, dict[str, float]]:
-    """Return the weights of the neighbours of each seed, and of each note beside one, as far as they are known."""
+    """Return, for each seed and each neighbour of a seed, the weights of its neighbours that ``edges`` contains."""
     chains: dict[str, dict[int, str]] = {seed: {0: seed} for seed in seeds}
     for edge in edges:
         if edge.source in chains:  # the caller's own index may return other edges, too
@@ -405,7 +409,7 @@ def _neighbour_weights(
     return weights
 
 
-def _mixed(own: _TermCounts, others: Mapping[_Key, _TermCounts], weights: Mapping[_Key, float]) -> _TermCounts:
+def _add_weighted(own: _TermCounts, others: Mapping[_Key, _TermCounts], weights: Mapping[_Key, float]) -> _TermCounts:
     """Return term counts with those of other texts added, each times its weight."""
     if not others:
         return own

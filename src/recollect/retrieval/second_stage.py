@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from recollect.retrieval.preset import RerankRules
 
 
+_COMPARED_RANKS = 3
+
+
 class SecondStage:
     """Runs a reranker with a time limit, in seconds."""
 
@@ -35,9 +38,9 @@ class SecondStage:
         top_n: int,
         legs: tuple[Sequence[Candidate], Sequence[Candidate]],
     ) -> list[Candidate]:
-        """Return the list with its head in the reranker's order, or as it was if that is skipped or fails."""
+        """Return the list with its head in the reranker's order; unchanged if reranking is skipped or fails."""
         if rules.agree_min:
-            lexical, vector = ([candidate.id for candidate in leg[:3]] for leg in legs)
+            lexical, vector = ([candidate.id for candidate in leg[:_COMPARED_RANKS]] for leg in legs)
             agreement = unanimity(lexical, vector, rules.agree_min)
             if agreement:
                 trace.unanimity, trace.rerank_skipped_reason = agreement.agreements, "unanimity"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from recollect.retrieval.confidence import ConfidenceEvidence
     from recollect.retrieval.graph import ScoreTransfer
     from recollect.retrieval.request import Substitution
-    from recollect.retrieval.rescoring import StemOnly
+    from recollect.retrieval.rescoring import StemDiscount
 
 
 class Attempt(NamedTuple):
@@ -46,9 +46,9 @@ class Context(NamedTuple):
     """
 
     own: float | None
-    """The lexical score before; ``None`` if the lexical leg had not retrieved it."""
+    """The lexical score before rescoring; ``None`` if the lexical leg had not retrieved the note."""
     neighbours: tuple[str, ...]
-    """The ids of the turns beside it; none for a long note, which was rescored with its best chunk."""
+    """The ids of the neighbouring turns; empty for a long note, which was rescored with its best chunk."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON-ready data."""
@@ -75,15 +75,15 @@ class StageRun(NamedTuple):
 class Trace:
     """The record of one search; times are in milliseconds.
 
-    Its JSON has the fields in this order, in camelCase. The first ones, up to ``attempts``, are those of the source
-    document and always there, the others only if they are not empty.
+    Its JSON has the fields in this order, in camelCase. The fields up to ``attempts`` are those of the source document
+    and always present, the others only if they are not empty.
 
     >>> Trace(mode="bm25", original_query="tea", compiled_query="tea").to_dict()["compiledQuery"]
     'tea'
     """
 
     mode: str
-    """The mode that was used in the end: ``hybrid``, ``bm25`` or ``semantic``."""
+    """The mode that was finally used: ``hybrid``, ``bm25`` or ``semantic``."""
     original_query: str
     compiled_query: str = ""
     candidate_k: int = 60
@@ -104,13 +104,13 @@ class Trace:
     """``empty_candidates``, ``mode_off``, ``no_reranker`` or ``unanimity``."""
     rerank_provider: str = ""
     unanimity: int | None = None
-    """At how many of the first three ranks both legs agreed, if the reranker was skipped for it."""
+    """At how many of the first three ranks both legs agreed, if the reranker was skipped for this reason."""
     error_stage: str = ""
     """``bm25`` or ``rerank``: the part that failed."""
     error_detail: str = ""
     preset: str = ""
     embedder: str = ""
-    """The model that embedded the query, or would have."""
+    """The model of the configured embedder, whether it was used or not."""
     embedded_query: str = ""
     """The text that was embedded, if it is not the query as written."""
     fusion: Mapping[str, Any] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class Trace:
     excluded: tuple[str, ...] = ()
     """The terms that the query excludes, as written; no leg returns a note that contains one."""
     only_stopwords: bool = False
-    """Whether the query has nothing but stopwords, and was searched with them."""
+    """Whether the query has only stopwords, which were then searched for."""
     substitutions: tuple[Substitution, ...] = ()
     """The words that no note contains as written, with the forms that were searched for as well."""
     date_hints: tuple[str, ...] = ()
@@ -126,11 +126,11 @@ class Trace:
     times: tuple[TimeInterval, ...] = ()
     """The times that the query names."""
     time_only: bool = False
-    """Whether the query names nothing but a time."""
+    """Whether the query names only a time."""
     context_elapsed: float = 0.0
     graph_elapsed: float = 0.0
     graph_count: int = 0
-    """How many notes received score from others."""
+    """How many notes received a score transfer."""
     graph_skipped_reason: str = ""
     stages: list[StageRun] = field(default_factory=list)
     below_min_confidence: int = 0
@@ -143,12 +143,12 @@ class Trace:
     """The candidates of the hits, with the record of each score."""
     contexts: Mapping[str, Context] = field(default_factory=dict)
     """The context with which each note was rescored, by its id."""
-    stem_only: Mapping[str, StemOnly] = field(default_factory=dict)
+    stem_only: Mapping[str, StemDiscount] = field(default_factory=dict)
     """The discounts of notes that contain words of the query only in another form, by note id."""
     evidence: Mapping[str, ConfidenceEvidence] = field(default_factory=dict)
     """The evidence from which the confidence of each result was computed, by note id."""
     transfers: Mapping[str, Sequence[ScoreTransfer]] = field(default_factory=dict)
-    """The score that connected notes passed on to each note, by its id."""
+    """The score transfers to each note, by its id."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the trace as JSON-ready data with its documented names."""
@@ -163,7 +163,7 @@ class Trace:
                 value = dict(value)
             elif isinstance(value, (list, tuple)):
                 value = [item if isinstance(item, str) else item.to_dict() for item in value]
-            if value or index < _ALWAYS:
+            if value or index < _ALWAYS_COUNT:
                 data[json_name] = value
         return data
 
@@ -202,13 +202,13 @@ def _camel_case(name: str) -> str:
 
 
 _NAMES = list(Trace.__slots__)
-_ALWAYS = _NAMES.index("attempts") + 1
+_ALWAYS_COUNT = _NAMES.index("attempts") + 1
 _JSON_NAMES = {name: _camel_case(name) for name in _NAMES[: _NAMES.index("results") + 1]}
-"""The names in JSON of all fields but the last ones, which are parts of the results there."""
+"""The JSON names of the fields up to ``results``; the values of the later ones are parts of the results."""
 
 
 def recomputed_score(result: Mapping[str, Any]) -> float:
-    """Return the score of one of the ``results`` in a trace's JSON, computed from its record alone.
+    """Recompute the score of one of the ``results`` in a trace's JSON from its contributions and steps.
 
     It is the sum of the legs' points; each step then multiplies it by its factor and adds its addend.
 

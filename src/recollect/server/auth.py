@@ -26,7 +26,7 @@ from recollect.errors import ArgumentError, ForbiddenError, KeyFileError
 from recollect.model import DEFAULT_NAMESPACE
 
 SECRET_BYTES = 32
-"""Random bytes of a key: so many that a fast hash is safe, since no list of likely keys exists."""
+"""Random bytes of a key: too many to guess, so that a fast hash is safe."""
 LOCK_TIMEOUT = 10.0
 """How many seconds to wait for another process that changes the key file."""
 
@@ -253,7 +253,7 @@ class KeyRing:
 
 @contextmanager
 def _write_lock(path: Path) -> Iterator[None]:
-    """Let one process at a time change a file, by an SQLite lock, which every system releases with its process."""
+    """Let one process at a time change a file, by an SQLite lock, which is released even if the process dies."""
     try:
         with closing(apsw.Connection(str(path.with_name(f"{path.name}.lock")))) as connection:
             connection.set_busy_timeout(round(LOCK_TIMEOUT * 1000))
@@ -310,7 +310,7 @@ class Cursors:
             data = b""
         head = data[:_HEAD_BYTES]
         if not compare_digest(data[_HEAD_BYTES:], self._signature(head, namespace)):
-            raise ArgumentError("cursor", "is not one of this server for this namespace; start without a cursor")
+            raise ArgumentError("cursor", "was not issued by this server for this namespace; start without a cursor")
         return int.from_bytes(head[_NONCE_BYTES:]) ^ self._mask(head[:_NONCE_BYTES])
 
     def _mask(self, nonce: bytes) -> int:

@@ -5,9 +5,9 @@ A note has one vector, or one for each chunk of its text; its similarity to a qu
 Namespaces are isolated: notes, links, documents, vectors and term statistics of one are invisible to the others. Each
 method that writes is one transaction.
 
-From the instant at which a note expires no method returns, follows or changes it, whether it was deleted yet or not;
-the clock is :func:`recollect.arguments.now`. Every write deletes expired notes first, and ``expire`` does only that.
-Term statistics may count them until then.
+From the instant at which a note expires, no method returns, follows or changes it, even before it is deleted; the clock
+is :func:`recollect.arguments.now`. Every write deletes expired notes first, and ``expire`` does only that. Term
+statistics may include expired notes until they are deleted.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class DocumentWriteResult(NamedTuple):
 
 
 class DocumentRecord(NamedTuple):
-    """A document: where it is, the fingerprint of its state, and the notes that were made of it."""
+    """A document: its root and name, the fingerprint of its state, and the notes that were created from it."""
 
     namespace: str
     root: str
@@ -136,7 +136,7 @@ class StoreStats:
 
 
 class ModelChangedError(Exception):
-    """The store is searched with another model than that of a query's vector."""
+    """The query's vector is not of the store's active model."""
 
     def __init__(self, model: Model) -> None:
         super().__init__(model.name)
@@ -145,7 +145,7 @@ class ModelChangedError(Exception):
 
 @runtime_checkable
 class SupportsFinishIndexes(Protocol):
-    """A store that builds indexes in the background of searches."""
+    """A store that builds indexes in background threads."""
 
     def finish_indexes(self) -> None:
         """Build the indexes that are missing, however long that takes."""
@@ -209,10 +209,10 @@ class Store(
         """
 
     def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
-        """Return for each id, or else path, its note."""
+        """Return the note for each key, which is an id or else a path; ``None`` if there is no such note."""
 
     def delete(self, keys: Sequence[str], *, namespace: str) -> int:
-        """Delete notes by id or path, with everything derived from them; return how many there were."""
+        """Delete notes by id or path, with everything derived from them; return how many existed."""
 
     def expire(self, now: datetime, *, most: int | None = None) -> int:
         """Delete the notes that have expired at ``now``, or ``most`` of them; return how many.
@@ -222,7 +222,7 @@ class Store(
         """
 
     def touch(self, accessed: Mapping[str, datetime], *, namespace: str) -> int:
-        """Set when notes, by id, were last accessed, where that is later than before; return how many changed.
+        """Set the last access times of notes, by id, where they are later than the stored ones; return the number.
 
         Nothing else of a note changes, and unknown ids are skipped. It waits for other writers only briefly before it
         raises ``StoreBusyError``.
@@ -232,13 +232,13 @@ class Store(
         """Iterate over the notes of a namespace, or of all, in the order of their creation."""
 
     def vectors_of(self, notes: Sequence[Note]) -> tuple[Model | None, list[Vector | None]]:
-        """Return the active model, and its vectors of these notes if they were made of the texts given here."""
+        """Return the active model, and each note's vector; ``None`` if that was computed from another text."""
 
     def link(self, source: str, link: Link, *, namespace: str) -> bool:
         """Add a link to a note; return whether it is new."""
 
     def unlink(self, source: str, link: Link, *, namespace: str) -> bool:
-        """Remove a link of a note; return whether it was there."""
+        """Remove a link of a note; return whether it existed."""
 
     def neighbours(self, key: str, *, namespace: str) -> list[Neighbour]:
         """Return the notes at the other ends of a note's edges, in the order of ``edges``."""
@@ -247,16 +247,16 @@ class Store(
         """Return the fingerprints of the documents below ``root`` by their names."""
 
     def remove_documents(self, root: str, names: Sequence[str], *, namespace: str) -> int:
-        """Delete documents and their notes; return how many notes there were."""
+        """Delete documents and their notes; return the number of deleted notes."""
 
     def document_records(self, *, namespace: str | None = None) -> Iterator[DocumentRecord]:
         """Iterate over the documents of a namespace, or of all, in any order."""
 
     def set_document_notes(self, records: Sequence[DocumentRecord]) -> None:
-        """Set the fingerprints of documents and just which notes they have; nothing else of a note changes.
+        """Set the fingerprints of documents and the list of notes of each; nothing else of a note changes.
 
-        New documents are created. A note that a document no longer has belongs to none, a note of another document
-        leaves that one, and unknown ids are skipped.
+        New documents are created. A note that is in no list any more belongs to no document, a note of another document
+        moves, and unknown ids are skipped.
         """
 
     def pending(self, model: Model, limit: int, *, after: Any = None) -> list[Pending]:
@@ -266,7 +266,7 @@ class Store(
         """Write vectors of notes whose text is still the one that was embedded; return how many."""
 
     def activate(self, model: Model) -> bool:
-        """Search with ``model`` from now on and delete all other vectors, if every note has one; return whether."""
+        """Make ``model`` the active model and delete all other vectors; return False if a note has no vector of it."""
 
     def stats(self) -> StoreStats:
         """Return how much the store contains."""
@@ -275,10 +275,10 @@ class Store(
         """Check every part and return the findings, good ones too."""
 
     def repair(self) -> list[Finding]:
-        """Rebuild what is derived from the notes, and return what a check finds afterwards."""
+        """Rebuild all data that is derived from the notes, and return the findings of a check afterwards."""
 
     def backup(self, target: Path, *, overwrite: bool = False) -> None:
-        """Write a consistent copy while others go on reading and writing."""
+        """Write a consistent copy; others may read and write meanwhile."""
 
     def close(self) -> None:
         """Close the file or connections; further calls raise ``StoreError``."""

@@ -1,6 +1,7 @@
 """One batch of drafts: which notes it changes and creates.
 
-It first reads and decides everything; then a plan says what to write. A draft that cannot be stored aborts the batch.
+A batch reads the existing notes, computes all changes, and returns a plan of what to write. A draft that cannot be
+stored aborts the batch.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Tables(Protocol):
     """What a batch reads in its transaction."""
 
     def namespace(self, name: str) -> int:
-        """Return the key of a namespace, which is created if it is new."""
+        """Return the key of a namespace; create it if it is new."""
 
     def notes(self, namespace: int, ids: Sequence[str], paths: Sequence[str]) -> Sequence[NoteRow]:
         """Return the notes with one of these ids, then those with one of these paths; a note may come twice."""
@@ -44,7 +45,7 @@ class Tables(Protocol):
         """Return the links of the notes that have any."""
 
     def new_key(self) -> int:
-        """Return the key of a new note, higher than those before."""
+        """Return the key of a new note, higher than all earlier ones."""
 
     def document(self, namespace: int, document: Document) -> int:
         """Return the key of a document."""
@@ -68,7 +69,7 @@ class NewVector(NamedTuple):
     note: int
     namespace: int
     digest: bytes
-    """That of the text that was embedded."""
+    """The digest of the embedded text."""
     vector: Vector
 
 
@@ -87,7 +88,7 @@ class Plan(NamedTuple):
 
     @property
     def stale(self) -> list[int]:
-        """The notes whose vectors, of any model, were made of another text."""
+        """The notes whose stored vectors, of any model, were computed from another text."""
         return [change.new.key for change in self.changes if change.old and change.text_changed]
 
 
@@ -97,13 +98,14 @@ class Batch:
     def __init__(self, tables: Tables, *, create: bool = True, adopt: bool = False) -> None:
         """Start an empty batch in a transaction.
 
-        Without ``create`` it only changes notes; with ``adopt``, documents take over notes at their paths.
+        Without ``create`` it only changes existing notes; with ``adopt``, documents become the owners of existing
+        notes at their paths.
         """
         self._tables = tables
         self._create = create
         self._adopt = adopt
         self._moves: dict[tuple[str, str], str] = {}
-        """The new paths of notes that drafts name by id."""
+        """The new paths of notes that drafts refer to by id: from namespace and id."""
         self._now = time.time_ns() // 1000
         self._namespaces: dict[str, int] = {}
         self._in_order: list[Change] = []
@@ -112,19 +114,19 @@ class Batch:
         self._by_id: dict[tuple[int, str], Change] = {}
         self._by_path: dict[tuple[int, str], Change] = {}
         self._released: set[int] = set()
-        """Notes that their documents no longer have after this batch."""
+        """Notes that belong to none of their former documents after this batch."""
         self._deleted: dict[int, list[int]] = {}
 
     def add(self, drafts: Sequence[Draft]) -> None:
-        """Decide what the drafts change or create."""
+        """Add the changes that the drafts make."""
         self._read_existing(drafts)
         for draft in drafts:
-            self._decide(draft)
+            self._apply_draft(draft)
 
     def add_documents(self, documents: Sequence[Document], namespace: str) -> WriteCounts:
-        """Decide what documents change, create and delete, and return the counts.
+        """Add the changes that documents make, with the notes that they delete, and return the counts.
 
-        A note may move from one of them to another, in any order.
+        A note may move between two of the documents, in any order.
         """
         namespace_id = self._namespace(namespace)
         latest = {(document.root, document.name): document for document in documents}
@@ -139,11 +141,11 @@ class Batch:
         named = {
             (change.new.key, document)
             for document, group in drafts.items()
-            for change in map(self._named_by, group)
+            for change in map(self._existing, group)
             if change
         }
         self._released = {note for note, document in owned.items() if (note, document) not in named}
-        changes = [self._decide(draft, document) for document, group in drafts.items() for draft in group]
+        changes = [self._apply_draft(draft, document) for document, group in drafts.items() for draft in group]
         deleted = owned.keys() - {change.new.key for change in changes}
         self._deleted = {namespace_id: sorted(deleted)}
         added = sum(change.old is None for change in changes)
@@ -151,7 +153,7 @@ class Batch:
         return WriteCounts(added, updated, len(changes) - added - updated, len(deleted))
 
     def plan(self, model: Model | None, vectors: Mapping[bytes, Vector]) -> Plan:
-        """Return what is to be written; ``vectors`` has those that notes lack, by the digests of their texts."""
+        """Return what to write; ``vectors`` has the vectors of texts that notes lack, by the digests of the texts."""
         new, pending = self._vectors(model, vectors)
         active = self._tables.model() if model and (new or pending) else None
         if model and active and active.name == model.name and active != model:
@@ -167,11 +169,11 @@ class Batch:
         return Plan(self._deleted, changes, model, new, pending)
 
     def notes(self) -> list[Note]:
-        """Return the notes as they are then, in the order of their drafts."""
+        """Return the notes as they are after the batch, in the order of the drafts."""
         return [note_of(change.new, change.namespace, change.links) for change in self._in_order]
 
     def _vectors(self, model: Model | None, vectors: Mapping[bytes, Vector]) -> tuple[list[NewVector], list[Pending]]:
-        """Return the vectors to write, and the notes that need one that is not among ``vectors``."""
+        """Return the vectors to write, and the notes that need a vector which is not in ``vectors``."""
         new: list[NewVector] = []
         pending: list[Pending] = []
         old = [change.new.key for change in self._by_key.values() if change.old]
@@ -195,7 +197,7 @@ class Batch:
         return self._namespaces[name]
 
     def _read_existing(self, drafts: Sequence[Draft]) -> None:
-        """Read the notes that the drafts name by id or path."""
+        """Read the notes that the drafts refer to by id or path."""
         names: dict[str, tuple[list[str], list[str]]] = {}
         for draft in drafts:
             namespace = draft.get("namespace", DEFAULT_NAMESPACE)
@@ -219,9 +221,9 @@ class Batch:
         if change.new.path:
             self._by_path[change.new.namespace, change.new.path] = change
 
-    def _decide(self, draft: Draft, document: int | None = None) -> Change:
-        """Merge a draft into the note that it names, or create one; a document's draft replaces the whole note."""
-        change = self._named_by(draft) or self._create_note(draft)
+    def _apply_draft(self, draft: Draft, document: int | None = None) -> Change:
+        """Merge a draft into its existing note, or create a note; a document's draft replaces the whole note."""
+        change = self._existing(draft) or self._create_note(draft)
         row = change.new
         if document is not None:
             if change.old is not None:
@@ -244,14 +246,14 @@ class Batch:
         self._in_order.append(change)
         return change
 
-    def _named_by(self, draft: Draft) -> Change | None:
-        """Return the note that a draft names: the one with its id, or else the one with its path."""
+    def _existing(self, draft: Draft) -> Change | None:
+        """Return the existing note of a draft: the one with its id, or else the one with its path."""
         namespace = self._namespace(draft.get("namespace", DEFAULT_NAMESPACE))
         with_id = self._by_id.get((namespace, draft.get("id", "")))
         with_path = self._by_path.get((namespace, draft.get("path", "")))
         if with_id and with_path and with_id is not with_path:
             if self._moves.get((with_path.namespace, with_path.new.id), draft["path"]) != draft["path"]:
-                return with_id  # the other moves to another path
+                return with_id  # the other note moves away in the same batch
             raise ArgumentError(
                 "path", f"{draft['path']!r} is the path of another note, {with_path.new.id!r}; delete that first"
             )
@@ -274,9 +276,9 @@ class Batch:
         return Change(None, row, name, (), ())
 
     def _check_owner(self, row: NoteRow, document: int, draft: Draft) -> None:
-        """Refuse to overwrite a note of another origin, unless its content is the same or ``adopt`` is set."""
-        taken = row.document != document and row.key not in self._released and row.content != draft.get("content")
-        if not taken or self._adopt:
+        """Raise an error if the note belongs to another source, unless its content is equal or ``adopt`` is set."""
+        conflict = row.document != document and row.key not in self._released and row.content != draft.get("content")
+        if not conflict or self._adopt:
             return
         owner = self._tables.owner(row.document)
         origin = "/".join(owner) if owner else "another source"

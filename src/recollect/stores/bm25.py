@@ -1,13 +1,13 @@
-"""BM25 as FTS5 computes it, to the last bit, over the postings of each leaf of a query tree.
+"""BM25 as FTS5 computes it, bit for bit, over the postings of each leaf of a query tree.
 
-A leaf has in a note the summed field weight f of its occurrences. With N notes in the namespace, of which n match the
-leaf, T tokens in all of them and D in the note::
+f is the sum of the field weights of a leaf's occurrences in a note. N is the number of notes in the namespace, n how
+many of them match the leaf, T the number of tokens in the namespace and D that in the note::
 
     idf = ln((N - n + 0.5) / (n + 0.5)), or 0.000001 where that is not positive
     score = sum over leaves: idf * f * 2.2 / (f + 1.2 * (0.25 + 0.75 * D / (T / N)))
 
-A leaf adds to a note's score only where all nodes above it match. (FTS5 also counts some leaves of an alternative that
-does not match as a whole; that is not copied.)
+A leaf adds to a note's score only if all nodes above it match the note. (FTS5 also counts some leaves of an alternative
+that does not match as a whole; this implementation does not.)
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _K1, _B = 1.2, 0.75
-_LEAST_IDF = 1e-6
-_SPARSE = 16
+_MIN_IDF = 1e-6
+_SPARSE = 16  # keys with a larger mean distance are sorted
 
 
 class Occurrences(NamedTuple):
@@ -34,11 +34,11 @@ class Occurrences(NamedTuple):
 
     notes: NDArray[np.int64]
     weights: NDArray[np.float64]
-    """The summed field weight of its occurrences in each note."""
+    """The sum of the field weights of the leaf's occurrences in each note."""
     tokens: NDArray[np.float64]
     """How many tokens each note has."""
     note_count: int
-    """In how many notes of the namespace it occurs."""
+    """The number of notes of the namespace that match the leaf."""
 
 
 class Scores(NamedTuple):
@@ -51,14 +51,14 @@ class Scores(NamedTuple):
         """Return the best ``limit`` notes and all that tie with the last of them, by score, then key."""
         notes, scores = self
         if len(notes) > limit:
-            edge = np.partition(scores, len(scores) - limit)[len(scores) - limit]
-            notes, scores = notes[scores >= edge], scores[scores >= edge]
+            lowest = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+            notes, scores = notes[scores >= lowest], scores[scores >= lowest]
         order = np.lexsort((notes, -scores))
         return Scores(notes[order], scores[order])
 
 
 def leaves_of(node: Expression) -> list[Match]:
-    """Return the leaves of a tree in their order; one that occurs twice comes twice."""
+    """Return the leaves of a tree in their order, with duplicates."""
     if isinstance(node, Match):
         return [node]
     parts = (node.included, node.excluded) if isinstance(node, Except) else node.parts
@@ -66,14 +66,14 @@ def leaves_of(node: Expression) -> list[Match]:
 
 
 def matching_notes(node: Expression, lists: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the notes that match ``node``, by ascending keys; ``lists`` has those of each leaf."""
+    """Return the notes that match ``node``, by ascending keys; ``lists`` has the notes that match each leaf."""
     return render(node, _Matching(lists)).notes
 
 
 def score_notes(node: Expression, lists: Sequence[Occurrences], notes: int, tokens: int) -> Scores:
     """Return the notes that match ``node``, with their BM25 scores.
 
-    ``lists`` has one for each leaf of :func:`leaves_of`; ``notes`` and ``tokens`` are the totals of the namespace.
+    ``lists`` has the postings of each leaf of :func:`leaves_of`; ``notes`` and ``tokens`` are totals of the namespace.
 
     >>> from recollect.query import expression, parse
     >>> tea = Occurrences(np.array([3, 8]), np.array([10.0, 1.0]), np.array([4.0, 4.0]), note_count=2)
@@ -82,7 +82,7 @@ def score_notes(node: Expression, lists: Sequence[Occurrences], notes: int, toke
     """
     matching = render(node, _Matching([occurrences.notes for occurrences in lists]))
     scores = np.zeros(len(matching.notes))
-    # Leaf by leaf, in the order of the tree: the same sums in another order have other last bits.
+    # Leaf by leaf, in the order of the tree: floating-point sums depend on the order.
     for index, counted in matching.counted:
         if not len(counted):
             continue
@@ -98,7 +98,7 @@ def score_notes(node: Expression, lists: Sequence[Occurrences], notes: int, toke
 def idf(notes: int, note_count: int) -> float:
     """Return the inverse document frequency of a leaf that matches ``note_count`` of ``notes`` notes."""
     rarity = math.log((notes - note_count + 0.5) / (note_count + 0.5))
-    return rarity if rarity > 0 else _LEAST_IDF
+    return rarity if rarity > 0 else _MIN_IDF
 
 
 def length_norms(lengths: NDArray[np.float64], average: float) -> NDArray[np.float64]:
@@ -107,12 +107,12 @@ def length_norms(lengths: NDArray[np.float64], average: float) -> NDArray[np.flo
 
 
 def saturation(weights: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the saturated weights of a leaf: its part of the score without idf."""
+    """Return the term frequency factors of a leaf: its part of the score, divided by its idf."""
     return (weights * (_K1 + 1.0)) / (weights + norms)
 
 
 class _Matches(NamedTuple):
-    """The notes that a node matches, and for each leaf, by its index, those in which it counts."""
+    """The notes that a node matches, and for each leaf, by its index, the notes to whose score it adds."""
 
     notes: NDArray[np.int64]
     counted: list[tuple[int, NDArray[np.int64]]]
@@ -122,7 +122,7 @@ class _Matches(NamedTuple):
 
 
 class _Matching:
-    """Renders a tree to the notes that match it; leaves come in the order of :func:`leaves_of`."""
+    """Computes the notes that match a tree; ``leaves`` are in the order of :func:`leaves_of`."""
 
     def __init__(self, leaves: Sequence[NDArray[np.int64]]) -> None:
         self._leaves = leaves

@@ -1,4 +1,4 @@
-"""Compare two stores: the same notes to the last bit, in the same order, with the same search results.
+"""Compare two stores: whether they have identical notes, in the same order, and return the same search results.
 
 Searches are compared for a sample of the notes.
 """
@@ -22,11 +22,11 @@ from recollect.stores.base import Store
 from recollect.stores.copying import count_notes, differing_notes, documents_in, key_of, note_batches, notes_in
 
 SAMPLE = 50
-"""For how many notes searches are compared."""
+"""The number of notes for which searches are compared."""
 MAX_DIFFERENCES = 1000
-"""After how many differences of notes the comparison stops."""
+"""The number of differing notes after which the comparison stops."""
 MIN_OVERLAP = 0.9
-"""How much of the results of searches must be the same: an index may be approximate, and scores may tie."""
+"""The minimum fraction of equal search results: an index may be approximate, and scores may tie."""
 TOP_K = 10
 QUERY_WORDS = 3
 

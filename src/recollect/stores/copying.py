@@ -1,11 +1,11 @@
 """Copy a store into another, whatever their engines.
 
-The target itself records the progress: notes that it has in the same state are skipped. So after an interruption the
-same call continues, and a later call copies what changed since. Notes come in the order of the source, each batch in a
-transaction, then documents. No text is embedded: vectors are copied.
+Notes that the target already has in the same state are skipped. So after an interruption the same call continues, and a
+later call copies what changed since. Notes are copied in the order of the source, each batch in a transaction, then
+documents. No text is embedded: vectors are copied.
 
-An iteration is no snapshot: what others write to the source meanwhile may be in the copy or not. Nobody else should
-write to the target before the copy is complete.
+The source is not read in one snapshot: the copy may or may not contain what others write to the source meanwhile.
+Nobody else should write to the target before the copy is complete.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 BATCH_NOTES = 2000
 """How many notes are written in one transaction."""
 BATCH_BYTES = 8 * 2**20
-"""How much text of notes a batch has at most; a longer note is a batch by itself."""
+"""The maximum size of the texts in a batch; a longer note is a batch by itself."""
 
 _FIELDS = tuple(field.name for field in fields(Note))
 
@@ -51,7 +51,7 @@ class Copied:
 
     @property
     def nothing_to_do(self) -> bool:
-        """Whether the target was complete already."""
+        """Whether the target was already up to date."""
         return not (self.added or self.updated or self.documents)
 
 
@@ -72,9 +72,9 @@ def copy_store(
     progress = report or (lambda *_: None)
     _check_stores(source, target, namespaces, merge=merge)
     if not merge:
-        _refuse_others(source, target, namespaces, progress)
+        _check_target_notes(source, target, namespaces, progress)
     if source.model is not None and target.model is None:
-        target.activate(source.model)  # also that of a source whose notes have no vectors yet
+        target.activate(source.model)  # even if the source has no vectors yet
     counts: Counter[str] = Counter()
     total = count_notes(source, namespaces)
     progress(0, total, "notes")
@@ -93,14 +93,14 @@ def copy_store(
     for start in range(0, len(documents), BATCH_NOTES):
         target.set_document_notes(documents[start : start + BATCH_NOTES])
     copied = Copied(**counts, documents=len(documents), seconds=time.monotonic() - started)
-    # Some stores build indexes in the background of searches; a process that only copies would leave that to others.
+    # Searches would build missing indexes in the background, but this process only copies.
     if isinstance(target, SupportsFinishIndexes):
         target.finish_indexes()
     return copied
 
 
 def _check_stores(source: Store, target: Store, namespaces: Sequence[str] | None, *, merge: bool) -> None:
-    """Refuse what cannot succeed."""
+    """Raise an error if the copy cannot succeed."""
     here, there = source.stats(), target.stats()
     if here.location == there.location or (
         Path(here.location).exists() and Path(there.location).exists() and Path(here.location).samefile(there.location)
@@ -110,9 +110,9 @@ def _check_stores(source: Store, target: Store, namespaces: Sequence[str] | None
         if name not in here.notes:
             raise ArgumentError("namespaces", f"there is no {name!r} in {here.location}")
     models = [model for model in (there.model, here.model) if model]
-    # Where notes stay that have vectors of another model, that of the source could never be activated.
-    some_stay = merge or namespaces is not None
-    if len(set(models)) > 1 and (some_stay or models[0].name == models[1].name):
+    # Notes of the target that are not overwritten keep vectors of another model: the source's could not be activated.
+    is_partial = merge or namespaces is not None
+    if len(set(models)) > 1 and (is_partial or models[0].name == models[1].name):
         names = [f"{model.name} ({model.dimension} numbers in {model.precision})" for model in models]
         raise ArgumentError(
             "target",
@@ -121,7 +121,7 @@ def _check_stores(source: Store, target: Store, namespaces: Sequence[str] | None
         )
 
 
-def _refuse_others(source: Store, target: Store, namespaces: Sequence[str] | None, report: Progress) -> None:
+def _check_target_notes(source: Store, target: Store, namespaces: Sequence[str] | None, report: Progress) -> None:
     """Raise an error if the target has notes that the source lacks: one of the two may be the wrong file."""
     total = count_notes(target, namespaces)
     done = 0
@@ -148,9 +148,9 @@ class DifferingNote(NamedTuple):
 
 
 def differing_notes(source: Store, target: Store, notes: Sequence[Note]) -> tuple[Model | None, list[DifferingNote]]:
-    """Return those of the source's notes that are not the same in the target, and the model of their vectors.
+    """Return the model of the source's vectors, and the notes of the source that differ in the target.
 
-    A vector that only the target has counts as the same: the target made it of the same text.
+    A vector that only the target has is no difference: it was computed from the same text.
     """
     model, vectors = source.vectors_of(notes)
     stored = notes_by_id(target, notes)
@@ -185,7 +185,7 @@ def _write(target: Store, changed: Sequence[DifferingNote], model: Model | None)
                     f"{note.path!r} is the path of another note there, {other.id!r}; delete that, "
                     "or choose an empty target",
                 )
-    # All fields, also that a note was never accessed; an empty path would mean that of a stored note.
+    # All fields, including empty ones, except an empty path: that would keep the path of the stored note.
     drafts: list[Draft] = [
         {name: getattr(note, name) for name in _FIELDS if name != "path" or note.path} | {"vector": vector}
         for note, vector, _ in changed
@@ -194,7 +194,7 @@ def _write(target: Store, changed: Sequence[DifferingNote], model: Model | None)
 
 
 def key_of(note: Note) -> tuple[str, str]:
-    """Return what identifies a note in all stores: its namespace and id."""
+    """Return the namespace and id of a note, which identify it in all stores."""
     return note.namespace, note.id
 
 
@@ -225,7 +225,7 @@ def note_batches(notes: Iterable[Note]) -> Iterator[list[Note]]:
 
 
 def notes_by_id(store: Store, notes: Iterable[Note]) -> dict[tuple[str, str], Note]:
-    """Return the notes of a store that have the ids of these; one that merely has such a path is another."""
+    """Return the notes of a store with the ids of these; a note whose path equals such an id is ignored."""
     return {
         key_of(note): other
         for namespace, group in _by_namespace(notes).items()
@@ -251,5 +251,5 @@ def documents_in(store: Store, namespaces: Sequence[str] | None) -> dict[tuple[s
 
 
 def _canonical_json(value: Any) -> str:
-    """Return JSON that is the same for the same value, in whatever order its keys come."""
+    """Return JSON that does not depend on the order of keys."""
     return with_deep_stack(lambda: json.dumps(value, sort_keys=True, separators=(",", ":")))

@@ -1,7 +1,7 @@
 """An index of the trigrams of names, to search for notes by a misspelt name.
 
-Names are numbered, and their trigrams stored in blocks that never change: after a write only new names are added. Which
-note has which name is read again, so that deleted notes leave no trace.
+Names are numbered, and their trigrams stored in immutable blocks: after a write only new names are added. The mapping
+from notes to names is read again after each write, so that it has no deleted notes.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from recollect.query.trigrams import TRIGRAM_THRESHOLD
 from recollect.text import split_words
 
 WORD_THRESHOLD = 0.5
-"""The smallest similarity to a single word of a longer name that counts."""
+"""The minimum similarity to a single word of a longer name."""
 MIN_WORD_LENGTH = 4
-"""The fewest letters of a word that is compared by itself."""
+"""The minimum number of letters of a word that is compared by itself."""
 BLOCK_NAMES = 8192
 
 _NONE = np.empty(0, dtype=np.int32)
@@ -34,10 +34,11 @@ class _Block(NamedTuple):
     sizes: NDArray[np.int64]
     """How many trigrams each name has."""
     grams: NDArray[np.int64]
-    """Every trigram that occurs, in order."""
+    """The distinct trigrams, in ascending order."""
     starts: NDArray[np.int64]
-    """Where the names of each trigram start in ``owners``, and where the last ones end."""
+    """The offset in ``owners`` of the names with each trigram, and the end of the last ones."""
     owners: NDArray[np.uint16]
+    """The names with the first trigram, with the second, and so on, by their index in the block."""
 
     def similarities(self, word: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the Jaccard similarity of each name to a word, given by its trigrams."""
@@ -54,7 +55,7 @@ class NameIndex(NamedTuple):
     keys: NDArray[np.int64]
     """The notes, in the order of their paths, then ids."""
     names: tuple[NDArray[np.int32], ...]
-    """For each kind of name, the number of the one that each note has."""
+    """For each kind of name (slug and, with titles, title), the number of each note's name."""
     numbers: Mapping[str, int]
     """The number of every name and, with titles, of every word that is compared by itself; some are unused."""
     slugs: Mapping[str, int]
@@ -62,12 +63,12 @@ class NameIndex(NamedTuple):
     titles: Mapping[str, int]
     """The number of each title's name."""
     wholes: NDArray[np.int32]
-    """The names of several words, once for each word that is compared by itself."""
+    """Pairs of a name of several words and one of its words, by number: the names …"""
     words: NDArray[np.int32]
-    """Those words."""
+    """… and the words that are compared by themselves."""
     blocks: Sequence[_Block]
     names_at_start: int
-    """How many names there were when all were last in use."""
+    """The number of names when the index was built from scratch, without unused names."""
 
     def most_similar(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the keys of the notes whose name is similar to one of ``words``, and the similarities, best first."""
@@ -88,7 +89,7 @@ class NameIndex(NamedTuple):
 
 
 def index_names(rows: Sequence[tuple[int, str, str]], before: NameIndex | None = None, *, titles: bool) -> NameIndex:
-    """Return the index of notes, given by key, path and title, in the order of path, then id; ``before`` saves work."""
+    """Return the index of notes, given by key, path and title, sorted by path, then id; ``before`` is reused."""
     if before is not None and len(before.numbers) > 2 * before.names_at_start + BLOCK_NAMES:
         before = None  # many of the names may be unused
     numbers = dict(before.numbers) if before else {}
@@ -133,7 +134,7 @@ def single_words(name: str) -> list[str]:
 
 
 def _blocks(numbers: Mapping[str, int], before: Sequence[_Block]) -> list[_Block]:
-    """Return the blocks of all names; full ones stay as they are."""
+    """Return the blocks of all names; full ones are reused."""
     blocks = [block for block in before if len(block.sizes) == BLOCK_NAMES]
     names = islice(numbers, len(blocks) * BLOCK_NAMES, None)
     while batch := list(islice(names, BLOCK_NAMES)):
@@ -142,7 +143,7 @@ def _blocks(numbers: Mapping[str, int], before: Sequence[_Block]) -> list[_Block
 
 
 def _block(names: Sequence[str]) -> _Block:
-    """Return the trigrams of names, as :func:`recollect.query.trigrams` does for each, for all of them at once."""
+    """Return the trigrams of names, as :func:`recollect.query.trigrams` defines them, for all names at once."""
     texts = ["$" + name.replace(" ", "$\0$") + "$\0" for name in names]
     letters = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32).astype(np.int64)
     first, second, third = letters[:-2], letters[1:-1], letters[2:]

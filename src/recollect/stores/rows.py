@@ -35,7 +35,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class NoteRow(NamedTuple):
-    """A note as a row of a table; its namespace and document are the keys of theirs."""
+    """A note as a row of a table; ``namespace`` and ``document`` are keys of other tables."""
 
     key: int
     namespace: int
@@ -80,11 +80,11 @@ def to_microseconds(moment: datetime) -> int:
 
 @lru_cache(maxsize=256)  # notes of one batch share their times
 def from_microseconds(number: int) -> datetime:
-    """Return the instant that lies so many microseconds after 1970."""
+    """Return the instant from microseconds since 1970."""
     return _EPOCH + timedelta(microseconds=number)
 
 
-def _moment(number: int | None) -> datetime | None:
+def _optional_instant(number: int | None) -> datetime | None:
     return None if number is None else from_microseconds(number)
 
 
@@ -106,8 +106,8 @@ def note_of(row: Sequence[Any], namespace: str, links: Iterable[Link]) -> Note:
             "tags": tuple(stored.tags.split("\n")) if stored.tags else (),
             "created_at": from_microseconds(stored.created_at),
             "updated_at": from_microseconds(stored.updated_at),
-            "last_accessed_at": _moment(stored.last_accessed_at),
-            "expires_at": _moment(stored.expires_at),
+            "last_accessed_at": _optional_instant(stored.last_accessed_at),
+            "expires_at": _optional_instant(stored.expires_at),
             "importance": stored.importance,
             "session": stored.session or "",
             "position": stored.position,
@@ -129,7 +129,7 @@ def candidate_of(row: Sequence[Any]) -> Candidate:
     candidate.summary = summary
     candidate.content = content
     candidate.created_at = from_microseconds(created_at)
-    candidate.last_accessed_at = _moment(last_accessed_at)
+    candidate.last_accessed_at = _optional_instant(last_accessed_at)
     candidate.importance = importance
     candidate.session = session or ""
     candidate.position = position
@@ -152,26 +152,26 @@ class Change:
     old_links: tuple[Link, ...]
     links: tuple[Link, ...]
     vector: Vector | None = None
-    """That of the draft, if it has one."""
+    """The vector in the draft, if it has one."""
 
     @property
     def matters(self) -> bool:
-        """Whether anything is different."""
+        """Whether the batch changes anything of the note."""
         return self.old != self.new or self.old_links != self.links
 
     @property
     def renamed(self) -> bool:
-        """Whether its id or path is another."""
+        """Whether the id or the path changes."""
         return self.old is not None and (self.old.id, self.old.path) != (self.new.id, self.new.path)
 
     @property
     def reindexed(self) -> bool:
-        """Whether its terms may be others."""
+        """Whether an indexed field changes."""
         return self.old is None or self.old.indexed_fields != self.new.indexed_fields
 
     @property
     def text_changed(self) -> bool:
-        """Whether it needs another vector."""
+        """Whether the note needs a new vector."""
         return self.old is None or self.old.embedding_text != self.new.embedding_text
 
 
@@ -219,13 +219,13 @@ _UNIT_TOLERANCE = 1e-5
 
 
 def unit_rows(vectors: Sequence[Vector] | NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the vectors at unit length; one of zeros stays as it is."""
+    """Return the vectors at unit length; a vector of zeros stays unchanged."""
     rows = np.asarray(vectors, dtype=np.float32)
     largest = np.abs(rows).max(axis=1, keepdims=True)
-    scaled = rows / np.where(largest > 0, largest, 1)  # first: the square of a very large number overflows
+    scaled = rows / np.where(largest > 0, largest, 1)  # before squaring: the square of a very large number overflows
     lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
     unit = scaled / np.where(lengths > 0, lengths, 1)
-    # One of unit length stays as it is to the last bit, so that it survives an export.
+    # A vector of unit length stays bit-identical, so that an export and import does not change it.
     return np.where(np.abs(lengths * largest - 1) < _UNIT_TOLERANCE, rows, unit).astype(np.float32, copy=False)
 
 

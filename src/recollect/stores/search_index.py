@@ -1,7 +1,7 @@
-"""The search part of a store's contract: what an index must offer, and what it may offer beyond.
+"""The search part of a store's contract: what an index must implement, and what it may implement.
 
-:class:`SearchIndex` is mandatory. Every other protocol is an optional ability: a search does without what an index
-lacks. :class:`IndexAbilities` asks for all of them once.
+:class:`SearchIndex` is mandatory. Every other protocol is an optional ability: a search omits the steps that need an
+ability which the index lacks. :class:`IndexAbilities` checks for all of them once.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ SUPERSEDED_BY = frozenset((("supersedes", "in"), ("superseded-by", "out")))
 """Kind and direction of the edges that lead from a note to one that supersedes it."""
 SUPERSESSION_KINDS = frozenset(kind for kind, _ in SUPERSEDED_BY)
 MAX_SUPERSESSIONS = 100_000
-"""How many supersessions one call follows at most; it bounds the time that a search can take."""
+"""The maximum number of superseding links that one call follows; it bounds the time of a search."""
 
 
 class SearchIndex(Protocol):
-    """What a search needs of an index at least; the protocols below are what an index may offer beyond."""
+    """The methods that every index has; the protocols below are optional."""
 
     def search_text(
         self, query: Query, limit: int, *, namespace: str, filters: Filters, semantics: Semantics = "strict"
@@ -46,7 +46,7 @@ class SearchIndex(Protocol):
         """Return the nearest notes with ``vector_rank`` and ``vector_similarity``; ties by path, then id.
 
         Notes that contain what the query ``without`` excludes are left out. ``model`` is the model of the vector, if it
-        is known; if the store is searched with another by now, ``ModelChangedError`` is raised.
+        is known; ``ModelChangedError`` is raised if the store's active model is another by now.
         """
 
 
@@ -81,9 +81,9 @@ class SupportsGraph(SupportsCandidates, Protocol):
     ) -> list[Edge]:
         """Return every edge of the notes with these ids, or those of some ``kinds``, each once.
 
-        They come in the order of ``ids``; those of one note by kind: positions first, then the links from it and to it,
-        the mentions from it and to it, the entities that it shares. ``reach`` is how many positions before and after
-        count as neighbours. Unknown ids have none, and no edge leads from a note to itself.
+        They are in the order of ``ids``, and the edges of one note by kind: positions first, then links from and to the
+        note, mentions from and to it, and shared entities. ``reach`` is how many positions before and after count as
+        neighbours. Unknown ids have none, and no edge leads from a note to itself.
         """
 
 
@@ -94,12 +94,12 @@ class SupportsSuccessors(Protocol):
     def successors(
         self, ids: Sequence[str], *, namespace: str, created_before: datetime | None = None
     ) -> dict[str, tuple[str, ...]]:
-        """Return for each superseded note of these notes' chains the notes that supersede it directly.
+        """Return the direct successors of each superseded note in the chains that start at ``ids``.
 
         A note supersedes another by a link ``supersedes`` to it, or by the other's link ``superseded-by``; links to
-        itself do not count. Chains are followed to their end, cycles once round: the keys of the result are the
-        superseded notes among ``ids`` and among all that supersedes them, the values sorted ids. Notes created at
-        ``created_before`` or later do not count. At most :data:`MAX_SUPERSESSIONS` are followed. Unknown ids have none.
+        itself do not count. Chains are followed to their end, cycles only once: the keys of the result are the
+        superseded notes among ``ids`` and their direct and indirect successors, the values are sorted ids. Notes
+        created at ``created_before`` or later are ignored. At most :data:`MAX_SUPERSESSIONS` links are followed.
         """
 
 
@@ -155,8 +155,8 @@ class SupportsNames(Protocol):
         """Return the notes whose name is spelt like one of the words, the most similar first, then by path, then id.
 
         A note's name is the slug of its path, and :func:`recollect.query.trigram_search` defines the similarity. With
-        ``titles`` its title is a name, too, and so is each word of four letters and more of a longer name, if its
-        similarity is at least 0.5; the best counts. It is the ``score`` and ``lexical_score``. Notes that contain what
+        ``titles``, its title is a name, too, and so is each word with at least four letters of a longer name, if its
+        similarity is at least 0.5. The best similarity is the ``score`` and ``lexical_score``. Notes that contain what
         the query ``without`` excludes are left out.
         """
 
@@ -166,11 +166,11 @@ class SupportsSpelling(Protocol):
     """An index that suggests terms for misspelt words."""
 
     def similar_words(self, words: Sequence[str], *, namespace: str) -> dict[str, tuple[str, ...]]:
-        """Return the terms of the index that are spelt most like each word that no note contains.
+        """Return, for each word that no note contains, the index terms with the most similar spelling.
 
-        Best first, three at most; words that notes contain, and words without a similar term, are left out. A word of
-        four to seven letters may be one edit away, a longer one two; of equally close terms, the more frequent come
-        first. :meth:`SearchIndex.search_text` matches every term that is returned.
+        At most three terms, best first; words without a similar term are left out. A word of four to seven letters may
+        be one edit away, a longer one two; among equally close terms, the more frequent come first.
+        :meth:`SearchIndex.search_text` matches every term that is returned.
         """
 
 

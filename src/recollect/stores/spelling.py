@@ -1,7 +1,7 @@
-"""Spelling suggestions: which indexed words are few edits away from a word that no note contains.
+"""Spelling suggestions: the indexed words that are few edits away from a word that no note contains.
 
-The lexical index holds stems, such as ``kubernet``. A word is compared with them in its own spelling and as a stem;
-what is suggested is a word as a note spells it.
+The lexical index has stems, such as ``kubernet``. The word and its stem are compared with them; the suggestions are
+full words as the notes spell them.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ MAX_SUGGESTIONS = 3
 MIN_LENGTH = 4
 """Shorter words are never corrected."""
 TWO_EDITS_FROM = 8
-"""Words of this many letters and more may be two edits away, shorter ones one."""
+"""Words with at least this many letters may be two edits away, shorter ones one."""
 MAX_LENGTH = 64
 MAX_STEMS = 12
-"""For how many of the closest stems the spellings in notes are read."""
+"""The number of closest stems whose spellings are read from notes."""
 SPELLING_NOTES = 8
-"""From how many notes the spellings of a stem are read."""
+"""The number of notes from which the spellings of a stem are read."""
 SPELLING_CHARACTERS = 20_000
-"""How much of each note's field is read."""
+"""The number of characters that are read of each field of a note."""
 
 _BIT_COUNTS = np.array([number.bit_count() for number in range(256)], dtype=np.uint8)
 _SIGNATURE_BITS = 32
@@ -46,7 +46,7 @@ Vocabulary = Mapping[int, _Terms]
 
 
 class SpellingIndex(Protocol):
-    """What suggestions need of a namespace's lexical index, as one transaction sees it."""
+    """The access of suggestions to the lexical index of a namespace, in one transaction."""
 
     def has_word(self, word: str) -> bool:
         """Return whether a note contains a folded word."""
@@ -70,7 +70,7 @@ def build_vocabulary(stems: Iterable[tuple[str, int]]) -> Vocabulary:
 
 
 def _signatures(terms: Sequence[str]) -> NDArray[np.uint32]:
-    """Return for each of the terms, which have one length, the set of its letters as bits; some letters share a bit."""
+    """Return the set of letters of each term as bits; the terms have equal lengths, and letters may share a bit."""
     letters = np.frombuffer("".join(terms).encode("utf-32-le"), dtype=np.uint32).reshape(len(terms), -1)
     signatures: NDArray[np.uint32] = np.bitwise_or.reduce(np.uint32(1) << letters % np.uint32(_SIGNATURE_BITS), axis=1)
     return signatures
@@ -84,7 +84,7 @@ def terms_within(word: str, max_edits: int, vocabulary: Vocabulary) -> dict[str,
     results = {}
     lengths = range(len(word) - max_edits, len(word) + max_edits + 1)
     for group in (vocabulary[length] for length in lengths if length in vocabulary):
-        # An edit removes one letter and adds another at most, so that most terms need no comparison.
+        # An edit changes at most two bits of the signature, so that most terms need no comparison.
         differing = _BIT_COUNTS[(group.signatures ^ signature).view(np.uint8)].reshape(-1, signature.itemsize)
         for row in np.flatnonzero(differing.sum(axis=1) <= 2 * max_edits).tolist():
             edits = OSA.distance(word, group.terms[row], score_cutoff=max_edits)
@@ -104,7 +104,7 @@ def edit_distance(word: str, other: str) -> int:
 
 
 def unknown_words(index: SpellingIndex, words: Sequence[str]) -> list[str]:
-    """Return those of the words, each once, that may be misspelt: no note contains them."""
+    """Return the distinct words that may be misspelt, because no note contains them."""
     folded = {word: tokens.plain(word) for word in words}
     return [
         word
@@ -114,13 +114,13 @@ def unknown_words(index: SpellingIndex, words: Sequence[str]) -> list[str]:
 
 
 def similar_words(index: SpellingIndex, vocabulary: Vocabulary, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return for each word that no note contains the most similar ones that notes contain, best first."""
+    """Return, for each word that no note contains, the most similar words that notes contain, best first."""
     suggestions = {word: _suggestions(index, vocabulary, word) for word in unknown_words(index, words)}
     return {word: tuple(similar[:MAX_SUGGESTIONS]) for word, similar in suggestions.items() if similar}
 
 
 def _suggestions(index: SpellingIndex, vocabulary: Vocabulary, word: str) -> list[str]:
-    """Return the words that may be meant: by edits, then by how many notes contain them."""
+    """Return the suggestions for a word: by edit distance, then the number of notes that contain them."""
     plain, stem = tokens.plain(word), tokens.stem(word)
     max_edits = 1 if len(plain) < TWO_EDITS_FROM else 2
     ranked: dict[str, tuple[int, int]] = {}
@@ -135,6 +135,6 @@ def _suggestions(index: SpellingIndex, vocabulary: Vocabulary, word: str) -> lis
             edits, _, form = min(
                 (edit_distance(plain, tokens.plain(form)), -count, form) for form, count in spellings.items()
             )
-            if edits <= max_edits:  # similar stems are not enough: "medicine" is no misspelt "medical"
+            if edits <= max_edits:  # similar stems do not suffice: "medicine" is no misspelt "medical"
                 suggestions.append((edits, rarity, form))
     return [form for _, _, form in sorted(suggestions) if index.has_match(form)]

@@ -2,10 +2,10 @@
 
 Tokens come from the tokenizers of FTS5, whatever engine stores the index; every thread has its own.
 
-A mention leads from a note to a title, and from there to the notes that have it. Only a note's summary and content can
-mention a title. Its own title cannot: every section of a document repeats the title of the document in its own, so
-that each would mention the first one. Mentions are found by stems; only those of the exact words count. A title that
-more than :data:`MAX_MENTIONS` notes mention says nothing, nor does one that more than :data:`MAX_TITLE_NOTES` have.
+A mention leads from a note to a title, and from there to the notes that have this title. Only a note's summary and
+content can mention a title. The note's own title cannot: the title of each section of a document repeats the title of
+the document, so that each section would mention the first one. Mentions are found by stems; only those of the exact
+words count. A title is ignored if more than :data:`MAX_MENTIONS` notes mention it or :data:`MAX_TITLE_NOTES` have it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from recollect.query import normalise
 from recollect.query.terms import DUTCH, ENGLISH
 
 BREAK = "\ue000"
-"""Stands between texts that are tokenized together: a word for the tokenizer, and in no title."""
+"""The separator of texts that are tokenized together: a word for the tokenizer, which no title contains."""
 
 
 class _Tokenizers(threading.local):
-    """The tokenizers of one thread, created when it needs them."""
+    """The tokenizers of one thread, created on first use."""
 
     @cached_property
     def _connection(self) -> apsw.Connection:
@@ -51,12 +51,12 @@ def indexed(text: Any) -> Any:
 
 def word_stream(texts: Sequence[str]) -> list[str]:
     """Return the folded words of texts, with a break between two texts."""
-    return _read(_tokenizers.plain, texts)
+    return _token_stream(_tokenizers.plain, texts)
 
 
 def stem_stream(texts: Sequence[str]) -> list[str]:
     """Return the stems of texts, as the lexical index has them, with a break between two texts."""
-    return _read(_tokenizers.stemming, texts)
+    return _token_stream(_tokenizers.stemming, texts)
 
 
 def stems_of(text: str) -> list[str]:
@@ -65,17 +65,17 @@ def stems_of(text: str) -> list[str]:
 
 
 def plain(word: str) -> str:
-    """Return a word folded, without accents and in lower case; empty for no word or several."""
+    """Return a word in lower case without accents ("folded"); "" if the text is not a single word."""
     return _single(_tokenizers.plain, word)
 
 
 def stem(word: str) -> str:
-    """Return the stem of a word; empty for no word or several."""
+    """Return the stem of a word; "" if the text is not a single word."""
     return _single(_tokenizers.stemming, word)
 
 
 def spellings_of(text: str, stems: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield the words of a text that have one of these stems, in lower case, each after its stem."""
+    """Yield pairs of a stem and a word of the text with this stem, in lower case, for the given stems."""
     encoded = text.encode()
     tokens: Any = _tokenizers.stemming(encoded, apsw.FTS5_TOKENIZE_DOCUMENT, None)
     for start, end, token in tokens:
@@ -83,7 +83,7 @@ def spellings_of(text: str, stems: Collection[str]) -> Iterator[tuple[str, str]]
             yield token, encoded[start:end].decode().lower()
 
 
-def _read(tokenizer: apsw.FTS5Tokenizer, texts: Sequence[str]) -> list[str]:
+def _token_stream(tokenizer: apsw.FTS5Tokenizer, texts: Sequence[str]) -> list[str]:
     joined: str = f" {BREAK} ".join(map(indexed, texts))
     if joined.count(BREAK) >= len(texts):  # a text contains the break itself
         joined = f" {BREAK} ".join(indexed(text).replace(BREAK, f"{BREAK}{BREAK}") for text in texts)
@@ -107,13 +107,13 @@ MAX_MENTIONS = 1000
 MAX_TITLE_WORDS = 12
 MAX_TITLE_LENGTH = 300
 MIN_WORD_LENGTH = 4
-"""How long a title of one word is at least."""
+"""The minimum length of a title of one word."""
 
 _STOPWORDS = ENGLISH | DUTCH
 
 
 class Title(NamedTuple):
-    """One way to name a note."""
+    """A title of a note, or a variant of it, as other notes may mention it."""
 
     words: str
     """The folded words, joined by spaces."""
@@ -123,7 +123,7 @@ class Title(NamedTuple):
 
 
 class NoteText(NamedTuple):
-    """The texts of a note in which it may mention titles, summary and content, and its own title."""
+    """The texts of a note: summary and content may mention titles of other notes."""
 
     note: int
     title: str
@@ -137,21 +137,21 @@ class Mention(NamedTuple):
     title: int
     note: int
     exact: bool
-    """Whether its very words stand there, or others of the same stems."""
+    """Whether the text contains the exact words, not only words with the same stems."""
 
 
 TitleLookup = Callable[[set[str]], tuple[dict[str, list[tuple[int, str]]], set[str]]]
-"""Returns for runs of stems the keys and words of the titles that are such a run, and the runs that start a longer one.
+"""Takes sequences of stems ("runs"); returns the keys and words of equal titles, and the runs that a title starts with.
 
-Titles that too many notes mention are left out, but not the longer ones.
+Equal titles that too many notes mention are left out.
 """
 
 
 def titles_by_note(texts: Sequence[NoteText]) -> dict[int, list[Title]]:
-    """Return the ways to name the notes that have a title: ``Tenet (film)`` also as ``Tenet``.
+    """Return the titles of notes that have any, with variants: ``Tenet (film)`` also as ``Tenet``.
 
-    Those that would be found everywhere are left out: a word that is short, a number or a stopword, and stopwords
-    alone. So are those that are too long to be mentioned.
+    Titles that match everywhere are left out: a single short word, number or stopword, and stopwords only. So are
+    titles that are too long to be mentioned.
 
     >>> [title.words for title in titles_by_note([NoteText(7, "Tenet (film)", "", "By Nolan.")])[7]]
     ['tenet film', 'tenet']
@@ -182,12 +182,12 @@ def _is_distinctive(words: Sequence[str]) -> bool:
 
 
 def folded_text(text: NoteText) -> str:
-    """Return the folded words of a note's summary and content, with a space on both sides of each."""
+    """Return the folded words of a note's summary and content, with a space before and after each."""
     return f" {' '.join(word_stream([text.summary, text.content]))} "
 
 
 def contains_phrase(words: str, folded: str) -> bool:
-    """Return whether the words of a title stand in such a text."""
+    """Return whether a :func:`folded_text` contains the words of a title."""
     return f" {words} " in folded
 
 
@@ -197,7 +197,7 @@ def find_mentions(
     own: Mapping[int, Sequence[Title]],
     term_filter: TermFilter | None = None,
 ) -> list[Mention]:
-    """Find the titles that texts mention and that are not among the notes' own."""
+    """Find the titles that texts mention, except the titles of the same note (``own``)."""
     parts = [(index, part) for index, text in enumerate(texts) for part in (text.summary, text.content) if part]
     stems = stem_stream([part for _, part in parts])
     distinct = set(stems)
@@ -234,17 +234,16 @@ def find_mentions(
 
 FILTER_BUCKETS = 2**22
 MIN_TITLES = 256
-"""How many notes with titles a batch must have for the terms of a whole namespace to be read."""
+"""The minimum number of notes with titles in a batch for which the terms of the whole namespace are read."""
 
 _TERM, _PREFIX, _TITLE = 1, 2, 4
 
 
 class TermFilter:
-    """Which terms and titles a namespace may contain, in memory, so that no query looks for what cannot be there.
+    """A Bloom filter with one hash of the terms and titles of a namespace: it may return false positives.
 
-    Looking a title up in the index takes as long as writing a short note, and a batch of thousands of notes with new
-    titles would do so thousands of times in vain. The filter may say of a term that it is there though it is not, never
-    the other way round (a Bloom filter with one hash).
+    Looking up a title in the index takes as long as writing a short note, and a batch of thousands of notes with new
+    titles would do thousands of such lookups without a result.
     """
 
     def __init__(self, terms: Iterable[str] = (), titles: Iterable[str] = ()) -> None:
@@ -253,7 +252,7 @@ class TermFilter:
         self.add_titles(titles)
 
     def add_titles(self, titles: Iterable[str]) -> None:
-        """Add titles, given by their stems, which their own notes contain."""
+        """Add titles, given by their stems; the stems are also terms of their notes."""
         buckets = self._buckets
         for title in titles:
             buckets[hash(title) % FILTER_BUCKETS] |= _TITLE | _PREFIX
@@ -274,7 +273,7 @@ class TermFilter:
         return starting
 
     def may_contain(self, titles: Iterable[tuple[int, str]]) -> set[int]:
-        """Return the keys of those titles, given by key and stems, whose every stem a note may contain."""
+        """Return the keys of the titles, given by key and stems, of which notes may contain every stem."""
         buckets, keys = self._buckets, set()
         for key, title in titles:
             # From the end: the last stem is the rarest, as in "chapter 17".
@@ -283,7 +282,7 @@ class TermFilter:
         return keys
 
     def may_be_title(self, stems: str) -> bool:
-        """Return whether there may be such a title."""
+        """Return whether there may be a title with these stems."""
         return bool(self._buckets[hash(stems) % FILTER_BUCKETS] & _TITLE)
 
     def may_start_title(self, runs: Iterable[str]) -> set[str]:

@@ -71,7 +71,7 @@ def test_beir_unanswerable_queries(tmp_path: Path) -> None:
 
 def test_beir_needs_an_answerable_query(tmp_path: Path) -> None:
     queries = [{"_id": "q2", "text": "who is king?", "metadata": {"stratum": "unanswerable"}}]
-    with pytest.raises(ArgumentError, match="has no question that could be judged"):
+    with pytest.raises(ArgumentError, match="has no question with a relevant note"):
         load_dataset(folder_of(tmp_path, [{"_id": "n1", "text": "Green tea."}], queries, judged=""))
 
 
@@ -107,7 +107,7 @@ def test_beir_without_corpus(tmp_path: Path) -> None:
 
 def test_beir_empty_corpus(tmp_path: Path) -> None:
     index = folder_of(tmp_path, [], [{"_id": "q1", "text": "tea?"}])
-    with pytest.raises(IngestError, match="corpus.jsonl: holds no note"):
+    with pytest.raises(IngestError, match="corpus.jsonl: has no notes"):
         load_dataset(index)
     (index / "corpus.jsonl").rename(index / "corpus.jsonl.gz")
     with pytest.raises(IngestError, match="corpus.jsonl.gz: is compressed; decompress it with gunzip"):

@@ -40,17 +40,17 @@ def test_load_dataset_unknown_json(tmp_path: Path) -> None:
     with pytest.raises(IngestError, match="must be a list of objects"):
         load_dataset(path)
     path.write_text('[{"tea": "green"}]')
-    with pytest.raises(ArgumentError, match="is none of beir, locomo, longmemeval"):
+    with pytest.raises(ArgumentError, match="is not recognised as beir, locomo, longmemeval"):
         load_dataset(path)
 
 
 def test_load_dataset_without_questions(tmp_path: Path) -> None:
     path = tmp_path / "empty.json"
     path.write_text("[]")
-    with pytest.raises(ArgumentError, match=r"has no question that could be judged$"):
+    with pytest.raises(ArgumentError, match=r"has no question with a relevant note$"):
         load_dataset(path, format="locomo")
     path.write_text('[{"conversation": {}, "qa": [{"question": "Tea?", "evidence": []}]}]')
-    with pytest.raises(ArgumentError, match=r"judged \(1 question whose evidence names no turn left out\)"):
+    with pytest.raises(ArgumentError, match=r"note \(1 question whose evidence names no turn left out\)"):
         load_dataset(path)
 
 

@@ -280,7 +280,7 @@ class TestList:
     @pytest.mark.parametrize("cursor", ["", "x", "-1", "²", "9" * 30])
     def test_list_rejects_a_forged_cursor(self, memory: Memory, cursor: str) -> None:
         line = error(memory, "list", cursor=cursor)
-        assert line == "cursor: is not one of this server for this namespace; start without a cursor"
+        assert line == "cursor: was not issued by this server for this namespace; start without a cursor"
 
     def test_list_filters(self, memory: Memory) -> None:
         assert [note["id"] for note in response(memory, "list", tags=["own"])["notes"]] == ["t1"]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.stores.postgres.text import MAX_TERM_BYTES, escape, lexeme, term, unescape
+from recollect.stores.postgres.text import MAX_TERM_BYTES, escape, index_term, lexeme, unescape
 from recollect.stores.tokens import stems_of
 from tests.stores.postgres.server import Server
 
@@ -40,14 +40,14 @@ def test_lexeme_is_quoted(connection: psycopg.Connection, text: str) -> None:
 
 def test_long_terms_differ(connection: psycopg.Connection) -> None:
     longest, too_long = "é" * (MAX_TERM_BYTES // 2), "é" * MAX_TERM_BYTES
-    assert term(longest) == longest
-    assert term(too_long) != term(too_long + "é")
-    assert term(too_long).startswith(longest)
-    connection.execute("SELECT %s::tsvector", [lexeme(2**31 - 1, term(too_long))])
+    assert index_term(longest) == longest
+    assert index_term(too_long) != index_term(too_long + "é")
+    assert index_term(too_long).startswith(longest)
+    connection.execute("SELECT %s::tsvector", [lexeme(2**31 - 1, index_term(too_long))])
 
 
 def test_term_truncates_like_fts5() -> None:
-    assert term("a" * 40_000) == term("a" * 32_768 + "b") != term("a" * 32_767 + "b")
+    assert index_term("a" * 40_000) == index_term("a" * 32_768 + "b") != index_term("a" * 32_767 + "b")
 
 
 def test_threads_tokenize_concurrently() -> None:

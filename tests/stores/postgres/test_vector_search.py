@@ -158,7 +158,7 @@ def test_index_recall(indexed: Searches, vectors: Vectors) -> None:
 
 def test_build_analyzes_the_tables(indexed: Searches) -> None:
     known = "SELECT count(last_analyze) FROM pg_stat_user_tables WHERE relname IN ('vectors', 'notes')"
-    with indexed.connections.outside() as connection:
+    with indexed.connections.autocommit_connection() as connection:
         assert connection.execute(known).fetchall() == [(2,)]
 
 
@@ -310,7 +310,7 @@ class TestIndexBuilds:
         assert searches.read(lambda c, n: searches.indexes.ef_search(c, n, (1, MODEL)))
 
     def test_build_of_another_process_is_not_repeated(self, small: Searches) -> None:
-        with small.connections.outside() as connection:
+        with small.connections.autocommit_connection() as connection:
             connection.execute("SELECT pg_try_advisory_lock(%s, %s)", vector_index._LOCK)
             small.indexes.start()
             small.indexes.wait()
@@ -341,7 +341,7 @@ class TestIndexBuilds:
 
     def test_abandoned_index_is_rebuilt(self, small: Searches) -> None:
         small.indexes.ensure()
-        with small.connections.outside() as connection:
+        with small.connections.autocommit_connection() as connection:
             connection.execute("DROP INDEX vectors_near_1")
             with pytest.raises(Exception, match="duplicate|unique"):
                 connection.execute("CREATE UNIQUE INDEX CONCURRENTLY vectors_near_1 ON vectors (model)")

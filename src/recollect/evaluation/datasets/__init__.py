@@ -57,14 +57,14 @@ def load_dataset(
     name = format or next((name for name, candidate in DATASETS.items() if candidate.detect(source)), None)
     if name is None:
         names = ", ".join(DATASETS)
-        raise ArgumentError("dataset", f"{source.path} is none of {names}; if it is one of them, name it by format")
+        raise ArgumentError("dataset", f"{source.path} is not recognised as {names}; name its format")
     reader = DATASETS[name]
     options = {option: value for option, value in (("level", level), ("split", split), ("pool", pool)) if value}
     for option in options.keys() - reader.options:
-        users = " and ".join(key for key, other in DATASETS.items() if option in other.options)
-        raise ArgumentError(option, f"is for {users}; leave it out for {name}")
+        supporting = " and ".join(key for key, other in DATASETS.items() if option in other.options)
+        raise ArgumentError(option, f"is for {supporting}; leave it out for {name}")
     dataset = reader.load(source, **options)
     if not dataset.answerable:
         reason = f" ({'; '.join(dataset.remarks)})" if dataset.remarks else ""
-        raise ArgumentError("dataset", f"{source.path} has no question that could be judged{reason}")
+        raise ArgumentError("dataset", f"{source.path} has no question with a relevant note{reason}")
     return dataset

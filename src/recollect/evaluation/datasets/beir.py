@@ -24,9 +24,9 @@ _TIME_FIELDS = ("created_at", "updated_at", "last_accessed_at")
 def load_beir(source: DatasetSource, *, split: str | None = None) -> Dataset:
     """Read a BEIR folder; one without ``corpus.jsonl`` has questions about a memory of the user's own.
 
-    A row's ``metadata`` may have fields of a note; any other key becomes the note's metadata. That of a query may have
-    its ``stratum`` or ``strata``, when it was ``asked``, and whether it is ``synthetic``. A query without judgements is
-    left out unless its stratum is ``unanswerable``.
+    The ``metadata`` of a document may have fields of a note; any other key becomes the note's metadata. The
+    ``metadata`` of a query may have ``stratum`` or ``strata``, ``asked`` (a date), and ``synthetic``. A query without
+    relevant notes is left out unless its stratum is ``unanswerable``.
     """
     folder = source.path
     if not (folder / "queries.jsonl").exists():
@@ -56,9 +56,9 @@ def load_beir(source: DatasetSource, *, split: str | None = None) -> Dataset:
             asked_at=asked_at,
         )
     notes = _read_corpus(folder)
-    note_ids = {note.id for note in notes}
-    judged_ids = [note for question in questions.values() for note in question.relevant] if notes else []
-    missing = sum(note not in note_ids for note in judged_ids)
+    known_ids = {note.id for note in notes}
+    judged_ids = [note_id for question in questions.values() for note_id in question.relevant] if notes else []
+    missing = sum(note_id not in known_ids for note_id in judged_ids)
     return Dataset(
         name=folder.resolve().name,
         collections={DEFAULT_NAMESPACE: Collection(id=DEFAULT_NAMESPACE, notes=notes)},
@@ -75,13 +75,13 @@ def load_beir(source: DatasetSource, *, split: str | None = None) -> Dataset:
 
 def _judgements_file(folder: Path, split: str | None) -> Path:
     """Return the qrels file of the split, else test, else the only one."""
-    tables = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
-    if not tables:
+    qrels_files = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
+    if not qrels_files:
         raise IngestError(f"{folder}: has no judgements; put them into qrels/test.tsv")
-    default = "test" if len(tables) > 1 else next(iter(tables))
-    chosen = tables.get(default if split is None else split)
+    default = "test" if len(qrels_files) > 1 else next(iter(qrels_files))
+    chosen = qrels_files.get(default if split is None else split)
     if chosen is None:
-        raise ArgumentError("split", f"must be one of {', '.join(tables)}" + (f", got {split!r}" if split else ""))
+        raise ArgumentError("split", f"must be one of {', '.join(qrels_files)}" + (f", got {split!r}" if split else ""))
     return chosen
 
 
@@ -111,7 +111,7 @@ def _read_corpus(folder: Path) -> tuple[Note, ...]:
             seen.add(key)
         notes.append(note)
     if not notes:
-        raise IngestError(f"{corpus}: holds no note; without the file, the questions would be for the memory of --db")
+        raise IngestError(f"{corpus}: has no notes; delete it if the questions are about the memory of --db")
     return tuple(notes)
 
 

@@ -67,7 +67,7 @@ def rebuild(transaction: PostgresTransaction, namespace: int) -> None:
 
 
 def rebuild_vectors(transaction: PostgresTransaction) -> None:
-    """Delete the vectors that are not those of their notes: these can be embedded again."""
+    """Delete the vectors that do not fit their notes, which can be embedded again."""
     connection = transaction.connection
     wrong = [key for key, _ in _wrong_vectors(connection)]
     connection.execute(
@@ -124,7 +124,7 @@ def _wrong_postings(connection: Connection[TupleRow], namespace: int, sums: dict
 
 
 def _wrong_vectors(connection: Connection[TupleRow]) -> Iterator[tuple[tuple[int, int], str]]:
-    """Find vectors that are not those of their notes: each with its note and model."""
+    """Yield the note and model of each vector that does not fit its note, with the problem."""
     cursor = (0, 0, -1)
     while rows := connection.execute(_VECTORS, [*cursor, READ_VECTORS]).fetchall():
         yield from vector_problems(((note, model), *row) for note, model, _, *row in rows)

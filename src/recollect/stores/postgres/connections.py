@@ -2,8 +2,8 @@
 
 Readers have a consistent snapshot, and are repeated once if their connection breaks. Writers of a namespace lock its
 row. Each transaction sets the namespaces that it may see, the time and its timeouts itself, so that a pooled connection
-has no state, also behind a pooler such as PgBouncer. The pool is a queue: psycopg_pool does not say why a server
-accepts no connection.
+has no state, also behind a pooler such as PgBouncer. The pool is a queue of our own, because psycopg_pool does not
+report why a server refuses connections.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WRITE_TIMEOUT = 60.0
 
 POOL_SIZE = 8
 POOL_TIMEOUT = 10.0
-"""Seconds: less than the timeout of an HTTP request, so that the response can say what is wrong."""
+"""Seconds to wait for a free connection: less than an HTTP client waits, so that the response can say what is wrong."""
 STATEMENT_TIMEOUT = 60.0
 CONNECT_TIMEOUT = 5
 """Seconds for each host."""
@@ -44,7 +44,7 @@ Result = TypeVar("Result")
 
 
 def split_options(address: str) -> tuple[str, dict[str, Any]]:
-    """Return an address for libpq, and the options in it that are for the pool.
+    """Split an address into one for libpq and the options of :class:`Connections`.
 
     >>> split_options("postgresql://db/notes?sslmode=require&pool_size=20")
     ('postgresql://db/notes?sslmode=require', {'pool_size': 20})
@@ -78,7 +78,7 @@ def _parse_address(address: str) -> dict[str, Any]:
     try:
         parts = dict(conninfo_to_dict(address))
     except psycopg.Error:
-        parts = {"host": "@"}
+        parts = {"host": "@"}  # rejected below
     ports = str(parts.get("port", "")).replace(",", "")
     # An unescaped @ or slash in the password moves a part of it to the host or the database.
     if "@" in f"{parts.get('host', '')}{parts.get('dbname', '')}" or (ports and not ports.isdecimal()):
@@ -124,7 +124,7 @@ class Connections:
         self._snapshot = ""
         self._closed = False
         self._start_pool()
-        with self._translated(), self._connect() as connection:
+        with self._translate_errors(), self._connect() as connection:
             self._search_path = schema.prepare(connection, self.location, read_only=read_only)
 
     def read(
@@ -134,12 +134,13 @@ class Connections:
         namespace: str | None,
         statement_timeout: float | None = None,
     ) -> Result:
-        """Return what ``work`` reads of a namespace, or of all for ``None``, in one snapshot.
+        """Run ``work`` in a consistent snapshot of a namespace, or of all for ``None``, and return its result.
 
-        If the connection breaks, ``work`` is repeated once on another. A ``statement_timeout`` of 0 is none.
+        If the connection breaks, ``work`` is repeated once on another. A ``statement_timeout`` of 0 means no limit.
         """
         namespaces = None if namespace is None else [namespace]
-        begin = self._begin(_READ_ONLY, namespaces, statement_timeout) + _FIND.format(_hashes(namespaces))
+        begin = self._begin_sql(_READ_ONLY, namespaces, statement_timeout)
+        begin += _SELECT_NAMESPACES.format(_hashes(namespaces))
         try:
             with self._transaction(begin) as transaction:
                 return work(transaction)
@@ -159,30 +160,30 @@ class Connections:
     ) -> Iterator[PostgresTransaction]:
         """Yield a transaction that changes these namespaces; it is committed unless an error is raised.
 
-        They are locked, unless ``lock`` is false; ``create`` creates those that are missing. ``None`` is all of them,
-        and locks none. ``timeout`` is how many seconds to wait for other writers.
+        They are locked, unless ``lock`` is false; ``create`` creates those that are missing. ``None`` means all
+        namespaces, without locks. ``timeout`` is how many seconds to wait for other writers.
         """
         if self.read_only:
             raise StoreReadOnlyError(f"{self.location} was opened with read_only=True; open it without to change it")
-        begin = self._begin(_READ_WRITE, namespaces, statement_timeout, timeout)
+        begin = self._begin_sql(_READ_WRITE, namespaces, statement_timeout, timeout)
         if namespaces and create:
-            begin += _CREATE.format(sorted(namespaces))
-        begin += (_LOCK if lock else _FIND).format(_hashes(namespaces))
+            begin += _CREATE_NAMESPACES.format(sorted(namespaces))
+        begin += (_LOCK_NAMESPACES if lock else _SELECT_NAMESPACES).format(_hashes(namespaces))
         with self._transaction(begin) as transaction:
             yield transaction
             self._commit(transaction.connection)
 
     @contextmanager
-    def outside(self) -> Iterator[Connection[TupleRow]]:
-        """Yield a connection of its own, without transaction and timeouts, for work on indexes."""
-        with self._translated(), self._connect() as connection:
+    def autocommit_connection(self) -> Iterator[Connection[TupleRow]]:
+        """Yield a new connection outside the pool, without transaction and timeouts, for index builds."""
+        with self._translate_errors(), self._connect() as connection:
             connection.execute(_NO_TIMEOUTS, [self._search_path])
             yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[Connections]:
-        """Yield connections that read the store as it is now, for as long as that takes."""
-        begin = self._begin(_READ_ONLY, None, statement_timeout=0) + _FIND.format([])
+        """Yield connections that all read the store as it is now, without time limit."""
+        begin = self._begin_sql(_READ_ONLY, None, statement_timeout=0) + _SELECT_NAMESPACES.format([])
         with self._transaction(begin) as transaction:
             frozen = copy(self)
             frozen.read_only, frozen._statement_timeout = True, 0.0
@@ -208,7 +209,7 @@ class Connections:
         self._process = os.getpid()
         self._pool: LifoQueue[Connection[TupleRow] | None] = LifoQueue()
         for _ in range(self._pool_size):
-            self._pool.put(None)  # a connection that is not yet open
+            self._pool.put(None)  # the slot of a connection that is not open yet
 
     def _connect(self) -> Connection[TupleRow]:
         # A prepared plan for a small table would stay while the table grows.
@@ -216,7 +217,7 @@ class Connections:
         register_adapters(connection)
         return connection
 
-    def _begin(
+    def _begin_sql(
         self,
         mode: str,
         namespaces: Collection[str] | None,
@@ -238,18 +239,18 @@ class Connections:
 
     @contextmanager
     def _transaction(self, begin: Composed) -> Iterator[PostgresTransaction]:
-        """Yield a transaction on a pooled connection, or on a new one if that was cut while it was idle."""
+        """Yield a transaction on a pooled connection, or on a new one if the server closed that while it was idle."""
         connection = self._wait_for_connection()
         try:
-            with self._translated():
+            with self._translate_errors():
                 try:
                     connection = connection or self._connect()
-                    transaction = self._start(connection, begin)
+                    transaction = self._begin(connection, begin)
                 except psycopg.Error as error:
                     if connection is None or not is_disconnect(error):
                         raise
                     connection = self._connect()
-                    transaction = self._start(connection, begin)
+                    transaction = self._begin(connection, begin)
                 yield transaction
         finally:
             if connection is not None:
@@ -260,8 +261,8 @@ class Connections:
             self._pool.put(None if connection is None or connection.closed else connection)
 
     def _wait_for_connection(self) -> Connection[TupleRow] | None:
-        """Return an idle connection, ``None`` if there may be another one."""
-        if self._process != os.getpid():  # pragma: no cover (in a forked process: those it inherits are its parent's)
+        """Return an idle connection, or ``None`` if the caller may open a new one."""
+        if self._process != os.getpid():  # pragma: no cover (forked: inherited connections belong to the parent)
             self._start_pool()
         try:
             connection = self._pool.get(timeout=self._pool_timeout)
@@ -275,8 +276,8 @@ class Connections:
             raise StoreError(f"{self.location} is closed; open it again to use it")
         return connection
 
-    def _start(self, connection: Connection[TupleRow], begin: Composed) -> PostgresTransaction:
-        results = connection.execute(begin)
+    def _begin(self, connection: Connection[TupleRow], statements: Composed) -> PostgresTransaction:
+        results = connection.execute(statements)
         while not results.description:
             results.nextset()
         schema.require_version(results.fetchone(), self.location)
@@ -298,7 +299,7 @@ class Connections:
             raise StoreError(f"{self.location} rejected a part of a change; nothing was written")
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except psycopg.Error as error:
@@ -312,7 +313,7 @@ def _hashes(namespaces: Collection[str] | None) -> list[bytes]:
 _READ_ONLY = "REPEATABLE READ READ ONLY"
 _READ_WRITE = "READ COMMITTED"  # not READ WRITE: an administrator may have made the database read-only
 
-# The idle timeout ends the lock of a process that hangs.
+# The idle timeout releases the locks of a process that hangs.
 _BEGIN = SQL("""
 BEGIN ISOLATION LEVEL {mode}; {snapshot}
 SELECT (SELECT version FROM recollect.schema_version),
@@ -324,21 +325,21 @@ SELECT (SELECT version FROM recollect.schema_version),
     set_config('idle_in_transaction_session_timeout', '300000', true);
 """)
 
-_FIND = SQL("""
+_SELECT_NAMESPACES = SQL("""
 SELECT name, key, set_config('recollect.namespaces', string_agg(key::text, ',') OVER (), true)
 FROM recollect.namespaces WHERE mark = ANY ({}::bytea[])
 """)
 
-# In the order of their keys, so that there is no deadlock.
-_LOCK = SQL("""
+# Rows are locked in the order of their keys, so that there is no deadlock.
+_LOCK_NAMESPACES = SQL("""
 WITH locked AS MATERIALIZED (
     SELECT key, name FROM recollect.namespaces WHERE mark = ANY ({}::bytea[]) ORDER BY key FOR NO KEY UPDATE
 )
 SELECT name, key, set_config('recollect.namespaces', string_agg(key::text, ',') OVER (), true) FROM locked
 """)
 
-# An existing one is not inserted: every attempt would use up a key.
-_CREATE = SQL("""
+# Existing namespaces are not inserted, because every attempt would use up a key.
+_CREATE_NAMESPACES = SQL("""
 INSERT INTO recollect.namespaces (name) SELECT new.name FROM unnest({}::text[]) AS new (name)
 WHERE NOT EXISTS (SELECT 1 FROM recollect.namespaces AS n WHERE n.mark = recollect.mark(new.name))
 ORDER BY new.name ON CONFLICT DO NOTHING;

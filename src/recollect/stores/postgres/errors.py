@@ -48,7 +48,7 @@ _DISCONNECTS = (
 )
 _CONNECTION_EXCEPTION = "08"
 
-# libpq reports a refused login without a code, only in words; in other languages the advice is a general one.
+# libpq reports a refused login without a code, only as English text; in other languages the advice is general.
 _PASSWORD = "refused the login; check the user and the password"  # noqa: S105 (a message)
 _NAMES = "refused the login; check the names of the database and of the user"
 _REFUSALS: tuple[tuple[str, type[StoreError], str], ...] = (

@@ -1,7 +1,7 @@
 """Render filters and excluded terms as SQL conditions on ``living AS n``.
 
-Metadata is stored a second time, as texts that are equal if SQLite finds the values equal: PostgreSQL's ``jsonb`` has
-other limits and other numbers than JSON.
+Metadata is also stored as texts ("facts") that are equal if SQLite considers the values equal: PostgreSQL's ``jsonb``
+has other limits and other numbers than JSON.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def filter_conditions(filters: Filters) -> tuple[str, list[Any]]:
 
 
 def metadata_facts(metadata: str) -> str:
-    """Return the column ``facts`` of a note: JSON that maps each metadata key to a text that stands for its value."""
+    """Return the column ``facts`` of a note: JSON that maps each metadata key to the text of its value."""
     if metadata == "{}":
         return metadata
     values: Mapping[str, Any] = with_deep_stack(lambda: json.loads(metadata))
@@ -88,7 +88,7 @@ def metadata_facts(metadata: str) -> str:
 
 
 def _fact(value: Any) -> str:
-    """Return the text that stands for a value: the same for two values if SQLite finds them equal, and only then."""
+    """Return the text of a value: two values have the same text if, and only if, SQLite considers them equal."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
@@ -107,7 +107,7 @@ def _as_float(number: int) -> float:
 
 
 def _canonical(value: Any) -> str:
-    """Return JSON in which values that Python finds equal are written alike: 1, 1.0, and within lists true."""
+    """Return JSON in which values that are equal in Python are written alike: 1, 1.0, and within lists true."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{json.dumps(key)}: {_canonical(value[key])}" for key in sorted(value)) + "}"
     if isinstance(value, list):

@@ -1,10 +1,10 @@
 """Search for notes by a misspelt name: pg_trgm preselects names, then the name index computes the similarity.
 
-pg_trgm pads words differently, and which characters are letters depends on the server's locale. So the table has names
-in which each letter beyond ASCII is replaced by one of ASCII. For a word with a trigrams and a name of n words with b
-trigrams that share s of their U = a + b - s, pg_trgm finds at least s of U + 1 + n, since it has at most one trigram
-more for each word. Where n <= b / 2, a Jaccard similarity of J = s / U is at least J a / (1.5 a + 1) for pg_trgm. That
-fails if two trigrams of a name become one; such a name, and one of very short words, is always compared here.
+pg_trgm pads words differently, and the server's locale defines which characters are letters. So the table has names in
+which an ASCII letter replaces each other letter. Let a word have a trigrams, a name of n words have b, and both share s
+of the U = a + b - s. pg_trgm has at most one more trigram for each word, so its similarity is at least
+s / (U + 1 + n). If n <= b / 2, a Jaccard similarity of J = s / U is at least J a / (1.5 a + 1) for pg_trgm. This fails
+if two trigrams of a name become equal; such names, and names of very short words, are always compared here.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def search_names(
     *,
     titles: bool,
 ) -> list[Candidate]:
-    """Return the notes with the names most like one of ``words``."""
+    """Return the notes with the names most similar to one of ``words``."""
     # The server computes the trigrams of a word again for each name, so that long words would take long.
     queries = [name for name in (" ".join(split_words(word)) for word in words) if 0 < len(name) <= _MAX_NAME_LENGTH]
     connection.execute("SELECT set_config('pg_trgm.similarity_threshold', %s, true)", [str(_threshold(queries))])
@@ -104,7 +104,7 @@ def _stored_names(path: str | None, title: str) -> set[tuple[str, bool]]:
 
 
 def _ascii_name(name: str) -> str:
-    """Return a name with a letter of ASCII for each other one: ``ines müller`` becomes ``ines maller``."""
+    """Return a name with an ASCII letter for each other letter: ``ines müller`` becomes ``ines maller``."""
     return "".join(letter if letter.isascii() else _LETTERS[ord(letter) % len(_LETTERS)] for letter in name)
 
 

@@ -1,9 +1,9 @@
 """The lexical index: posting lists in blocks, how notes are added and removed, and BM25 scores.
 
-A posting has a note's key, the term's weight in it and its number of tokens. A list is split into blocks of ascending
-keys; a block is a row, named by a key that none of its notes is below. A writer has the namespace locked, so it reads a
-block, changes it and writes it back. The document frequency of a term is the length of its list. Scores are cached by
-query: ``text_scores`` needs those that ``search_text`` has just computed.
+A posting has a note's key, the term's weight in the note and the note's number of tokens. A list is split into blocks
+of ascending keys; a block is a row, identified by a lower bound of its keys. A writer has locked the namespace, so it
+can read a block, change it and write it back. The document frequency of a term is the length of its list. Scores are
+cached by query: ``text_scores`` needs the scores that ``search_text`` has just computed.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from recollect.stores import bm25
 from recollect.stores.bm25 import Occurrences, Scores
 from recollect.stores.postgres.text import (
     NoteTerms,
+    index_term,
     phrase_weight,
     query_terms,
     read_terms,
     render_tsquery,
-    term,
     term_prefix,
 )
 from recollect.stores.spelling import MAX_LENGTH, Vocabulary, build_vocabulary
@@ -262,7 +262,7 @@ def score_notes(connection: Connection[TupleRow], namespace: int, node: Expressi
 def count_matches(connection: Connection[TupleRow], namespace: int, nodes: set[Expression]) -> dict[Expression, int]:
     """Count the notes that match each of some expressions; those of single terms are counted in the postings."""
     words = {node: query_terms(node.text) for node in nodes if isinstance(node, Match) and node.kind != "prefix"}
-    terms = {node: term(stems[0]) for node, stems in words.items() if len(stems) == 1}
+    terms = {node: index_term(stems[0]) for node, stems in words.items() if len(stems) == 1}
     rows = connection.execute(_COUNTS.format("term = ANY (%s)"), [namespace, list(set(terms.values()))])
     counts = {word: count for word, count in rows}  # noqa: C416 (rows have any length for mypy)
     return {
@@ -307,7 +307,8 @@ def _read(connection: Connection[TupleRow], namespace: int, leaves: Sequence[Mat
     """Return the number of notes and tokens of a namespace, and the posting list of each leaf."""
     stems = {leaf: query_terms(leaf.text) for leaf in leaves}
     prefixes = {words[-1] for leaf, words in stems.items() if words and leaf.kind == "prefix"}
-    terms = {term(word) for leaf, words in stems.items() for word in (words[:-1] if leaf.kind == "prefix" else words)}
+    whole = (words[:-1] if leaf.kind == "prefix" else words for leaf, words in stems.items())
+    terms = {index_term(word) for words in whole for word in words}
     with connection.pipeline():
         counts = connection.execute("SELECT notes, tokens FROM namespaces WHERE key = %s", [namespace])
         by_term = connection.execute(_LISTS.format("term = ANY (%s)"), [namespace, list(terms)], binary=True)
@@ -322,7 +323,7 @@ def _read(connection: Connection[TupleRow], namespace: int, leaves: Sequence[Mat
     prefix_lists = {word: union([_NO_POSTINGS, *_decode(rows.fetchall()).values()]) for word, rows in by_prefix.items()}
     lists = {}
     for leaf, words in stems.items():
-        parts = [term_lists.get(term(word), _NO_POSTINGS) for word in words]
+        parts = [term_lists.get(index_term(word), _NO_POSTINGS) for word in words]
         if words and leaf.kind == "prefix":
             parts[-1] = prefix_lists[words[-1]]
         if len(words) > 1:

@@ -3,9 +3,9 @@
 Everything is in a schema ``recollect``, whose table ``schema_version`` counts the migrations. A process that opens a
 store migrates it in one transaction; one process does so at a time.
 
-*Row-level security.* A policy restricts each transaction to the namespaces that it named at its start, whatever its
-queries say. Two tables have none, because ``@@`` and ``%`` are not leakproof, so that PostgreSQL would not use their
-indexes: ``words`` and ``names`` only give keys of notes, which lead to ``notes``, and lexemes start with a namespace.
+*Row-level security.* A policy restricts every query of a transaction to the namespaces that were set at its start. The
+tables ``words`` and ``names`` have no policy, because ``@@`` and ``%`` are not leakproof, so that PostgreSQL would not
+use their indexes. They only return keys of rows in ``notes``, which has a policy, and lexemes start with a namespace.
 
 *Text* is compared byte by byte (``COLLATE "C"``), as SQLite and Python do. A text that is looked up as a whole has a
 16-byte hash beside it (``…_mark``), because an index row cannot have a long id or path. Hashes are columns, because a
@@ -297,7 +297,7 @@ def _version(connection: Connection[TupleRow], location: str) -> int:
 
 
 def _migrate(connection: Connection[TupleRow], location: str) -> None:
-    """Migrate the store in one transaction; another process may be faster."""
+    """Migrate the store in one transaction, unless another process has done so meanwhile."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", _LOCK)
         before = _version(connection, location)

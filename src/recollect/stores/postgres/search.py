@@ -1,4 +1,4 @@
-"""Lexical and vector search of one namespace, as one transaction sees it.
+"""Lexical and vector search of one namespace in one transaction.
 
 Vector search compares all vectors of a namespace, or those that an HNSW index returns. The server compares in half
 precision, whose error is bounded: every note that can be among the nearest is scored again in float64, so that a score
@@ -95,7 +95,7 @@ class NamespaceSearch(NamedTuple):
         return best
 
     def text_scores(self, query: Query, semantics: Semantics, ids: Sequence[str]) -> dict[str, float]:
-        """Return the scores that ``search_text`` gives the notes with these ids; those that do not match have none."""
+        """Return the ``search_text`` scores of the notes with these ids that match."""
         node = expression(query, semantics)
         if node is None:
             return {}
@@ -111,7 +111,7 @@ class NamespaceSearch(NamedTuple):
         return {rows[row][1]: score for row, score in zip(selected.tolist(), scores[matching].tolist(), strict=True)}
 
     def note_counts(self, queries: Sequence[Query]) -> tuple[int, list[int]]:
-        """Return how many notes the namespace has, expired ones too, and how many of them each query matches."""
+        """Return the number of notes, including expired ones, and how many of them match each query."""
         nodes = [expression(query) for query in queries]
         ((total,),) = self.connection.execute("SELECT notes FROM namespaces WHERE key = %s", [self.namespace])
         counts = count_matches(self.connection, self.namespace, {node for node in nodes if node is not None})
@@ -194,7 +194,7 @@ class _VectorSearch(NamedTuple):
     values: list[Any]
 
     def by_scan(self, limit: int) -> list[_Result]:
-        """Return all notes that can be among the nearest, of all that pass."""
+        """Return all notes that pass the conditions and can be among the nearest ``limit``."""
         joined, conditions = "JOIN living AS n ON n.key = v.note", self.conditions
         if not conditions:
             joined, conditions = "", _NOT_EXPIRED
@@ -215,7 +215,7 @@ class _VectorSearch(NamedTuple):
         return self._rescore([note for (note,) in rows])
 
     def by_index(self, limit: int, ef_search: int) -> list[_Result] | None:
-        """Return the nearest notes by the index; ``None`` if too few pass: the index has no conditions."""
+        """Return the nearest notes by the HNSW index; ``None`` if too few of its results pass the conditions."""
         depth = max(2 * limit, ef_search)
         while depth <= MAX_INDEX_RESULTS:
             results = self._search_index(depth)
@@ -234,7 +234,7 @@ class _VectorSearch(NamedTuple):
         return self._rescore([note for (note,) in rows])
 
     def _rescore(self, keys: Sequence[int]) -> list[_Result]:
-        """Compare the stored vectors of those notes that pass in float64."""
+        """Return the exact similarities, in float64, of the notes that pass the conditions."""
         rows = self.connection.execute(
             f"""
             SELECT n.key, coalesce(n.path, ''), n.id, string_agg(v.vector, ''::bytea ORDER BY v.piece)
@@ -263,7 +263,7 @@ _FIRST_BLOCKS = "SELECT block, list FROM postings WHERE namespace = %s AND term 
 
 _FIELDS = "SELECT path, title, summary, tags, content FROM notes WHERE key = ANY (%s::bigint[]) ORDER BY key"
 
-# It is faster to leave out the few expired notes than to join all others.
+# Excluding the few expired notes is faster than joining all others.
 _NOT_EXPIRED = """AND v.note NOT IN (
     SELECT key FROM notes WHERE expires_at <= (SELECT current_setting('recollect.now')::bigint)
 )"""

@@ -44,11 +44,11 @@ R = TypeVar("R")
 class PostgresStore(SqlStore[PostgresTransaction]):
     """Notes, their terms, vectors and links in a PostgreSQL database.
 
-    Threads, processes and machines may share it. Writers of one namespace wait for each other; all others go on.
+    Threads, processes and machines may share it. Writers of one namespace wait for each other; nobody else waits.
     """
 
     def __init__(self, address: str, *, read_only: bool = False, **options: Any) -> None:
-        """Open the database at ``address``; without ``read_only`` the tables are created where they are missing.
+        """Open the database at ``address``; create missing tables, unless ``read_only``.
 
         At most ``pool_size`` connections are open at once; a caller waits ``pool_timeout`` seconds for one. No
         statement takes longer than ``statement_timeout`` seconds.
@@ -153,7 +153,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         return activated
 
     def finish_indexes(self) -> None:
-        """Build and try the vector indexes that are missing, rather than in the background of the next searches."""
+        """Build and test missing vector indexes now, rather than in the background of later searches."""
         self._vector_indexes.finish()
 
     def stats(self) -> StoreStats:
@@ -185,7 +185,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         return self.check()
 
     def backup(self, target: Path, *, overwrite: bool = False) -> None:
-        """Write the store as it is at this moment to an SQLite file, while others go on reading and writing."""
+        """Write the current state of the store to an SQLite file; others may read and write meanwhile."""
         with new_file(target, overwrite=overwrite) as unfinished, self._connections.snapshot() as snapshot:
             frozen = copy(self)
             frozen._connections = snapshot

@@ -42,7 +42,7 @@ _MAX_VECTOR_BYTES = 1_000_000
 
 _REAL = 700  # the type ids of real and real[]
 _REAL_ARRAY = 1021
-_ITEM = np.dtype([("bytes", ">i4"), ("number", ">f4")])
+_ARRAY_ITEM = np.dtype([("bytes", ">i4"), ("number", ">f4")])
 
 
 def escape(text: str) -> str:
@@ -58,11 +58,11 @@ def unescape(text: str) -> str:
 
 
 def lookup_hash(text: str) -> bytes:
-    """Return the 16-byte hash by which a text of any length is looked up, as the tables compute it."""
+    """Return the 16-byte hash by which a text of any length is looked up; the SQL function ``mark`` computes it too."""
     return sha256(escape(text).encode()).digest()[:_HASH_BYTES]
 
 
-def term(stem: str) -> str:
+def index_term(stem: str) -> str:
     """Return a stem as the index stores it: a long one is truncated and ends in a digest of the whole."""
     encoded = stem.encode()[:_FTS5_BYTES]
     if len(encoded) <= MAX_TERM_BYTES:
@@ -71,13 +71,13 @@ def term(stem: str) -> str:
 
 
 def term_prefix(stem: str) -> str:
-    """Return the part of a stem that terms of any length start with."""
+    """Return a stem truncated to ``MAX_TERM_BYTES``, for a prefix match: longer terms are truncated likewise."""
     return stem.encode()[:MAX_TERM_BYTES].decode(errors="ignore")
 
 
-def lexeme(namespace: int, word: str) -> str:
-    """Return a term after its namespace, quoted for a ``tsvector`` or ``tsquery``."""
-    text = f"{namespace}{_SEPARATOR}{word}"
+def lexeme(namespace: int, term: str) -> str:
+    """Return a term with the number of its namespace before it, quoted for a ``tsvector`` or ``tsquery``."""
+    text = f"{namespace}{_SEPARATOR}{term}"
     return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
@@ -91,31 +91,32 @@ class NoteTerms(NamedTuple):
     positions: dict[str, list[int]]
     """The positions of each term, over all fields."""
     field_starts: Sequence[int] = (0,) * 5
+    """The first position of each field."""
 
     def vector(self, namespace: int) -> tuple[str, bool]:
         """Return the text of the ``tsvector``, and whether it is complete: a long note may exceed its limits.
 
-        An incomplete vector may miss phrases, and of a note of a hundred thousand different terms also terms. Positions
-        in the summary or the content have the label A.
+        An incomplete vector may miss phrases; from about 100,000 distinct terms on, it also lacks terms. Positions in
+        the summary or the content have the label A.
         """
         _, _, summary, tags, content = self.field_starts
         complete = all(
             len(positions) <= _MAX_POSITIONS and positions[-1] < _MAX_POSITION for positions in self.positions.values()
         )
         text = " ".join(
-            lexeme(namespace, word)
+            lexeme(namespace, term)
             + ":"
             + ",".join(
                 f"{min(position, _MAX_POSITION)}{'A' if position >= content or summary <= position < tags else ''}"
                 for position in positions[:_MAX_POSITIONS]
             )
-            for word, positions in self.positions.items()
+            for term, positions in self.positions.items()
         )
         if len(text) * 4 <= _MAX_VECTOR_BYTES or len(text.encode()) <= _MAX_VECTOR_BYTES:
             return text, complete
-        lexemes = [lexeme(namespace, word) for word in self.positions]
-        sizes = accumulate(len(word.encode()) + 1 for word in lexemes)
-        return " ".join(word for word, size in zip(lexemes, sizes, strict=True) if size <= _MAX_VECTOR_BYTES), False
+        lexemes = [lexeme(namespace, term) for term in self.positions]
+        sizes = accumulate(len(text.encode()) + 1 for text in lexemes)
+        return " ".join(text for text, size in zip(lexemes, sizes, strict=True) if size <= _MAX_VECTOR_BYTES), False
 
 
 def read_terms(fields: Sequence[str | None]) -> NoteTerms:
@@ -127,9 +128,9 @@ def read_terms(fields: Sequence[str | None]) -> NoteTerms:
     for text, weight in zip(fields, _WEIGHTS, strict=True):
         starts.append(position)
         for stem in stems_of(text) if text else ():
-            word = term(stem)
-            weights[word] = weights.get(word, 0.0) + weight
-            positions.setdefault(word, []).append(position)
+            term = index_term(stem)
+            weights[term] = weights.get(term, 0.0) + weight
+            positions.setdefault(term, []).append(position)
             position += 1
             tokens += 1
         position += _FIELD_GAP
@@ -137,7 +138,7 @@ def read_terms(fields: Sequence[str | None]) -> NoteTerms:
 
 
 def phrase_weight(fields: Sequence[str | None], phrase: Sequence[str], *, prefix: bool = False) -> float:
-    """Return the summed field weights of a phrase's occurrences, also overlapping; its last term may be a prefix."""
+    """Return the summed field weights of a phrase's occurrences, which may overlap; its last term may be a prefix."""
     *front, last = phrase
     total = 0.0
     for text, weight in zip(fields, _WEIGHTS, strict=True):
@@ -169,7 +170,7 @@ class _TsQuery:
         stems = query_terms(text)
         if not stems:
             return None
-        parts = [lexeme(self._namespace, term(stem)) for stem in stems]
+        parts = [lexeme(self._namespace, index_term(stem)) for stem in stems]
         if kind == "prefix":
             parts[-1] = f"{lexeme(self._namespace, term_prefix(stems[-1]))}:*"
         return _balanced(parts, "<->")
@@ -211,7 +212,7 @@ class FloatArray(bytes):
     @classmethod
     def of(cls, rows: NDArray[np.float32]) -> FloatArray:
         """Return all numbers of rows as one array."""
-        items = np.empty(rows.size, dtype=_ITEM)
+        items = np.empty(rows.size, dtype=_ARRAY_ITEM)
         items["bytes"], items["number"] = 4, rows.reshape(-1)
         return cls(np.array([1, 0, _REAL, rows.size, 1], dtype=">i4").tobytes() + items.tobytes())
 

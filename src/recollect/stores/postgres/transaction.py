@@ -15,7 +15,7 @@ from psycopg.rows import TupleRow
 from recollect.stores.postgres.filters import filter_conditions, metadata_facts
 from recollect.stores.postgres.names import write_names
 from recollect.stores.postgres.postings import TextChange, index_notes
-from recollect.stores.postgres.text import FloatArray, lexeme, lookup_hash, term
+from recollect.stores.postgres.text import FloatArray, index_term, lexeme, lookup_hash
 from recollect.stores.rows import COLUMNS, Change, NoteRow, folded_name
 from recollect.stores.sql.dialect import Dialect, Row, SqlTransaction, VectorRows
 from recollect.stores.tokens import NoteText, contains_phrase, stem_stream
@@ -31,14 +31,14 @@ _DIALECT = Dialect(
     parameter="%({})s",
     in_list="= ANY (%({})s)",
     column=lambda name, _: f"{name}_mark",
-    words={"STRAIGHT_JOIN": "JOIN", "visible_notes": "living", "%": "%%"},
+    replacements={"STRAIGHT_JOIN": "JOIN", "visible_notes": "living", "%": "%%"},
     list_value=list,
     lookup_value=lookup_hash,
     statements={},
 )
 
 _HASHED = {("entities", "name"), ("links", "name")}
-"""Columns of which the hash alone is stored."""
+"""Columns of which only the hash is stored."""
 _CONFLICTS = {"documents": "(namespace, root_mark, name_mark)"}
 
 
@@ -93,7 +93,7 @@ class PostgresTransaction(SqlTransaction):
         return self.namespaces.get(name)
 
     def ensure_namespace(self, name: str) -> int:
-        """Return the key of a namespace; those of a batch are created with its transaction."""
+        """Return the key of a namespace; the start of the transaction created those of a batch."""
         return self.namespaces[name]
 
     def note_keys_after(self, cursor: int, limit: int, namespace_id: int | None, filters: Filters) -> list[int]:
@@ -184,7 +184,7 @@ class PostgresTransaction(SqlTransaction):
 
     def adjacent_notes(self, notes: Sequence[int], distance: int) -> tuple[list[Row], list[Row]]:
         with self.connection.pipeline():
-            before, behind = (self.connection.execute(sql, [distance, list(notes)]) for sql in (_BEFORE, _BEHIND))
+            before, behind = (self.connection.execute(sql, [distance, list(notes)]) for sql in (_PREVIOUS, _NEXT))
         return before.fetchall(), behind.fetchall()
 
     def superseding_pairs(
@@ -271,8 +271,8 @@ class PostgresTransaction(SqlTransaction):
 
 
 def _phrase(namespace_id: int, title: Title) -> tuple[str, str]:
-    """Return what finds a title: as a phrase in a summary or content, and as terms anywhere."""
-    terms = [lexeme(namespace_id, term(stem)) for stem in title.stems.split(" ")]
+    """Return the queries for a title: as a phrase in a summary or content, and as terms anywhere."""
+    terms = [lexeme(namespace_id, index_term(stem)) for stem in title.stems.split(" ")]
     return " <-> ".join(f"{word}:A" for word in terms), " & ".join(terms)
 
 
@@ -305,7 +305,7 @@ _UPDATE = (
     f"FROM unnest({_ARRAYS}, %b::bigint[]) AS new ({_NAMES}, accessed_before) WHERE notes.key = new.key"
 )
 
-# In the order of their keys, so that two transactions that touch the same notes do not deadlock.
+# Rows are locked in the order of their keys, so that two transactions that touch the same notes do not deadlock.
 _TOUCH = """
 WITH late AS MATERIALIZED (
     SELECT n.key, new.moment FROM unnest(%b::bytea[], %b::bigint[]) AS new (note, moment)
@@ -315,8 +315,8 @@ WITH late AS MATERIALIZED (
 UPDATE notes AS n SET last_accessed_at = late.moment FROM late WHERE n.key = late.key
 """
 
-# The note that the target of a link means: by id, by path, both also with the suffix, or by name.
-_MEANT = """coalesce(
+# The note that a link points to: by id, by path, both also with the suffix, or by name.
+_LINKED_NOTE = """coalesce(
     (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.id_mark = {plain}),
     (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.path_mark = {plain}),
     (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.id_mark = {suffixed}),
@@ -326,12 +326,12 @@ _MEANT = """coalesce(
 )"""
 
 _RESOLVE = f"""
-SELECT links.target, {_MEANT.format(plain="links.plain", suffixed="links.suffixed", name="links.name")}
+SELECT links.target, {_LINKED_NOTE.format(plain="links.plain", suffixed="links.suffixed", name="links.name")}
 FROM unnest(%(targets)s::text[], %(plain)s::bytea[], %(suffixed)s::bytea[], %(names)s::bytea[])
     AS links (target, plain, suffixed, name)
 """  # noqa: S608 (an expression of our own)
 
-# Notes of one position are in the order of their keys.
+# Notes with the same position are ordered by key.
 _ADJACENT = """
 SELECT n.key, beside.key FROM notes AS n CROSS JOIN LATERAL (
     SELECT other.key, other.position FROM living AS other
@@ -341,8 +341,8 @@ SELECT n.key, beside.key FROM notes AS n CROSS JOIN LATERAL (
 ) AS beside
 WHERE n.key = ANY (%s::bigint[]) ORDER BY n.key, beside.position {order}, beside.key {order}
 """
-_BEFORE = _ADJACENT.format(comparison="<", order="DESC")
-_BEHIND = _ADJACENT.format(comparison=">", order="ASC")
+_PREVIOUS = _ADJACENT.format(comparison="<", order="DESC")
+_NEXT = _ADJACENT.format(comparison=">", order="ASC")
 
 _TITLES = """
 WITH runs AS MATERIALIZED (
@@ -387,7 +387,7 @@ GROUP BY given.position
 
 # What is compared is computed first: under row-level security no index is used for a function of another table.
 _TARGET = f"""(
-    SELECT {_MEANT.format(plain="l.target_mark", suffixed="link.suffixed", name="link.name")} FROM (
+    SELECT {_LINKED_NOTE.format(plain="l.target_mark", suffixed="link.suffixed", name="link.name")} FROM (
         SELECT mark(l.target || '.md') AS suffixed, CASE WHEN strpos(l.target, '/') = 0 THEN l.name_mark END AS name
         OFFSET 0
     ) AS link

@@ -1,9 +1,9 @@
 """HNSW indexes for namespaces that are too large to compare every vector.
 
 A thread builds a missing index in the background; until then, searches compare all vectors. Each model has its own
-index. How much an HNSW graph misses depends on the vectors: those of texts form clusters and are found easily, random
-ones are not. So an index is tested before it is used: some stored vectors are searched with and without it. The lowest
-``ef_search`` with enough recall is stored as the comment of the index, 0 if none has.
+index. The recall of an HNSW graph depends on the vectors: it is high for those of texts, which form clusters, and low
+for random ones. So an index is tested before it is used: some stored vectors are searched with and without it. The
+lowest ``ef_search`` with enough recall is stored as the comment of the index, or 0 if there is none.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from recollect.stores.postgres.connections import Connections
 
 MAX_EXACT_NOTES = 20_000
-"""Up to this many notes, all vectors of a namespace are compared."""
+"""Up to this many notes, a search compares all vectors of a namespace."""
 MIN_SHARE = 0.2
-"""The share of all notes that a namespace must have: the index is of all namespaces, and finds few of a small one."""
+"""The minimum share of all notes for a namespace to use the index, which finds too few notes of a small namespace."""
 MAX_INDEX_DIMENSION = 4000
 """The limit of an index of ``halfvec``."""
 RETEST_GROWTH = 2
 """An index is tested again when there are this many times as many notes."""
 RETRY_SECONDS = 30.0
-"""How long a missing index is not looked for again: another process may be building it."""
+"""Seconds before a missing index is looked for again: another process may be building it."""
 EF_SEARCH = (200, 400, 800)
-"""Values that are tested; with fewer, single queries lose all neighbours."""
+"""The values that are tested; with lower ones, some queries find no neighbours at all."""
 MIN_RECALL = 0.97
 _TEST_QUERIES = 24
 _TEST_LIMIT = 10
@@ -65,7 +65,7 @@ class RecallTest(NamedTuple):
 
     @classmethod
     def parse(cls, comment: str | None) -> RecallTest | None:
-        """Return the test that a comment describes, if it does."""
+        """Return the test that a comment describes; ``None`` for any other comment."""
         match = re.fullmatch(r"breadth (\d+) for (\d+) notes", comment or "")
         return cls(*map(int, match.groups())) if match else None
 
@@ -109,7 +109,7 @@ class VectorIndexes:
             self._thread.start()
 
     def finish(self) -> None:
-        """Build missing indexes, and wait for them: a command that ends leaves no thread to do so."""
+        """Build missing indexes, and wait for them: a background thread would end with the process."""
         self.wait()  # a running thread may have started before something changed
         self._failed = False
         self.start()
@@ -141,10 +141,10 @@ class VectorIndexes:
     def ensure(self) -> None:
         """Build the index of the active model, if a namespace is large enough; drop those of other models.
 
-        Two processes that build would wait for each other until the server cancels one, so only the one with the lock
-        builds. The server's side of the connection has the lock, and keeps building when the process ends.
+        Two processes that build would deadlock until the server cancels one, so only the one with the lock builds. The
+        lock belongs to the server's side of the connection, which keeps building when the process ends.
         """
-        with self._connections.outside() as connection:
+        with self._connections.autocommit_connection() as connection:
             ((locked, version, models, largest),) = connection.execute(_PLAN, _LOCK).fetchall()
             if not locked or tuple(map(int, version.split(".")[:2])) < _MIN_PGVECTOR:
                 return
@@ -175,9 +175,9 @@ class VectorIndexes:
 
 
 def measure_recall(connection: Connection[TupleRow], key: int, model: Model) -> int:
-    """Return the lowest ``ef_search`` with enough recall for the index of a model, 0 if none has.
+    """Return the lowest ``ef_search`` with enough recall for the index of a model; 0 if there is none.
 
-    The connection is in no transaction, and sees all namespaces afterwards.
+    The connection must be in no transaction; afterwards it sees all namespaces.
     """
     connection.execute("SELECT set_config('recollect.namespaces', '*', false)")
     ((first, last),) = connection.execute(_KEY_RANGE, [key]).fetchall()
@@ -187,7 +187,7 @@ def measure_recall(connection: Connection[TupleRow], key: int, model: Model) -> 
     def search(statement: str, vector: str, limit: int) -> set[int]:
         return {note for (note,) in connection.execute(statement, [vector, limit])}
 
-    # The index is of a cast, so that this statement does not use it.
+    # This statement does not use the index, which is on a cast of the column.
     exact = f"SELECT note FROM vectors WHERE model = {key:d} ORDER BY near <#> %s::halfvec LIMIT %s"  # noqa: S608 (a number)
     expected = [search(exact, query, _TEST_LIMIT) for query in queries]
     near, parameter = halfvec("near", model), halfvec("%s", model)

@@ -20,10 +20,10 @@ from recollect.stores.sql.writing import (
 from recollect.stores.tokens import Mention, NoteText, find_mentions, titles_by_note
 
 CHECKED_NOTES = 2000
-"""Of how many notes the mentions are checked at least."""
+"""The minimum size of the sample of notes whose mentions are checked."""
 BATCH_NOTES = 2000
 MAX_LISTED = 3
-"""How many of many problems are listed."""
+"""The maximum number of problems that are listed."""
 _BYTES = {"float32": 4, "float16": 2}
 
 
@@ -34,13 +34,13 @@ def namespaces(transaction: SqlTransaction) -> list[tuple[int, str]]:
 
 def list_problems(problems: Iterable[str]) -> str:
     """Return the first problems in one line, with the number of the others; empty if there are none."""
-    every = list(problems)
-    more = f" and {len(every) - MAX_LISTED} more" if len(every) > MAX_LISTED else ""
-    return "; ".join(every[:MAX_LISTED]) + more
+    all_problems = list(problems)
+    more = f" and {len(all_problems) - MAX_LISTED} more" if len(all_problems) > MAX_LISTED else ""
+    return "; ".join(all_problems[:MAX_LISTED]) + more
 
 
 def vector_problems(rows: Iterable[Row]) -> Iterator[tuple[Any, str]]:
-    """Find vectors that are not those of their notes, and yield the key of each with what is wrong.
+    """Yield the key of each vector that does not fit its note, with the problem.
 
     A row has the vector's key, namespace, digest and bytes, the model's dimension and precision, and the note's
     namespace, id, title, summary and content; a vector may have several chunks.

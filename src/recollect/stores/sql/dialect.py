@@ -1,4 +1,4 @@
-"""Neutral SQL: statements that both engines run, and the transaction that runs them.
+"""Neutral SQL: statements that are translated for both engines, and the transaction that runs them.
 
 A statement is written once, in the SQL that both engines know, with these additions:
 
@@ -16,7 +16,7 @@ neutral                  SQLite                                      PostgreSQL
 
 PostgreSQL looks long texts up by a hash of sixteen bytes, because a row of its indexes has no space for them.
 ``LOOKUP(+kind)`` keeps SQLite from using the index of that column. ``STRAIGHT_JOIN`` reads its left side first, as in
-MySQL; PostgreSQL's planner knows by itself. ``visible_notes`` are those that have not expired.
+MySQL; PostgreSQL's planner needs no hint. ``visible_notes`` are those that have not expired.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 
 MAX_INTEGER = 2**62
-"""More rows than any store has, and still an integer that both engines take."""
+"""A limit that means no limit: more rows than any store has, but an integer that both engines accept."""
 
 _TOKEN = re.compile(
     r"IN (?P<hashed>LOOKUP_)?LIST\(:(?P<list>\w+)\)"
@@ -50,27 +50,28 @@ _TOKEN = re.compile(
 
 
 class Statement(NamedTuple):
-    """A statement in the SQL of one engine, and which of its parameters are texts, or lists of texts, to look up."""
+    """A statement in the SQL of one engine, and the names of its ``LOOKUP`` parameters."""
 
     sql: str
     lookups: frozenset[str]
 
 
 class Dialect(NamedTuple):
-    """How one engine spells what the engines spell differently."""
+    """The SQL of one engine where the engines differ."""
 
     parameter: str
     in_list: str
     column: Callable[[str, str], str]
-    """From a column, and the hint before it, to the one that texts are looked up in."""
-    words: Mapping[str, str]
+    """Maps the column of ``LOOKUP(column)``, and its hint ``+`` or "", to the SQL of the indexed column."""
+    replacements: Mapping[str, str]
+    """The SQL for keywords such as ``STRAIGHT_JOIN``."""
     list_value: Callable[[Sequence[Any]], Any]
     lookup_value: Callable[[str], Any]
     statements: dict[str, Statement]
-    """Those that were rendered before."""
+    """The cache of rendered statements."""
 
     def render(self, sql: str) -> Statement:
-        """Return neutral SQL as this engine's; each statement is rendered once."""
+        """Translate neutral SQL for this engine; each statement is translated once."""
         statement = self.statements.get(sql)
         if statement is None:
             statement = self.statements[sql] = self._render(sql)
@@ -97,7 +98,7 @@ class Dialect(NamedTuple):
             if token["column"]:
                 return self.column(token["column"], token["hint"])
             if token["word"]:
-                return self.words[token["word"]]
+                return self.replacements[token["word"]]
             return self.parameter.format(token["lookup"] or token["name"])
 
         return Statement(_TOKEN.sub(rendered, sql), frozenset(lookups))
@@ -109,7 +110,7 @@ class VectorRows(NamedTuple):
     note: int
     namespace: int
     digest: bytes
-    """Of the text that was embedded."""
+    """The digest of the embedded text."""
     rows: NDArray[float32]
 
 
@@ -164,14 +165,14 @@ class SqlTransaction(Protocol):
     ) -> list[Row]:
         """Insert rows and return the columns ``returning`` of each.
 
-        ``conflict`` is what to do where a row is there already, such as ``NOTHING``; otherwise that is an error.
+        ``conflict`` is what to do if a row exists already, such as ``NOTHING``; without it, that is an error.
         """
 
     def namespace_id(self, name: str) -> int | None:
         """Return the key of a namespace, ``None`` if nothing was ever stored in it."""
 
     def ensure_namespace(self, name: str) -> int:
-        """Return the key of a namespace, which is created if it is new."""
+        """Return the key of a namespace; create it if it is new."""
 
     def revision(self, namespace_id: int) -> int:
         """Return the revision of a namespace: it grows whenever a name or term in it changes."""
@@ -179,7 +180,7 @@ class SqlTransaction(Protocol):
         return number
 
     def restart(self) -> None:
-        """Restart a transaction that reads, where the engine can, so that it sees what others wrote."""
+        """Restart a reading transaction, if the engine can, so that it sees what others wrote."""
         return  # PostgreSQL keeps its snapshot
 
     def hides_notes(self) -> bool:
@@ -190,34 +191,34 @@ class SqlTransaction(Protocol):
         """Return the next keys of visible notes that pass the filters, in their order."""
 
     def touch_notes(self, namespace_id: int, accessed: Mapping[str, int]) -> int:
-        """Set when notes, by id, were last accessed, where that is later than before; return how many changed."""
+        """Set the last access times of notes, by id, where they are later than the stored ones; return the number."""
 
     def new_keys(self, limit: int) -> Iterator[int]:
-        """Yield keys for new notes, ``limit`` at most, higher than any before."""
+        """Yield at most ``limit`` keys for new notes, higher than all earlier ones."""
 
     def insert_notes(self, rows: Sequence[NoteRow]) -> None:
         """Insert new notes."""
 
     def update_notes(self, changes: Sequence[Change]) -> None:
-        """Update notes; all release their id and path before any takes that of another."""
+        """Update notes; two notes may swap their ids or paths."""
 
     def unindex_texts(self, namespace_id: int, notes: Sequence[int]) -> None:
-        """Remove the terms of notes, which are about to change, from the lexical index, where that must come first."""
+        """Remove the terms of notes from the lexical index before the notes change, if the engine requires it."""
 
     def index_texts(self, namespace_id: int, changes: Sequence[Change]) -> None:
-        """Update the lexical index with new and changed notes, and count a revision."""
+        """Update the lexical index with new and changed notes, and increment the revision."""
 
     def remove_from_indexes(self, namespace_id: int, notes: Sequence[int]) -> None:
-        """Remove notes, which are about to be deleted, from the lexical index."""
+        """Remove notes from the lexical index before they are deleted."""
 
     def resolve_links(self, namespace_id: int, targets: Iterable[str]) -> dict[str, int]:
-        """Return the visible notes that link targets mean: by id, by path, both also with ``.md``, or by name.
+        """Return the visible notes that link targets refer to: by id, by path, both also with ``.md``, or by name.
 
-        A name is the last part of a path; of several notes the one with the shortest path is meant.
+        A name is the last part of a path; of several notes the one with the shortest path is chosen.
         """
 
     def adjacent_notes(self, notes: Sequence[int], distance: int) -> tuple[list[Row], list[Row]]:
-        """Return pairs of a note and one before it in its session, nearest first, and of a note and one behind it."""
+        """Return pairs of a note and a previous note of its session, nearest first, and pairs with the next notes."""
 
     def superseding_pairs(
         self, namespace_id: int, ids: Sequence[str], created_before: int, limit: int
@@ -231,36 +232,36 @@ class SqlTransaction(Protocol):
         """Return the terms of the lexical index of a namespace."""
 
     def titles_starting_with(self, namespace_id: int, runs: Sequence[str]) -> Iterable[Row]:
-        """Return for runs of stems that a title starts with the last such title, and the titles that are the run.
+        """Return the runs (sequences of stems) that a title starts with.
 
-        Each row has the run, the stems of the last title, and the key and words of one that is the run and not common,
-        or ``None``.
+        Each row has the run, the stems of the last title in sort order that starts with it, and the key and words of a
+        title that equals the run and is not too common, or ``None``.
         """
 
     def notes_containing(
         self, namespace_id: int, titles: Mapping[int, Title], exclude: Sequence[int], limit: int
     ) -> dict[int, list[int]]:
-        """Return for titles, by key, the indexed notes whose summary or content contains their stems.
+        """Return for each title, by key, the indexed notes whose summary or content contains its stems.
 
-        Notes to ``exclude`` are being written; of a title that more than ``limit`` notes contain, more than that are
-        returned.
+        ``exclude`` has the notes that are being written. For a title that more than ``limit`` notes contain, more than
+        ``limit`` notes are returned, but not necessarily all.
         """
 
     def lock_models(self) -> None:
         """Let no other transaction add a model until this one ends."""
 
     def lock_texts(self, notes: Sequence[int] | None) -> None:
-        """Let no other transaction change the texts of notes, or of any, until this one ends."""
+        """Let no other transaction change the texts of these notes (``None``: of any note) until this one ends."""
 
     def insert_vectors(self, model_key: int, model: Model, vectors: Sequence[VectorRows]) -> None:
-        """Insert vectors, of notes that have none of this model."""
+        """Insert vectors of notes that have none of this model yet."""
 
     def stored_vectors(self, model_key: int, notes: Sequence[tuple[str, str, bytes]]) -> Mapping[int, bytes]:
         """Return the vectors of notes, given by namespace, id and digest of their text, by position in ``notes``."""
 
 
 MAX_NAMESPACES = 256
-"""A server may have a namespace for each person."""
+"""The maximum number of cached namespaces: a server may have one for each person."""
 MAX_COUNTS = 10_000
 
 K = TypeVar("K", bound=Hashable)
@@ -277,17 +278,17 @@ class _Entry(Generic[V]):
 
 
 class RevisionCache(Generic[T, V]):
-    """One derived value for each of the namespaces that were used last, valid for one revision of it.
+    """A cache of one derived value for each recently used namespace, valid for one revision of the namespace.
 
-    The revision is read in the transaction of the search itself, so that a cached value is used only where it was
-    derived from the very state that the search sees.
+    The revision is read in the transaction of the search, so that a cached value is used only if it was derived from
+    the same state that the search sees.
     """
 
     def __init__(self, derive: Callable[[T, int, V | None], V]) -> None:
         """Start empty.
 
-        ``derive`` makes a value from what a transaction sees of a namespace. It also gets the value before, which may
-        save work and must not be changed, because other threads may be using it.
+        ``derive`` computes the value from a transaction and a namespace. It also gets the previous value, which may
+        save work and must not be modified, because other threads may be using it.
         """
         self._derive = derive
         self._lock = threading.Lock()
@@ -296,7 +297,7 @@ class RevisionCache(Generic[T, V]):
     def get(self, transaction: T, namespace_id: int) -> V:
         """Return the value for the state that the transaction sees; one thread derives it at a time.
 
-        The transaction restarts where the value is not cached.
+        If the value is not cached, the transaction is restarted.
         """
         with self._lock:
             entry = self._entries.pop(namespace_id, None) or _Entry()
@@ -318,14 +319,14 @@ class RevisionCache(Generic[T, V]):
 
 
 class NoteCounts(Generic[K]):
-    """How many notes of a namespace match expressions, at one revision. Threads may count the same twice."""
+    """A cache of how many notes of a namespace match an expression, at one revision. Thread-safe."""
 
     def __init__(self, total: int) -> None:
         self.total = total
         self._counts: dict[K, int] = {}
 
     def get(self, expressions: Sequence[K | None], count: Callable[[set[K]], dict[K, int]]) -> list[int]:
-        """Return how many notes match each expression, ``None`` matches none; ``count`` counts those not yet known."""
+        """Return how many notes match each expression (``None``: 0); ``count`` is called for those not cached."""
         counts = self._counts
         missing = {node for node in expressions if node is not None and node not in counts}
         if len(counts) + len(missing) > MAX_COUNTS:

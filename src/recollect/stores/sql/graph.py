@@ -18,9 +18,9 @@ from recollect.stores.tokens import MAX_TITLE_NOTES
 
 ADJACENT = frozenset(("previous", "next"))
 DERIVED = ADJACENT | {"mention", "entity"}
-"""Kinds of edges that are no links."""
+"""The kinds of edges that are not links."""
 MAX_ENTITY_NOTES = 64
-"""An entity that more notes share connects none of them."""
+"""An entity that more notes share makes no edges."""
 
 
 class KeyEdge(NamedTuple):
@@ -72,9 +72,9 @@ def edges_of_key(transaction: SqlTransaction, namespace_id: int, key: int) -> li
 def successors(
     transaction: SqlTransaction, namespace_id: int, ids: Sequence[str], created_before: datetime | None
 ) -> dict[str, tuple[str, ...]]:
-    """Return what supersedes the notes with these ids, directly and along their chains, by one recursive query.
+    """Return the direct successors of each superseded note in the chains of these notes, by one recursive query.
 
-    Most namespaces have no link of these kinds; one index lookup shows that.
+    Most namespaces have no superseding links: then this takes one index lookup.
     """
     if not transaction.fetch_value(
         "SELECT EXISTS (SELECT 1 FROM links WHERE namespace = :namespace AND LOOKUP(kind) IN LOOKUP_LIST(:kinds))",
@@ -96,14 +96,14 @@ def _edges(
     distance: int,
     kinds: Collection[str] | None,
 ) -> tuple[list[KeyEdge], dict[int, str]]:
-    """Return the edges from notes to visible ones, by note and kind, and the ids of the targets."""
+    """Return the edges of notes to visible notes, by note and kind, and the ids of these by key."""
     if not sources:
         return [], {}
     keys = [source.key for source in sources]
     searches: list[Iterable[KeyEdge]] = []
     if kinds is None or not ADJACENT.isdisjoint(kinds):
-        before, behind = transaction.adjacent_notes(keys, max(distance, 0))
-        searches += _adjacent(before, "previous"), _adjacent(behind, "next")
+        previous, following = transaction.adjacent_notes(keys, max(distance, 0))
+        searches += _adjacent(previous, "previous"), _adjacent(following, "next")
     if kinds is None or not DERIVED.issuperset(kinds):
         searches.append(_links(transaction, namespace_id, sources, kinds))
     queries: list[tuple[str, dict[str, Any]]] = []
@@ -117,7 +117,7 @@ def _edges(
     for rows, (kind, direction) in zip(transaction.fetch_together(queries), directions, strict=True):
         searches.append([KeyEdge(source, target, kind, direction) for source, target in rows])
     merged = merge_edges(keys, searches, kinds)
-    # Titles and entities are looked up without regard to whether their notes have expired.
+    # The queries for titles and entities may return expired notes.
     names = transaction.fetch_dict(
         "SELECT key, id FROM visible_notes WHERE key IN LIST(:keys)", keys=list({edge.target for edge in merged})
     )
@@ -127,7 +127,7 @@ def _edges(
 def merge_edges(
     notes: Iterable[int], searches: Iterable[Iterable[KeyEdge]], kinds: Collection[str] | None = None
 ) -> list[KeyEdge]:
-    """Return the edges of several searches, or those of some kinds, each once: by note, then in their order."""
+    """Return the distinct edges of several searches, or those of some kinds: by note, then in their order."""
     by_note: dict[int, dict[KeyEdge, None]] = {note: {} for note in notes}
     for results in searches:
         for edge in results:
@@ -145,7 +145,7 @@ def _adjacent(rows: Iterable[Row], kind: str) -> Iterator[KeyEdge]:
 def _links(
     transaction: SqlTransaction, namespace_id: int, sources: Sequence[_Source], kinds: Collection[str] | None
 ) -> Iterator[KeyEdge]:
-    """Yield the links from notes, then those whose target means one of them.
+    """Yield the links from notes, then the links to them.
 
     A target may be an id or a path, with or without ``.md``, or a name.
     """
@@ -180,7 +180,7 @@ UNION SELECT source, place, kind, target FROM links
 WHERE namespace = :namespace AND LOOKUP(name) IN LOOKUP_LIST(:names) {condition}
 """
 
-# Titles of too many notes say nothing, and sections of one document do not mention each other.
+# Titles that too many notes have are ignored, and sections of one document do not mention each other.
 _DISTINCTIVE = (
     "t.key = {}.title AND NOT t.common AND NOT EXISTS (SELECT 1 FROM titled WHERE title = t.key LIMIT 1 OFFSET :limit)"
 )

@@ -44,7 +44,7 @@ class NamespaceSearch(Protocol):
         """Return the best notes by BM25; ties by path, then id."""
 
     def text_scores(self, query: Query, semantics: Semantics, ids: Sequence[str]) -> dict[str, float]:
-        """Return the scores that ``search_text`` gives the notes with these ids; those that do not match have none."""
+        """Return the ``search_text`` scores of the notes with these ids that match."""
 
     def select_candidates(self, ids: Sequence[str], filters: Filters, without: Query | None) -> list[Candidate]:
         """Return the notes with these ids, in their order, without those that have a term that ``without`` excludes."""
@@ -62,16 +62,16 @@ class SqlStore(ABC, Generic[T]):
 
     @abstractmethod
     def _read(self, work: Callable[[T], R], namespace: str | None) -> R:
-        """Return what ``work`` reads in one transaction of a namespace, or of all; it may be called twice."""
+        """Run ``work`` in a reading transaction of a namespace, or of all, and return its result; it may run twice."""
 
     @abstractmethod
     def _write(
         self, namespaces: Collection[str] | None, *, create: bool = False, accesses_only: bool = False
     ) -> AbstractContextManager[T]:
-        """Open a transaction that changes namespaces, or any, and is committed at the end unless an error is raised.
+        """Open a transaction that changes namespaces (``None``: any); it is committed unless an error is raised.
 
-        It starts by deleting the expired notes of the namespaces. With ``create``, new namespaces are created. One for
-        ``accesses_only`` deletes nothing, and waits for others only :data:`TOUCH_TIMEOUT` seconds.
+        It first deletes the expired notes of the namespaces. With ``create``, missing namespaces are created. With
+        ``accesses_only`` it deletes nothing, and waits for other writers only :data:`TOUCH_TIMEOUT` seconds.
         """
 
     @abstractmethod
@@ -79,7 +79,7 @@ class SqlStore(ABC, Generic[T]):
         """Return the searches of a namespace."""
 
     def _read_namespace(self, namespace: str, default: R, work: Callable[[T, int], R]) -> R:
-        """Return what ``work`` reads of a namespace, or the default if nothing was ever stored in it."""
+        """Return the result of ``work`` for a namespace, or the default if nothing was ever stored in it."""
 
         def read(transaction: T) -> R:
             namespace_id = transaction.namespace_id(namespace)
@@ -87,8 +87,8 @@ class SqlStore(ABC, Generic[T]):
 
         return self._read(read, namespace)
 
-    def _read_some(self, namespace: str | None, default: R, work: Callable[[T, int | None], R]) -> R:
-        """Return what ``work`` reads of a namespace, or of all for ``None``."""
+    def _read_one_or_all(self, namespace: str | None, default: R, work: Callable[[T, int | None], R]) -> R:
+        """Return the result of ``work`` for a namespace, or for all (``None``)."""
         if namespace is None:
             return self._read(lambda transaction: work(transaction, None), None)
         return self._read_namespace(namespace, default, work)
@@ -136,7 +136,7 @@ class SqlStore(ABC, Generic[T]):
         vectors: Mapping[bytes, Vector] | None = None,
         adopt: bool = False,
     ) -> DocumentWriteResult:
-        """Write documents, and delete the notes that they had and no longer have."""
+        """Write documents, and delete their former notes that they no longer contain."""
         with self._write([namespace], create=True) as transaction:
             batch_tables = BatchTables(transaction, sum(len(document.drafts) for document in documents))
             batch_tables.write_documents(namespace, documents)
@@ -222,7 +222,7 @@ class SqlStore(ABC, Generic[T]):
             keys = transaction.note_keys_after(cursor, limit, namespace_id, filters)
             return tables.notes_by_key(transaction, keys)
 
-        return self._read_some(namespace, {}, work)
+        return self._read_one_or_all(namespace, {}, work)
 
     def vectors_of(self, notes: Sequence[Note]) -> tuple[Model | None, list[Vector | None]]:
         def work(transaction: T) -> tuple[Model | None, list[Vector | None]]:
@@ -255,7 +255,7 @@ class SqlStore(ABC, Generic[T]):
 
     @abstractmethod
     def _spelling_index(self, transaction: T, namespace_id: int) -> SpellingIndex:
-        """Return what spelling suggestions read of the lexical index of a namespace."""
+        """Return the access of spelling suggestions to the lexical index of a namespace."""
 
     @abstractmethod
     def _vocabulary(self, transaction: T, namespace_id: int) -> Vocabulary:
@@ -295,9 +295,9 @@ class SqlStore(ABC, Generic[T]):
 
     def document_records(self, *, namespace: str | None = None) -> Iterator[DocumentRecord]:
         cursor = 0
-        none: dict[int, DocumentRecord] = {}
+        no_records: dict[int, DocumentRecord] = {}
         read = partial(tables.document_records_after, limit=BATCH_DOCUMENTS)
-        while records := self._read_some(namespace, none, partial(read, cursor=cursor)):
+        while records := self._read_one_or_all(namespace, no_records, partial(read, cursor=cursor)):
             yield from records.values()
             cursor = max(records)
 
@@ -318,9 +318,9 @@ class SqlStore(ABC, Generic[T]):
 
 @contextmanager
 def new_file(target: Path, *, overwrite: bool, source: Path | None = None) -> Iterator[Path]:
-    """Give a path for an SQLite file that replaces ``target`` at the end, unless an error is raised.
+    """Yield the path of a temporary SQLite file that replaces ``target`` at the end, unless an error is raised.
 
-    An existing file stays, unless ``overwrite``; ``source``, the file that is copied, always does.
+    An existing file is an error, unless ``overwrite``; it must not be ``source``, the file that is copied.
     """
     try:
         if target.exists() and (not overwrite or (source is not None and target.samefile(source))):

@@ -23,7 +23,7 @@ _NOTE_COLUMNS = ", ".join(f"n.{column}" for column in COLUMNS.split(", "))
 
 
 def note_keys(transaction: SqlTransaction, namespace_id: int, names: Sequence[str]) -> list[int | None]:
-    """Return for each id, or else path, the key of its visible note."""
+    """Return the key of the visible note for each name, which is an id or else a path."""
     rows = transaction.fetch(
         "SELECT key, id, 0 FROM visible_notes WHERE namespace = :namespace AND LOOKUP(id) IN LOOKUP_LIST(:names) "
         "UNION ALL "
@@ -36,7 +36,7 @@ def note_keys(transaction: SqlTransaction, namespace_id: int, names: Sequence[st
 
 
 def existing_note(transaction: SqlTransaction, name: str, namespace: str) -> tuple[int, int]:
-    """Return the keys of a namespace and of a note in it, by id or path; raise an error if it is not there."""
+    """Return the keys of a namespace and of a note in it, by id or path; raise an error if it does not exist."""
     namespace_id = transaction.namespace_id(namespace)
     (key,) = (None,) if namespace_id is None else note_keys(transaction, namespace_id, [name])
     if namespace_id is None or key is None:
@@ -100,7 +100,7 @@ def remove_expired(
 ) -> int:
     """Delete notes that have expired at ``now``, in microseconds since 1970, the earliest first; return how many.
 
-    An index over the few notes that expire at all shows at once that there are none.
+    If there are none, this takes one lookup in the index of expiring notes.
     """
     within = "" if namespaces is None else "AND namespace IN LIST(:namespaces)"
     rows = transaction.fetch(
@@ -138,7 +138,7 @@ def document_fingerprints(transaction: SqlTransaction, namespace_id: int, root: 
 
 
 def remove_documents(transaction: SqlTransaction, namespace_id: int, root: str, names: Sequence[str]) -> int:
-    """Delete documents and their notes; return how many notes there were."""
+    """Delete documents and their notes; return the number of deleted notes."""
     documents = transaction.fetch_column(
         "SELECT key FROM documents WHERE namespace = :namespace AND LOOKUP(root) = LOOKUP(:root) "
         "AND LOOKUP(name) IN LOOKUP_LIST(:names)",
@@ -190,7 +190,7 @@ def set_document_notes(transaction: SqlTransaction, records: Sequence[tuple[int,
 
 
 UNNAMED_MODEL = "given"
-"""The name of the model whose vectors came from the caller, without a name."""
+"""The model name for vectors that the caller passed without a model."""
 
 IS_MODEL = "(m.name, m.dimension, m.precision) = (:name, :dimension, :precision)"
 _HAS_VECTOR = (
@@ -206,7 +206,7 @@ def active_model(transaction: SqlTransaction) -> tuple[int, Model] | None:
 
 
 def _model_key(transaction: SqlTransaction, model: Model) -> int:
-    """Return the key of a model, which becomes the active one if there is none."""
+    """Return the key of a model; make it the active model if there is none."""
     params = model._asdict()
     transaction.execute(
         "INSERT INTO models (name, dimension, precision) VALUES (:name, :dimension, :precision) ON CONFLICT DO NOTHING",
@@ -223,7 +223,7 @@ def _model_key(transaction: SqlTransaction, model: Model) -> int:
 def write_vectors(transaction: SqlTransaction, model: Model | None, vectors: Sequence[NewVector]) -> None:
     """Write vectors in place of those of the same notes and model.
 
-    Vectors without a model are taken to be of the one that the store is searched with, if there is one.
+    Vectors without a model are assumed to be of the active model, if there is one.
     """
     active = active_model(transaction)
     if active is None or (model is not None and active[1] != model):
@@ -257,7 +257,7 @@ def write_vectors(transaction: SqlTransaction, model: Model | None, vectors: Seq
 
 
 def vectors_of(transaction: SqlTransaction, active: tuple[int, Model], notes: Sequence[Note]) -> list[Vector | None]:
-    """Return for each note its vector, if it was made of the note's text as it is here."""
+    """Return the vector of each note, ``None`` if it was computed from another text."""
     key, model = active
     digests = [
         (note.namespace, note.id, text_digest(embedding_text(note.title, note.summary, note.content))) for note in notes
@@ -320,7 +320,7 @@ def embed(transaction: SqlTransaction, model: Model, vectors: Sequence[tuple[Pen
 
 
 def activate(transaction: SqlTransaction, model: Model) -> bool:
-    """Search with ``model`` from now on and delete all other vectors, if every note has one; return whether."""
+    """Make ``model`` the active model and delete all other vectors; return False if a note has no vector of it."""
     transaction.lock_texts(None)
     if transaction.fetch_value(
         f"SELECT EXISTS (SELECT 1 FROM visible_notes AS n WHERE NOT {_HAS_VECTOR})",  # noqa: S608 (a condition of our own)
@@ -336,7 +336,7 @@ def activate(transaction: SqlTransaction, model: Model) -> bool:
 
 
 def count_rows(transaction: SqlTransaction) -> dict[str, Any]:
-    """Count notes, links, documents, vectors and expiring notes; what belongs to a hidden note does not count."""
+    """Count notes, links, documents, vectors and expiring notes, without hidden notes and what belongs to them."""
     links, vectors = "links", "vectors AS v"
     if transaction.hides_notes():
         links = "links JOIN visible_notes AS n ON n.key = source"

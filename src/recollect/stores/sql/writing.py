@@ -1,7 +1,7 @@
-"""A batch becomes rows: notes, terms, links and vectors, and what connects notes: mentions and entities.
+"""Write a batch: notes, terms, links and vectors, and the data of graph edges: titles, mentions and entities.
 
 A title that too many notes mention is marked as common and its mentions are deleted. It stays common until the last
-note that has it is deleted, or the mentions are rebuilt.
+note with this title is deleted, or the mentions are rebuilt.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ from recollect.text import collapse_whitespace
 BATCH_TITLES = 64
 """How many new titles are looked up in the lexical index at a time."""
 LONG_STEMS = 250
-"""Longer titles are always looked up: an index may have shortened a term of theirs."""
+"""Longer titles are always looked up, because an index may have truncated one of their terms."""
 ENTITIES_KEY = "entities"
-"""The metadata that lists the entities of a note."""
+"""The key of the metadata that lists the entities of a note."""
 
 
 class BatchTables:
-    """What a batch reads of the tables before it decides what to write."""
+    """The data that a batch reads from the tables before it writes."""
 
     def __init__(self, transaction: SqlTransaction, max_notes: int) -> None:
         self._transaction = transaction
@@ -61,7 +61,7 @@ class BatchTables:
         self._notes: dict[int, list[int]] = {}
 
     def namespace(self, name: str) -> int:
-        """Return the key of a namespace, which is created if it is new."""
+        """Return the key of a namespace; create it if it is new."""
         return self._transaction.ensure_namespace(name)
 
     def notes(self, namespace_id: int, ids: Sequence[str], paths: Sequence[str]) -> list[NoteRow]:
@@ -82,7 +82,7 @@ class BatchTables:
         return links_by_source(self._transaction, notes)
 
     def new_key(self) -> int:
-        """Return the key of a new note, higher than those before."""
+        """Return the key of a new note, higher than all earlier ones."""
         if self._keys is None:
             self._keys = self._transaction.new_keys(self._max_notes)
         return next(self._keys)
@@ -131,7 +131,7 @@ class BatchTables:
 
 
 def write_plan(transaction: SqlTransaction, plan: Plan, filters: TermFilterCache) -> dict[int, tuple[int, TermFilter]]:
-    """Write what a batch decided, and return the term filters to cache, with their revisions, once it is committed."""
+    """Write a plan, and return the term filters, with their revisions, to cache once the transaction is committed."""
     for namespace_id, notes in plan.deleted.items():
         delete_notes(transaction, namespace_id, notes)
     by_namespace = {key: list(group) for key, group in groupby(plan.changes, key=attrgetter("new.namespace"))}
@@ -142,7 +142,7 @@ def write_plan(transaction: SqlTransaction, plan: Plan, filters: TermFilterCache
     transaction.update_notes([change for change in plan.changes if change.old])
     transaction.insert_notes([change.new for change in plan.changes if not change.old])
     term_filters = {
-        namespace_id: _connect(transaction, namespace_id, changes, filters)
+        namespace_id: _index_changes(transaction, namespace_id, changes, filters)
         for namespace_id, changes in by_namespace.items()
     }
     write_links(
@@ -164,10 +164,10 @@ def write_plan(transaction: SqlTransaction, plan: Plan, filters: TermFilterCache
     }
 
 
-def _connect(
+def _index_changes(
     transaction: SqlTransaction, namespace_id: int, changes: Sequence[Change], filters: TermFilterCache
 ) -> TermFilter | None:
-    """Write what notes mention and list, while the lexical index has all other notes, and add them to it."""
+    """Write the entities and mentions of notes, and then add the notes to the lexical index."""
     with_entities = [
         change for change in changes if change.new.metadata != (change.old.metadata if change.old else "{}")
     ]
@@ -177,11 +177,11 @@ def _connect(
         [(change.new.key, change.new.metadata) for change in with_entities],
         [change.new.key for change in with_entities if change.old],
     )
-    reworded = [change for change in changes if change.reindexed]
-    if not reworded and not any(change.renamed for change in changes):
+    reindexed = [change for change in changes if change.reindexed]
+    if not reindexed and not any(change.renamed for change in changes):
         return None
-    texts = [NoteText(new.key, new.title, new.summary, new.content) for new in map(attrgetter("new"), reworded)]
-    changed = [change.new.key for change in reworded if change.old]
+    texts = [NoteText(new.key, new.title, new.summary, new.content) for new in map(attrgetter("new"), reindexed)]
+    changed = [change.new.key for change in reindexed if change.old]
     term_filter = write_mentions(transaction, namespace_id, texts, changed, filters)
     transaction.index_texts(namespace_id, changes)
     return term_filter
@@ -196,8 +196,8 @@ def write_mentions(
 ) -> TermFilter | None:
     """Connect new and changed notes with the titles that they mention, and all notes with the new titles.
 
-    The notes are written, but not yet in the lexical index, and what they contained is no longer there. ``changed`` are
-    those that existed before. Return the filter of the namespace with these notes, if there is one.
+    The notes are already in the tables; neither their new nor their old texts are in the lexical index. ``changed`` are
+    the notes that existed before. Return the term filter of the namespace with these notes, if there is one.
     """
     revision, has_terms, has_titles = transaction.index_state(namespace_id)
     term_filter = filters.take(namespace_id, revision)
@@ -212,7 +212,7 @@ def write_mentions(
         transaction.execute("DELETE FROM mentions WHERE note IN LIST(:notes)", notes=changed)
     new = write_titles(transaction, namespace_id, titles, changed, term_filter)
     if has_terms:
-        _find_notes(transaction, namespace_id, new, changed, term_filter)
+        _write_mentions_of(transaction, namespace_id, new, changed, term_filter)
     if term_filter is not None:
         term_filter.add_titles(title.stems for title in new.values())
     lookup = partial(look_up_titles, transaction, namespace_id)
@@ -253,7 +253,7 @@ def write_titles(
         conflict="NOTHING",
     )
     if changed:
-        # Afterwards, so that a title that moves from one note to another is never without one, and stays.
+        # Delete last: a title without a note would be deleted, also one that moves from one note to another.
         stored = transaction.fetch("SELECT note, title FROM titled WHERE note IN LIST(:notes)", notes=changed)
         for note, title in stored:
             if title not in pairs.get(note, ()):
@@ -261,14 +261,14 @@ def write_titles(
     return new
 
 
-def _find_notes(
+def _write_mentions_of(
     transaction: SqlTransaction,
     namespace_id: int,
     titles: Mapping[int, Title],
     changed: Sequence[int],
     term_filter: TermFilter | None,
 ) -> None:
-    """Find the notes of the lexical index that mention new titles."""
+    """Write the mentions of new titles in the notes of the lexical index."""
     if term_filter is not None:
         possible = term_filter.may_contain((key, title.stems) for key, title in titles.items())
         titles = {key: title for key, title in titles.items() if key in possible or len(title.stems) > LONG_STEMS}
@@ -294,7 +294,7 @@ def _find_notes(
 def look_up_titles(
     transaction: SqlTransaction, namespace_id: int, runs: set[str]
 ) -> tuple[dict[str, list[tuple[int, str]]], set[str]]:
-    """Return the titles that are one of some runs of stems, and the runs that start a longer title."""
+    """Return the titles that equal a run (a sequence of stems), and the runs that a longer title starts with."""
     titles: dict[str, list[tuple[int, str]]] = {}
     longer: set[str] = set()
     if runs:
@@ -307,7 +307,7 @@ def look_up_titles(
 
 
 def insert_mentions(transaction: SqlTransaction, mentions: Sequence[Mention]) -> None:
-    """Write mentions, and mark the titles that have too many by now."""
+    """Write mentions, and mark the titles that have too many now as common."""
     if mentions:
         transaction.insert("mentions", Mention._fields, mentions)
         common = transaction.fetch_column(

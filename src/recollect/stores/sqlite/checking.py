@@ -1,4 +1,4 @@
-"""Is every part of an SQLite store intact, and what can be rebuilt if it is not."""
+"""Check every part of an SQLite store, and rebuild what can be rebuilt."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def rebuild(transaction: SqliteTransaction, unreadable: set[int]) -> None:
 
 
 def _notes_can_be_read(connection: apsw.Connection) -> bool:
-    """Return whether what everything else derives from is intact, so that the rest can be rebuilt."""
+    """Return whether the tables that everything else is derived from are intact, so that the rest can be rebuilt."""
     try:
         connection.execute("SELECT sum(length(content) + length(id)) FROM notes NOT INDEXED").get  # noqa: B018 (it reads every page)
     except apsw.CorruptError:

@@ -48,10 +48,10 @@ class Connections:
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         """Open the file, and create or migrate it if necessary and allowed."""
         self.path = path
-        """As the caller wrote it, for messages."""
-        with self._translated():
+        """The path as the caller wrote it, for messages."""
+        with self._translate_errors():
             self.file = Path(os.path.realpath(path))
-            """Resolved: the working directory may change later."""
+            """The resolved path: the working directory may change later."""
         self.read_only = read_only
         self._writing = threading.Lock()
         self._changed = threading.Condition(threading.RLock())  # guards what follows
@@ -68,7 +68,7 @@ class Connections:
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
         """Yield a connection in a read transaction."""
-        with self._translated():
+        with self._translate_errors():
             connection = self._take()
             try:
                 connection.execute("BEGIN")
@@ -88,7 +88,7 @@ class Connections:
         if not self._writing.acquire(timeout=-1 if timeout is None else timeout):
             raise StoreBusyError(f"{self.path} {_LOCKED}")
         try:
-            with self._translated():
+            with self._translate_errors():
                 self._check_open()
                 if self._writer is None:
                     self._writer = self._connect(apsw.SQLITE_OPEN_READWRITE)
@@ -101,7 +101,7 @@ class Connections:
     @contextmanager
     def maintaining(self, path: Path | None = None) -> Iterator[apsw.Connection]:
         """Yield a connection that sees expired notes, for statements that SQLite counts as writes."""
-        with self._translated(path):
+        with self._translate_errors(path):
             connection = self._take()
             try:
                 connection.pragma("query_only", value=False)
@@ -135,7 +135,7 @@ class Connections:
         self._close_idle()
 
     def after_fork(self) -> None:
-        """Continue, in the parent and in the child."""
+        """Allow new connections again, in the parent and in the child."""
         self.forking = False
         self._changed.notify_all()
         self._changed.release()
@@ -181,7 +181,7 @@ class Connections:
             raise StoreError(f"{self.path} is closed; open it again to use it")
 
     def _open_first(self) -> apsw.Connection:
-        with self._translated():
+        with self._translate_errors():
             if self.file.is_dir():
                 raise StoreError(f"{self.path} is a directory; give the path of a file")
             if not self.file.parent.is_dir():
@@ -247,7 +247,7 @@ class Connections:
             "indexed", lambda *texts: indexed(texts[0]), 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
         )
         connection.create_scalar_function("same_json", _same_json, 2, deterministic=True)
-        # Every some milliseconds, SQLite calls into Python, so that an interrupt takes effect during a long search.
+        # SQLite calls into Python every few milliseconds, so that an interrupt takes effect during a long search.
         connection.set_progress_handler(lambda: False, 100_000)
         connection.pragma("cache_size", -16 * 1024)  # KiB
         connection.pragma("foreign_keys", value=True)
@@ -259,7 +259,7 @@ class Connections:
         return connection
 
     @contextmanager
-    def _translated(self, path: Path | None = None) -> Iterator[None]:
+    def _translate_errors(self, path: Path | None = None) -> Iterator[None]:
         """Translate SQLite's errors into ours: one line that names the file and says what to do."""
         path = path or self.path
         try:

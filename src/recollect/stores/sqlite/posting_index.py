@@ -52,7 +52,7 @@ _SELECT_NOTES = "SELECT key, path, title, summary, tags, content FROM main.notes
 
 
 def term_query(node: Expression) -> list[str] | None:
-    """Return the stems of a disjunction of single terms, "" for one without letters or digits; else ``None``."""
+    """Return the stems of a disjunction of single terms ("" for punctuation); ``None`` for any other expression."""
     terms = []
     for leaf in node.parts if isinstance(node, AnyOf) else (node,):
         if not isinstance(leaf, Match) or leaf.kind == "prefix":
@@ -78,7 +78,7 @@ class DeltaList(NamedTuple):
 class DeltaPostings:
     """Append-only posting lists of the notes that were added since a snapshot.
 
-    A reader that only looks at the first ``count`` notes always sees the same, while others append.
+    Readers pass the number of notes (``count``) that existed when their view was taken; others may append meanwhile.
     """
 
     def __init__(self) -> None:
@@ -128,12 +128,12 @@ class PostingsView(NamedTuple):
 
     lists: PostingLists
     key_order: NDArray[np.intp]
-    """The rows of ``lists`` by key. Mostly they are: a note that changed has a new row at the end."""
+    """The rows of ``lists`` sorted by key. They are mostly in this order: only a changed note has a row at the end."""
     delta: DeltaPostings
     notes: int
     tokens: int
     revision: int
-    """The revision of the namespace up to which the view follows its notes."""
+    """The revision of the namespace that the view shows."""
     last_key: int
     """The highest key at the revision: a note with a higher one is new."""
     tombstones: Rows = np.empty(0, np.int32)
@@ -262,7 +262,7 @@ class PostingsView(NamedTuple):
         rows = lists.rows[start:end]
         deleted = int(np.isin(self.tombstones, rows).sum()) if len(self.tombstones) else 0
         frequency = len(rows) - deleted + len(delta.rows)
-        # A higher average length lowers the norm of a long note: by the quotient of the two averages at most.
+        # If the average length grew, saturations are higher now, at most by the quotient of the two averages.
         growth = max(1.0, self.average_length / lists.average_length) * (1 + TOLERANCE)
         max_saturation = 0.0 if number is None else float(lists.max_saturations[number]) * growth
         weight = idf(self.notes, frequency)
@@ -298,7 +298,7 @@ class PostingsIndex(SnapshotIndex):
     def _clear(self) -> None:
         self._view: PostingsView | None = None
         self._seen: tuple[int, SnapshotRef | None] | None = None
-        """The revision and snapshot that the view was made for."""
+        """The revision and snapshot of ``_view``."""
 
     def view(self, connection: apsw.Connection) -> PostingsView | None:
         """Restart the connection's transaction, and return the lists as it sees them; ``None`` if there are none."""
@@ -307,9 +307,9 @@ class PostingsIndex(SnapshotIndex):
             now, ref = revision(connection, self._namespace), self._current(connection)
             if self._seen != (now, ref):
                 view = self._view
-                self._clear()  # an interrupt leaves a delta that is not used again
+                self._clear()  # so that after an interrupt, the incomplete delta is not used
                 if ref is not None:
-                    # Changes that a snapshot includes are trimmed from the log: a view of another cannot catch up.
+                    # A new snapshot trims the change log, so that a view of an older one cannot be updated.
                     if view is None or ref != self._ref:
                         self._ref, snapshot = ref, self._load_file(ref)
                         view = snapshot and PostingsView.of_snapshot(ref, snapshot)

@@ -39,9 +39,9 @@ COPY_POSTINGS = 1 << 22
 """Postings that are copied at once."""
 _K1, _B = np.float32(1.2), np.float32(0.75)
 FIRST_POSTINGS = 4_096
-"""How many postings of the first lists are merged at once, without checking whether fewer are enough."""
+"""How many postings of the first lists are merged at once, without checking whether fewer would suffice."""
 TOLERANCE = 1e-4
-"""A relative error that float32 sums of hundreds of parts stay below."""
+"""An upper bound of the relative error of float32 sums of hundreds of terms."""
 _WEIGHTS = np.array(list(FIELD_WEIGHTS.values()), dtype=np.int64)
 
 
@@ -84,7 +84,7 @@ class PostingLists(NamedTuple):
         return [blob[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
     def without_rows(self, rows: NDArray[np.int32]) -> PostingLists:
-        """Return the lists without some rows, which become tombstones, and without the terms that only they had."""
+        """Return the lists without these rows, which become tombstones, and without terms that no other row has."""
         alive = np.ones(len(self.keys), dtype=np.bool_)
         alive[rows] = False
         remaining = alive[self.rows]
@@ -138,7 +138,7 @@ def _head(term: bytes) -> int:
 
 
 def term_numbers() -> dict[str, int]:
-    """Return a dictionary that numbers terms in the order of first access; the break between fields is one too."""
+    """Return a dictionary that numbers terms in the order of first access, including the break between fields."""
     return defaultdict(count().__next__)
 
 
@@ -186,7 +186,7 @@ class PostingsBuilder:
         self._postings: list[tuple[_Integers, ...]] = []
 
     def _finish_part(self) -> None:
-        """Sort the postings by term; they are sorted by row."""
+        """Sort the postings of the part, which are sorted by row, by term."""
         encoded = sorted((term.encode(), number) for term, number in self._numbers.items() if term != BREAK)
         rank = np.zeros(len(self._numbers), dtype=np.int32)
         rank[[number for _, number in encoded]] = np.arange(len(encoded), dtype=np.int32)
@@ -208,11 +208,11 @@ class PostingsBuilder:
 
 
 def _merge(parts: Sequence[PostingLists]) -> PostingLists:
-    """Return the lists of all parts, the rows of each after those of the parts before."""
+    """Return the concatenated lists of all parts; the rows of each part follow those of the previous one."""
     terms_of = [part.decode_terms() for part in parts]
     terms = sorted(set().union(*terms_of))
     number = {term: index for index, term in enumerate(terms)}
-    ranks = [np.fromiter(map(number.__getitem__, some), dtype=np.int64, count=len(some)) for some in terms_of]
+    ranks = [np.fromiter(map(number.__getitem__, words), dtype=np.int64, count=len(words)) for words in terms_of]
     counts = np.zeros(len(terms), dtype=np.int64)
     for part, rank in zip(parts, ranks, strict=True):
         counts[rank] += np.diff(part.offsets)
@@ -269,7 +269,7 @@ class TermList(NamedTuple):
     weights: NDArray[np.unsignedinteger[Any]]
     idf: float
     max_score: float
-    """The most that the term can add to the score of a note."""
+    """The maximum that the term can add to the score of a note."""
 
 
 def saturation(
@@ -292,7 +292,7 @@ def top_candidates(
     if not lists:
         return np.empty(0, dtype=np.int32)
     ordered = sorted(lists, key=lambda term: -term.max_score)
-    # What the lists from an index on can add together.
+    # The maximum that all lists from an index on can add to a score.
     remaining = np.cumsum([0.0, *(term.max_score for term in reversed(ordered))])[::-1].tolist()
     sizes = [len(term.rows) for term in ordered]
     taken = max(1, int(np.searchsorted(np.cumsum(sizes), FIRST_POSTINGS, side="right")))
@@ -335,6 +335,6 @@ def _threshold(scores: NDArray[np.float32], limit: int) -> float:
 
 
 def _prune(rows: Rows, scores: NDArray[np.float32], limit: int, remaining: float) -> tuple[Rows, NDArray[np.float32]]:
-    """Drop the notes that cannot reach the threshold with what the remaining lists can add."""
+    """Drop the notes that cannot reach the threshold even if the remaining lists add their maximum."""
     reaching = scores >= (_threshold(scores, limit) * (1 - TOLERANCE) - remaining) / (1 + TOLERANCE)
     return rows[reaching], scores[reaching]

@@ -200,7 +200,7 @@ def is_current(connection: apsw.Connection, location: str) -> bool:
 
 
 def migrate(connection: apsw.Connection, location: str) -> None:
-    """Migrate a file in the connection's transaction, unless another process was faster."""
+    """Migrate a file in the connection's transaction, unless another process has done so meanwhile."""
     from recollect.stores.sqlite.transaction import SqliteTransaction  # noqa: PLC0415 (it imports this module)
 
     if is_current(connection, location):

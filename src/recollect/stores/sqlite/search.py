@@ -1,4 +1,4 @@
-"""Lexical and vector search of one namespace, as one transaction sees it, and the indexes in memory that serve it.
+"""Lexical and vector search of one namespace in one transaction, and the indexes in memory that it uses.
 
 Disjunctions of single terms are ranked by posting lists, everything else by FTS5; both give the same scores. A search
 over a corrupt snapshot is repeated without it.
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
 OVERFETCH = (4, 32)
-"""How many times as many notes as are asked for are ranked, if some may not pass the filters."""
+"""The factors by which more notes than requested are ranked, in turn, if some may not pass the filters."""
 FILTERED_NOTES = 1024
-"""Notes with similar names that are filtered at once."""
+"""How many notes with similar names are filtered at a time."""
 MAX_NAMESPACES = 128
-"""Namespaces whose vectors, and posting lists, stay in memory: the most recently used."""
+"""How many recently used namespaces keep their vectors, and their posting lists, in memory."""
 CLOSE_ATTEMPTS = 3
 CLOSE_TIMEOUT = 3.0
 """Seconds to wait for other writers when a memory is closed, so that deleted texts leave the snapshots."""
@@ -163,7 +163,7 @@ class NamespaceSearch(NamedTuple):
         return self.search_fts5(_render(node), limit, filters)
 
     def text_scores(self, query: Query, semantics: Semantics, ids: Sequence[str]) -> dict[str, float]:
-        """Return the scores that ``search_text`` gives the notes with these ids; those that do not match have none."""
+        """Return the ``search_text`` scores of the notes with these ids that match."""
         node = expression(query, semantics)
         if node is None or not ids:
             return {}
@@ -176,7 +176,7 @@ class NamespaceSearch(NamedTuple):
         return self.fts5_scores(_render(node), self._ids_by_key(ids))
 
     def document_frequencies(self, queries: Sequence[Query]) -> tuple[int, list[int]] | None:
-        """Return how many notes there are, and how many match each query, if each is a single term in posting lists."""
+        """Return how many notes there are, and how many match each query; ``None`` unless each is a single term."""
         terms = []
         for node in map(expression, queries):
             single = [""] if node is None else term_query(node)
@@ -213,7 +213,7 @@ class NamespaceSearch(NamedTuple):
     def search_names(
         self, index: NameIndex, words: Sequence[str], limit: int, filters: Filters, without: Query | None
     ) -> list[Candidate]:
-        """Return the notes with the names most like one of ``words``; the index must be that of the transaction."""
+        """Return the notes with the names most similar to one of ``words``; ``index`` must be of this transaction."""
         keys, similarities = index.most_similar(words)
         scores = dict(zip(keys.tolist(), similarities.tolist(), strict=True))
         conditions, values = self._conditions(filters, without)
@@ -267,7 +267,7 @@ class NamespaceSearch(NamedTuple):
         for rank, (score, *row) in enumerate(rows, start=1):
             candidate = candidate_of(row)
             candidate.lexical_rank = rank
-            candidate.lexical_score = candidate.score = -score  # FTS5's are negative, so that the best sort first
+            candidate.lexical_score = candidate.score = -score  # FTS5 scores are negative: lower is better
             candidates.append(candidate)
         return candidates
 

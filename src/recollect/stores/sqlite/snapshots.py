@@ -2,12 +2,12 @@
 
 SQLite is the only source of truth: a snapshot can be deleted at any time and is rebuilt. The table ``snapshots`` names
 the file of a namespace (and model) and the revision it was built from. Notes that were added since have higher keys
-than ``last_key``; notes that were changed or deleted since are listed in the table ``word_changes`` with their
-revision. That change log starts before the first snapshot is built, and is trimmed to what some snapshot of the
-namespace lacks.
+than ``last_key``; notes that were changed or deleted since are listed in the table ``word_changes``, the change log,
+with their revision. Changes are logged from before the first snapshot is built, and deleted from the log when all
+snapshots of the namespace include them.
 
-A file has a line that names the format, a line of JSON (data type, shape and offset of each array, facts, CRC-32), and
-the arrays, aligned to 64 bytes. Its name is ``<memory>-snapshot-<token>``.
+A file has a line that names the format, a line of JSON (data type, shape and offset of each array, other JSON values
+called facts, CRC-32), and the arrays, aligned to 64 bytes. Its name is ``<memory>-snapshot-<token>``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.transaction import fetch, revision
 
 LEXICAL = 0
-"""In place of a model's key: the snapshot has posting lists."""
+"""The value of ``snapshots.model`` for a lexical snapshot, which has posting lists."""
 SNAPSHOT_ERRORS = (ArithmeticError, LookupError, MemoryError, ValueError)
 """What a search over a corrupt snapshot can raise."""
 WRITE_TIMEOUT = 1.0
@@ -50,7 +50,7 @@ _MAX_HEADER = 1 << 14
 
 
 def max_delta(notes: int) -> int:
-    """Return how many notes a snapshot of ``notes`` may lack: a process reads them when it starts to search."""
+    """Return how many notes a snapshot of ``notes`` may lack; each process reads these from the tables."""
     return max(2_000, notes // 50)
 
 
@@ -70,7 +70,7 @@ class SnapshotRef(NamedTuple):
 
 
 NewSnapshot = tuple[int, Callable[[], SnapshotArrays]]
-"""The highest key in a snapshot whose rows were read, and what builds it."""
+"""The highest key in a snapshot to write, and a function that builds its arrays."""
 
 
 class Snapshots:
@@ -131,7 +131,7 @@ class Snapshots:
         return files
 
     def orphans(self, tokens: Set[str]) -> list[str]:
-        """Return the tokens of other files that are too old to be in progress."""
+        """Return the tokens of files that are not in ``tokens`` and too old to be still being written."""
         with suppress(OSError):  # another process may delete one
             latest, files = time.time() - ORPHAN_AGE, self.files().items()
             return [token for token, path in files if token not in tokens and path.stat().st_mtime < latest]
@@ -143,8 +143,8 @@ class Snapshots:
         existing = [token for token in sorted(tokens) if self._path(token).exists()]
         corrupt = [token for token in existing if not self.load(token, verify=True)]
         problems = [("corrupt", corrupt), ("left behind by another process", self.orphans(tokens))]
-        named = [(problem, ", ".join(self._path(token).name for token in some)) for problem, some in problems if some]
-        return "; ".join(f"{problem}: {names}" for problem, names in named)
+        names = [(problem, ", ".join(self._path(token).name for token in files)) for problem, files in problems]
+        return "; ".join(f"{problem}: {files}" for problem, files in names if files)
 
     def _path(self, token: str) -> Path:
         memory = self.connections.file
@@ -152,12 +152,12 @@ class Snapshots:
 
 
 class SnapshotIndex(ABC):
-    """An index of one namespace in memory: a snapshot, and what was added to the tables since."""
+    """An index of one namespace in memory: a snapshot, and the rows that were added to the tables since."""
 
     min_rows: ClassVar[int]
-    """Rows from which on a snapshot pays."""
+    """The minimum number of rows for a snapshot."""
     added_rows: ClassVar[str]
-    """The rows of namespace ?1 and model ?2 with a higher key than ?3, in SQL."""
+    """SQL for the rows of namespace ?1 and model ?2 with a higher key than ?3: what follows FROM."""
 
     def __init__(self, snapshots: Snapshots, namespace: int, model: int) -> None:
         self._snapshots = snapshots
@@ -178,7 +178,7 @@ class SnapshotIndex(ABC):
             return corrupt
 
     def is_stale(self, connection: apsw.Connection) -> bool:
-        """Return whether a new snapshot is due: the current one lacks too much, or has what was changed or deleted."""
+        """Return whether a new snapshot is due: the current one lacks too many notes, or any was changed or deleted."""
         ref = self._current(connection)
         if ref is None:
             return self._count_added(connection, 0, self.min_rows) >= self.min_rows
@@ -191,11 +191,11 @@ class SnapshotIndex(ABC):
     def write_snapshot(self, stopped: Callable[[], bool], timeout: float = WRITE_TIMEOUT) -> None:
         """Write a new snapshot in place of the current one, unless ``stopped`` becomes true.
 
-        If the disk is full, or other processes write or finish first, nothing changes.
+        Nothing changes if the disk is full, other processes keep the memory busy, or one of them publishes its first.
         """
         connections = self._snapshots.connections
         with suppress(StoreError, OSError, MemoryError, np.linalg.LinAlgError):
-            with connections.writing(timeout) as connection:  # with this row, writers record changes
+            with connections.writing(timeout) as connection:  # writers log changes only if this row exists
                 connection.execute(
                     "INSERT OR IGNORE INTO snapshots SELECT key, ?, '', revision, 0 FROM namespaces WHERE key = ?",
                     (self._model, self._namespace),
@@ -217,7 +217,7 @@ class SnapshotIndex(ABC):
         try:
             snapshots.save(token, build())
             with snapshots.connections.writing(timeout) as connection:
-                # Only in place of the one that was read: a later one has trimmed changes that this one lacks.
+                # Replace only the snapshot that was read: a later one has trimmed changes that this one needs.
                 connection.execute(
                     "UPDATE snapshots SET token = ?1, revision = ?2, last = ?3 "
                     "WHERE namespace = ?4 AND model = ?5 AND token = ?6 AND revision <= ?2",
@@ -271,13 +271,13 @@ class SnapshotIndex(ABC):
 
     @abstractmethod
     def _clear(self) -> None:
-        """Drop what was read."""
+        """Drop the data in memory."""
 
     @abstractmethod
     def _read_snapshot(
         self, connection: apsw.Connection, ref: SnapshotRef | None, stopped: Callable[[], bool]
     ) -> NewSnapshot | None:
-        """Read what the current snapshot lacks, or everything."""
+        """Read the rows of a new snapshot: those that the current one lacks, or all; ``None`` if none is due."""
 
 
 class SnapshotWorker:

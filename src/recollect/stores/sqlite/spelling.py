@@ -1,4 +1,4 @@
-"""What spelling suggestions and searches by misspelt names read: the terms of an FTS5 index, and the names of notes."""
+"""The data of spelling suggestions and of searches by misspelt names: the terms of an FTS5 index, and note names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recollect.stores.sqlite.transaction import SqliteTransaction, change_tempor
 def index_names(
     transaction: SqliteTransaction, namespace_id: int, before: NameIndex | None, *, titles: bool
 ) -> NameIndex:
-    """Return the names of a namespace as a transaction sees them; ``before`` saves work."""
+    """Return the index of the names of a namespace; unchanged parts of ``before`` are reused."""
     rows = fetch(
         transaction.connection,
         "SELECT key, coalesce(path, ''), title FROM notes WHERE namespace = ? ORDER BY coalesce(path, ''), id"
@@ -29,7 +29,7 @@ def index_names(
 
 
 def open_vocabulary(connection: apsw.Connection, namespace_id: int) -> None:
-    """Open the vocabulary of a namespace's index on this connection, whose transaction restarts."""
+    """Create the ``fts5vocab`` tables of a namespace on this connection; this restarts its transaction."""
     change_temporary_schema(
         connection,
         f"""
@@ -42,12 +42,12 @@ def open_vocabulary(connection: apsw.Connection, namespace_id: int) -> None:
 
 
 def read_vocabulary(transaction: SqliteTransaction, *_: object) -> Vocabulary:
-    """Return the terms of the namespace that is open on the connection."""
+    """Return the terms of the namespace that :func:`open_vocabulary` opened on the connection."""
     return build_vocabulary(transaction.connection.execute("SELECT term, doc FROM temp.stems"))
 
 
 class Fts5SpellingIndex:
-    """What spelling suggestions read of a namespace's index, as one transaction sees it."""
+    """The access of spelling suggestions to the FTS5 index of a namespace, in one transaction."""
 
     def __init__(self, connection: apsw.Connection, namespace_id: int) -> None:
         self._connection = connection

@@ -35,10 +35,10 @@ R = TypeVar("R")
 
 
 class SQLiteStore(SqlStore[SqliteTransaction]):
-    """Notes in one SQLite file. Threads and processes may share it: one writes at a time, the others go on reading."""
+    """Notes in one SQLite file. Threads and processes may share it: one writes at a time, the others can read."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
-        """Open the file; without ``read_only`` it is created where it is missing."""
+        """Open the file; create it if it does not exist, unless ``read_only``."""
         super().__init__(max_filters=1)
         self.read_only = read_only
         self._connections = Connections(path, read_only=read_only)
@@ -78,7 +78,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         self._written.update(changed)
 
     def _note_removed(self, transaction: SqliteTransaction, count: int) -> int:
-        """Record where expired notes were removed, for the snapshots; return how many there were."""
+        """Record the namespaces of removed notes, whose snapshots are out of date; return ``count``."""
         if count:
             names = "SELECT name FROM namespaces WHERE key IN (SELECT namespace FROM word_changes)"
             self._written.update(name for (name,) in fetch(transaction.connection, names))
@@ -124,7 +124,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
             )
             return candidates if active_model(transaction) == active else None
 
-        # None: another model took over meanwhile, and its predecessor's vectors are gone.
+        # None: another model was activated meanwhile, and the vectors of the former are deleted.
         while (candidates := self._read(work, namespace)) is None:
             pass
         return candidates
@@ -207,7 +207,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         return self.check()
 
     def backup(self, target: Path, *, overwrite: bool = False) -> None:
-        """Write a compact, consistent copy while others go on reading and writing."""
+        """Write a compact, consistent copy; others may read and write meanwhile."""
         with new_file(target, overwrite=overwrite, source=self._connections.file) as unfinished:
             self._connections.backup(unfinished)
 

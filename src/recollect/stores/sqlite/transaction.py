@@ -1,4 +1,4 @@
-"""A transaction of SQLite: runs neutral SQL, and has the statements that only SQLite runs."""
+"""A transaction of SQLite: runs the SQL that both engines share, and has the statements in SQLite's own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DIALECT = Dialect(
     parameter=":{}",
     in_list="IN (SELECT value FROM json_each(:{}))",
     column=lambda name, hint: f"{hint}{name}",
-    words={"STRAIGHT_JOIN": "CROSS JOIN", "visible_notes": "notes", "%": "%"},
+    replacements={"STRAIGHT_JOIN": "CROSS JOIN", "visible_notes": "notes", "%": "%"},
     list_value=json.dumps,
     lookup_value=lambda text: text,
     statements={},
@@ -50,10 +50,10 @@ _EXPIRY = (
 
 
 def hide_expired(connection: apsw.Connection, now: int) -> None:
-    """Hide notes that have expired at ``now`` from a reading connection, whose transaction may restart.
+    """Hide notes that have expired at ``now`` from a reading connection; this may restart its transaction.
 
-    Expired notes that cannot be deleted, because the file is read-only or others keep it busy, are hidden by a view of
-    the name ``notes`` in the connection, so that no query can forget about them. Mostly there are none.
+    Expired notes that cannot be deleted, because the file is read-only or busy, are hidden by a temporary view called
+    ``notes``, so that every query of the connection omits them. Usually there are none.
     """
     stored, visible, hiding = connection.execute(_EXPIRY, (now,)).get
     if visible:
@@ -70,7 +70,7 @@ def hides_notes(connection: apsw.Connection) -> bool:
 
 
 def change_temporary_schema(connection: apsw.Connection, sql: str) -> None:
-    """Change what exists in the connection alone, also where the file is read-only; its transaction restarts."""
+    """Change the temporary schema of a connection, even if the file is read-only, and restart its transaction."""
     connection.execute("ROLLBACK")
     connection.pragma("query_only", value=False)
     try:
@@ -190,12 +190,12 @@ class SqliteTransaction(SqlTransaction):
         self.insert("notes", NoteRow._fields, rows)
 
     def update_notes(self, changes: Sequence[Change]) -> None:
-        renamed = [(change.new.key,) for change in changes if change.renamed]
+        renamed = [(change.new.key,) for change in changes if change.renamed]  # two notes may swap their ids or paths
         self.connection.executemany("UPDATE notes SET id = char(0) || key, path = NULL WHERE key = ?", renamed)
         self.connection.executemany(_UPDATE_NOTE, [(*change.new, change.new.key) for change in changes])
 
     def remove_from_indexes(self, namespace_id: int, notes: Sequence[int]) -> None:
-        self._revise(namespace_id, notes)
+        self._increment_revision(namespace_id, notes)
         # The highest key must not be used again: indexes assume that they know every note with a lower key.
         self.connection.execute(
             "INSERT INTO sqlite_sequence (name, seq) SELECT 'notes', 0 "
@@ -205,20 +205,20 @@ class SqliteTransaction(SqlTransaction):
         self.unindex_texts(namespace_id, notes)
 
     def unindex_texts(self, namespace_id: int, notes: Sequence[int]) -> None:
-        """Remove the terms of notes from FTS5, which reads them from the notes: before these change."""
+        """Remove the terms of notes from FTS5. Call it before the notes change: FTS5 reads the terms from them."""
         sql = f"DELETE FROM words_{namespace_id} WHERE rowid = ?"  # noqa: S608 (a number)
         self.connection.executemany(sql, [(note,) for note in notes])
 
     def index_texts(self, namespace_id: int, changes: Sequence[Change]) -> None:
-        reworded = [change for change in changes if change.reindexed]
-        self._revise(namespace_id, [change.new.key for change in reworded if change.old])
+        reindexed = [change for change in changes if change.reindexed]
+        self._increment_revision(namespace_id, [change.new.key for change in reindexed if change.old])
         self.connection.executemany(
             f"INSERT INTO words_{namespace_id} (rowid, path, title, summary, tags, content) VALUES (?, ?, ?, ?, ?, ?)",  # noqa: S608 (a number)
-            [(change.new.key, *map(indexed, change.new.indexed_fields)) for change in reworded],
+            [(change.new.key, *map(indexed, change.new.indexed_fields)) for change in reindexed],
         )
 
-    def _revise(self, namespace_id: int, notes: Sequence[int]) -> None:
-        """Count a revision, and record, where a snapshot needs it, which known notes changed."""
+    def _increment_revision(self, namespace_id: int, notes: Sequence[int]) -> None:
+        """Increment the revision, and log the changed notes if the namespace has a snapshot."""
         number = self.connection.execute(
             "UPDATE namespaces SET revision = revision + 1 WHERE key = ? RETURNING revision", (namespace_id,)
         ).get
@@ -233,7 +233,7 @@ class SqliteTransaction(SqlTransaction):
 
     def adjacent_notes(self, notes: Sequence[int], distance: int) -> tuple[list[Row], list[Row]]:
         params = json.dumps(list(notes)), distance
-        return fetch(self.connection, _BEFORE, params), fetch(self.connection, _BEHIND, params)
+        return fetch(self.connection, _PREVIOUS, params), fetch(self.connection, _NEXT, params)
 
     def superseding_pairs(
         self, namespace_id: int, ids: Sequence[str], created_before: int, limit: int
@@ -279,7 +279,7 @@ class SqliteTransaction(SqlTransaction):
         """Do nothing: SQLite has one writer at a time."""
 
     def insert_vectors(self, model_key: int, model: Model, vectors: Sequence[VectorRows]) -> None:
-        """Insert vectors: those of a note's chunks are one value."""
+        """Insert vectors; the vectors of a note's chunks are one blob."""
         rows = [
             (vector.note, model_key, vector.namespace, vector.digest, vector.rows.astype(model.precision).tobytes())
             for vector in vectors
@@ -313,7 +313,7 @@ SELECT coalesce(max(key), 0) FROM (
 )
 """
 
-# The note that the target of the link l means.
+# The key of the note that the link l points to.
 _TARGET = """coalesce(
     (SELECT key FROM notes WHERE namespace = ?1 AND id = l.target),
     (SELECT key FROM notes WHERE namespace = ?1 AND path = l.target),
@@ -328,20 +328,21 @@ WITH l (target, name) AS MATERIALIZED (SELECT value ->> 0, value ->> 1 FROM json
 SELECT target, {_TARGET} FROM l
 """  # noqa: S608 (an expression of our own)
 
-# Notes of one position are in the order of their keys.
+# Notes with the same position are ordered by key.
 _ADJACENT = """
-SELECT n.key, beside.key FROM json_each(?1) AS params JOIN notes AS n ON n.key = params.value
-JOIN notes AS beside ON beside.key IN (
+SELECT n.key, neighbour.key FROM json_each(?1) AS params JOIN notes AS n ON n.key = params.value
+JOIN notes AS neighbour ON neighbour.key IN (
     SELECT key FROM notes AS other WHERE other.namespace = n.namespace AND other.session = n.session
     AND (other.position, other.key) {comparison} (n.position, n.key)
     ORDER BY other.position {order}, other.key {order} LIMIT ?2
 )
-ORDER BY n.key, beside.position {order}, beside.key {order}
+ORDER BY n.key, neighbour.position {order}, neighbour.key {order}
 """
-_BEFORE = _ADJACENT.format(comparison="<", order="DESC")
-_BEHIND = _ADJACENT.format(comparison=">", order="ASC")
+_PREVIOUS = _ADJACENT.format(comparison="<", order="DESC")
+_NEXT = _ADJACENT.format(comparison=">", order="ASC")
 
-# "!" follows the space in Unicode: between a run and the run with "!" are the titles that start with it.
+# A run is a sequence of stems with spaces between them. "!" follows the space in Unicode: the titles that start with a
+# run are between the run and the run with "!" behind it. Return the run, the last of these titles, and an equal title.
 _TITLES = """
 WITH runs (run, last) AS MATERIALIZED (
     SELECT value, (

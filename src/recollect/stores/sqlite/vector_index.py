@@ -1,10 +1,10 @@
 """Exact nearest-neighbour search over the quantised vectors of one namespace.
 
-The index is a copy of the table ``vectors``: a memory-mapped snapshot, and in memory the rows with higher keys. Deleted
-vectors are detected by a search, because the table is read for every result; they become tombstones.
+The index is a copy of the table ``vectors``: a memory-mapped snapshot, and in memory the rows with higher keys. A
+search detects deleted vectors when it reads the results from the table; they become tombstones.
 
-A search works on a view, which belongs to a transaction: taking a view restarts the transaction under the index's lock,
-so that a view never lacks what its transaction sees.
+A search works on a view of the index. Taking a view restarts the transaction under the index's lock, so that the view
+has every vector that the transaction sees.
 
 A note has one row for each chunk of its text, consecutive under one key; its similarity is that of its best chunk.
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 READ_ROWS = 1024
 SAMPLE_SIZE = 8_000
-"""Vectors from which the rotation is fitted."""
+"""The number of vectors from which the rotation is fitted."""
 TYPICAL_LIMIT = 60
 """How many results a search usually returns."""
 
@@ -68,7 +68,7 @@ class VectorView(NamedTuple):
     tombstones: frozenset[int]
 
     def search(self, query: Vector, limit: int, allowed: NDArray[np.int64] | None = None) -> list[int]:
-        """Return the keys of all notes (or those allowed) that can be among the nearest ``limit`` or tie with these."""
+        """Return the keys of all (allowed) notes that can be among the nearest ``limit`` or tie with the last."""
         if not len(self.keys):
             return []
         rows, lower, upper = self._scan(query, limit, self._hidden(allowed))
@@ -90,7 +90,7 @@ class VectorView(NamedTuple):
         """Return the candidate rows of each part."""
         if self.ends[-1] > len(self.ends):
             chunks = np.diff(self.ends, prepend=0)
-            limit *= int(chunks.max())  # so many rows belong to at least ``limit`` notes
+            limit *= int(chunks.max())  # this many rows belong to at least ``limit`` notes
             hidden = None if hidden is None else np.repeat(hidden, chunks)
         bounds, start = [], 0
         for part in self.parts:
@@ -103,7 +103,7 @@ class VectorView(NamedTuple):
         return bounds[0] if len(bounds) == 1 else ScoreBounds(*map(np.concatenate, zip(*bounds, strict=True)))
 
     def _hidden(self, allowed: NDArray[np.int64] | None) -> NDArray[np.bool_] | None:
-        """Return a mask of the notes that do not count; ``None`` if all do."""
+        """Return a mask of the notes that are deleted or not allowed; ``None`` if there are none."""
         if allowed is None and not self.tombstones:
             return None
         hidden = np.full(len(self.keys), allowed is not None)
@@ -115,7 +115,7 @@ class VectorView(NamedTuple):
 
 
 def _put(buffer: NDArray[Any], count: int, values: NDArray[Any]) -> NDArray[Any]:
-    """Write values after the first ``count`` of a buffer; return it, or a larger copy. Slices stay valid."""
+    """Write values after the first ``count`` of a buffer; return it, or a larger copy. Earlier slices stay valid."""
     if count + len(values) > len(buffer):
         larger = np.empty((max(1024, 2 * count, count + len(values)), *buffer.shape[1:]), dtype=buffer.dtype)
         larger[:count] = buffer[:count]
@@ -136,7 +136,7 @@ class _Rows:
         self._added: list[NDArray[Any]] = list(quantize(np.empty((0, dimension), np.float32)))
         self.tombstones: frozenset[int] = frozenset()
         self._sizes = len(keys), 0
-        """The number of notes, and of rows that are in no snapshot."""
+        """The number of notes, and the number of rows that are in no snapshot."""
 
     @property
     def keys(self) -> NDArray[np.int64]:
@@ -163,7 +163,7 @@ class _Rows:
         return VectorView(parts, self.keys, self.ends, self.tombstones)
 
     def append(self, keys: NDArray[np.int64], chunks: NDArray[np.int64], vectors: NDArray[np.float32]) -> None:
-        """Add rows; views that were taken do not change, and an interrupt leaves the rows as they were."""
+        """Add rows. Existing views do not change, and after an interrupt the rows are unchanged."""
         notes, rows = self._sizes
         codes: Any = quantize(vectors)
         self._added = [_put(column, rows, values) for column, values in zip(self._added, codes, strict=True)]
@@ -192,7 +192,7 @@ class VectorIndex(SnapshotIndex):
         """How many rows the table had when they were counted last."""
 
     def view(self, connection: apsw.Connection) -> VectorView:
-        """Restart the connection's transaction, read what it sees, and return the index."""
+        """Restart the connection's transaction, add the rows that it sees, and return a view of the index."""
         with self._lock:
             connection.execute("ROLLBACK; BEGIN")
             ref = self._current(connection)
@@ -207,7 +207,7 @@ class VectorIndex(SnapshotIndex):
             return self._catch_up(connection)
 
     def rebuild(self, connection: apsw.Connection) -> VectorView:
-        """Return the index as the connection's transaction sees it, without the snapshot."""
+        """Read the index again without the snapshot, and return a view of it."""
         with self._lock:
             self._clear()
             return self._catch_up(connection)
@@ -224,14 +224,14 @@ class VectorIndex(SnapshotIndex):
         return rows.view()
 
     def mark_deleted(self, keys: Collection[int]) -> None:
-        """Add tombstones for keys that a view had and the table has not."""
+        """Add tombstones for keys that a view has, but not the table."""
         with self._lock:
             # Since the view was taken, the index may have been cleared.
             deleted = np.fromiter(keys, dtype=np.int64)
             self._rows.tombstones |= frozenset(deleted[np.isin(deleted, self._rows.keys)].tolist())
 
     def _is_mostly_deleted(self, connection: apsw.Connection) -> bool:
-        """Return whether to start over; rows are only counted if many are tombstones or new."""
+        """Return whether to read the index again; rows are only counted if many are tombstones or new."""
         known = len(self._rows.keys)
         if known < READ_ROWS or (len(self._rows.tombstones) * 4 <= known and known < 2 * self._counted):
             return False
@@ -258,7 +258,7 @@ class VectorIndex(SnapshotIndex):
         stored = np.fromiter((key for (key,) in rows_of_table), dtype=np.int64)
         snapshot = self._load_file(ref, verify=True) if ref else None
         if snapshot and len(stored) > 2 * snapshot.facts["sampled"]:
-            snapshot = None  # so many were added that another rotation may fit better
+            snapshot = None  # a rotation that is fitted to the many new vectors may be better
         rows = _Rows(self._dimension, ref, snapshot) if snapshot else _Rows(self._dimension)
         sampled = snapshot.facts["sampled"] if snapshot else len(stored)
         parts = rows.view().parts

@@ -1,4 +1,4 @@
-"""Int8 quantisation of unit vectors with exact error bounds, and a scan that no vector among the k nearest escapes.
+"""Int8 quantisation of unit vectors with exact error bounds, and a scan that never misses one of the k nearest.
 
 *Quantisation.* A vector x is stored as x' = s·c, with integers c in [-127, 127], a scale s, and the norm e_x of the
 residual x - x'. A query q is quantised alike. By Cauchy-Schwarz, for unit vectors::
@@ -44,7 +44,7 @@ except ImportError:  # pragma: no cover (there is no wheel for every platform)
 _Floats = NDArray[np.float32]
 
 NUMPY_ROWS = 4_096
-"""Rows that are converted to float32 at once if simsimd is missing."""
+"""The number of rows that are converted to float32 at once if simsimd is missing."""
 FLOAT32_ERROR = np.float32(1e-5)
 """An upper bound of the float32 error of a dot product of two rotated unit vectors of a few thousand dimensions."""
 SAMPLE_QUERIES = 32
@@ -53,13 +53,13 @@ GATHER_COST = 4.0
 """The cost of comparing a row at a random position, relative to one in sequence."""
 MIN_SAMPLE = 1_000
 GROUP = 64
-"""Rows of which only the best score takes part in the first selection of the k best."""
+"""Group size: the first selection of the k best compares only the best score of each group of rows."""
 BATCH_ROWS = 2048 * GROUP
-"""Rows that are compared at once at most: between two batches a thread waits for Python's lock."""
+"""The maximum number of rows that are compared at once: between two batches, a thread waits for Python's lock."""
 PARALLEL_ROWS = 262_144
-"""Rows from which on other threads help: below, one search gains less than a concurrent one loses."""
+"""The minimum number of rows for helper threads: with fewer, a search gains less than a concurrent one loses."""
 SEEDS = 2
-"""The first threshold comes from this many times as many rows as the search returns."""
+"""The first threshold is computed from this many times ``limit`` rows."""
 REFINE_ROWS = 2_048
 """Rows that are refined at once; if no more are eligible, all are refined without a scan."""
 MAX_HELPERS = min(3, (os.cpu_count() or 1) - 1)
@@ -75,7 +75,7 @@ class Codes(NamedTuple):
     residuals: NDArray[np.int8]
     residual_scales: _Floats
     residual_errors: _Floats
-    """The norm of what the quantised residual leaves out."""
+    """The norm of the error of each quantised residual."""
 
 
 def quantize(vectors: _Floats) -> Codes:
@@ -117,7 +117,7 @@ def _simsimd_products(codes: NDArray[np.int8], query: NDArray[np.int8]) -> _Floa
 
 
 def _simsimd_works() -> bool:
-    """Return whether simsimd is installed and right; after usearch, some of its functions resolve to usearch's."""
+    """Return whether simsimd is installed and computes correctly: an import of usearch may replace its functions."""
     codes = np.arange(-64, 64, dtype=np.int8).reshape(4, 32)
     try:
         products = _simsimd_products(codes, codes[1:2])
@@ -293,7 +293,7 @@ class VectorScan:
     def _refine(self, rows: NDArray[np.intp]) -> tuple[_Floats, _Floats]:
         """Return lower and upper bounds of some rows by their codes and residuals.
 
-        Only the product of the two residuals is left out, and what quantising the residuals loses.
+        The bounds include the omitted product of the two residuals and the quantisation error of the residuals.
         """
         if not len(rows):
             return np.empty(0, np.float32), np.empty(0, np.float32)
@@ -323,7 +323,7 @@ def _run_batches(compare: Callable[[slice], None], count: int) -> None:
 
 
 def run_parallel(work: Callable[[], None], helpers: int) -> None:
-    """Run ``work`` here and in ``helpers`` other threads at once; it must divide its tasks among them."""
+    """Run ``work`` in this thread and in ``helpers`` others at once; the calls must share out the tasks themselves."""
     futures: list[Future[None]] = []
     with suppress(RuntimeError):  # if no thread can be started, this one does it all
         futures += (_thread_pool(os.getpid()).submit(work) for _ in range(helpers))
@@ -350,7 +350,7 @@ def _group_maxima(scores: _Floats) -> _Floats:
 def _top_indices(scores: _Floats, limit: int, group_maxima: _Floats | None = None) -> NDArray[np.intp]:
     """Return the ascending indices of the ``limit`` best scores, and of those that tie with the last."""
     if limit * GROUP < len(scores):
-        # At least ``limit`` groups have a score as good as the limit-th best maximum, and few other scores do.
+        # At least ``limit`` scores reach the limit-th best maximum of a group, and few others do.
         maxima = _group_maxima(scores) if group_maxima is None else group_maxima
         indices = np.flatnonzero(scores >= np.partition(maxima, len(maxima) - limit)[len(maxima) - limit])
     else:
