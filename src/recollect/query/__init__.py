@@ -1,4 +1,4 @@
-"""Text becomes a query tree, and the tree an engine's query. See ``docs/query-language.md`` for the language."""
+"""Parse text into a query tree, and render the tree as a query of an engine. See ``docs/query-language.md``."""
 
 from recollect.query.dates import (
     TemporalExpansion,
