@@ -1,6 +1,6 @@
 """The edges of notes: neighbours in a session, links, mentions and shared entities.
 
-Many notes are looked up at once, with one query for each kind of edge.
+Many notes are looked up at once, with one query for each kind of edge. See ``dialect.py`` for the SQL macros.
 """
 
 from __future__ import annotations
