@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from benchmarks.timing import Comparison, compare
 from recollect.query import parse
-from recollect.query.terms import DUTCH, ENGLISH
+from recollect.query.terms import DUTCH_STOPWORDS, ENGLISH_STOPWORDS
 
 PLAIN = "what did Alice say about the quarterly kubernetes deployment budget"
 NO_STOPWORDS = "alice quarterly kubernetes deployment budget review berlin office server migration"
 OPERATORS = 'alice AND quarterly AND "kubernetes deployment" NOT budget OR berlin* office server'
 
-_STOPWORDS = ENGLISH | DUTCH
+_STOPWORDS = ENGLISH_STOPWORDS | DUTCH_STOPWORDS
 
 
 def split_and_look_up(text: str) -> list[bool]:

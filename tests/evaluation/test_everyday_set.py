@@ -13,10 +13,10 @@ import pytest
 
 from recollect.evaluation import load_dataset
 from recollect.query import parse_question_date
-from recollect.query.terms import DUTCH, ENGLISH, LADDER
+from recollect.query.terms import DUTCH_STOPWORDS, ENGLISH_STOPWORDS, LADDER_STOPWORDS
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "datasets" / "everyday"
-STOPWORDS = ENGLISH | DUTCH | LADDER
+STOPWORDS = ENGLISH_STOPWORDS | DUTCH_STOPWORDS | LADDER_STOPWORDS
 SUFFIXES = (
     *("ingly", "edly", "ations", "ation", "ments", "ment", "ings", "ing", "ies", "ied", "ness"),
     *("ers", "ed", "er", "es", "ly", "al", "s", "e", "y"),

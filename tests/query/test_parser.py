@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from recollect import ArgumentTypeError
 from recollect.query import MAX_LENGTH, compile_fts5, normalise, parse
 from recollect.query.parser import is_question, lower_operators, symbolic_name
-from recollect.query.terms import DUTCH, ENGLISH, LADDER
+from recollect.query.terms import DUTCH_STOPWORDS, ENGLISH_STOPWORDS, LADDER_STOPWORDS
 from recollect.text import WHITESPACE
 from tests.strategies import any_text, query_text
 
@@ -98,8 +98,8 @@ def test_parse_removes_punctuation() -> None:
 
 
 def test_stopword_lists_are_complete() -> None:
-    assert (len(ENGLISH), len(DUTCH), len(LADDER)) == (183, 84, 94)
-    for word in (*ENGLISH, *DUTCH, "and", "or", "not"):
+    assert (len(ENGLISH_STOPWORDS), len(DUTCH_STOPWORDS), len(LADDER_STOPWORDS)) == (183, 84, 94)
+    for word in (*ENGLISH_STOPWORDS, *DUTCH_STOPWORDS, "and", "or", "not"):
         assert tree(word) == []
 
 

@@ -37,7 +37,7 @@ def scorer(
     fallback: str | None = None,
     frequencies: TermFrequencies | None = None,
     background: float | None = None,
-    compares_scores: bool = True,
+    has_margins: bool = True,
     **parsed: Any,
 ) -> ConfidenceScorer:
     request = replace(parse_request(query, DEFAULT, None, now=NOW), tree=parse(query), **parsed)
@@ -48,7 +48,7 @@ def scorer(
         MINILM,
         frequencies=frequencies,
         background=background,
-        compares_scores=compares_scores,
+        has_margins=has_margins,
     )
 
 
@@ -74,7 +74,7 @@ def test_margin_is_the_distance_to_the_next_candidate() -> None:
     )
     assert scorer("tea", first).evidence(first).margin == 0.5
     assert scorer("tea").evidence(Candidate("x")).margin == 0.0
-    assert scorer("tea", first, second, compares_scores=False).evidence(second).margin == AVERAGE_MARGIN
+    assert scorer("tea", first, second, has_margins=False).evidence(second).margin == AVERAGE_MARGIN
 
 
 def test_missing_similarity_is_the_background() -> None:

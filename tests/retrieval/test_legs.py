@@ -66,29 +66,29 @@ class TestChunkPenalty:
 class TestScale:
     def test_scale_runs_from_background_to_best(self) -> None:
         result = scaled(note("best", 0.9), note("last", 0.5), note("joined", 0.2))
-        assert (result.zero, result.one) == (0.5, 0.9)
+        assert (result.min_score, result.max_score) == (0.5, 0.9)
 
     def test_background_has_the_chunk_penalty(self) -> None:
         """If all notes are long, length alone moves none of them below the background."""
         result = scaled(note("best", 0.9, 5 * CHUNK_CHARS), note("last", 0.5, 5 * CHUNK_CHARS))
-        assert result.zero == pytest.approx(0.5 - 0.2 * 0.4 * log(5))
-        assert result.one - result.zero == pytest.approx(0.4)
+        assert result.min_score == pytest.approx(0.5 - 0.2 * 0.4 * log(5))
+        assert result.max_score - result.min_score == pytest.approx(0.4)
 
     def test_deviations_raise_the_scale(self) -> None:
         notes = [note(f"n{number}", 0.5 + number / 10) for number in range(5)]
         result = scaled(*notes, deviations=6)
-        assert result.one == pytest.approx(0.5 + 6 * pstdev([0.5, 0.6, 0.7, 0.8, 0.9]))
-        assert result.one > result.candidates[0].score
+        assert result.max_score == pytest.approx(0.5 + 6 * pstdev([0.5, 0.6, 0.7, 0.8, 0.9]))
+        assert result.max_score > result.candidates[0].score
 
     def test_outlier_ends_the_scale(self) -> None:
         result = scaled(note("best", 0.9), *(note(f"n{number}", 0.5) for number in range(50)), deviations=3)
-        assert result.one == 0.9
+        assert result.max_score == 0.9
 
     def test_scale_without_notes(self) -> None:
         assert scaled() == ScaledSimilarities([], 0.5, 0.5)
 
     def test_scale_with_only_notes_below_the_background(self) -> None:
-        assert scaled(note("joined", 0.2)).zero == 0.5
+        assert scaled(note("joined", 0.2)).min_score == 0.5
 
 
 CALLER: ContextVar[str] = ContextVar("caller", default="nobody")

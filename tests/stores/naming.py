@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from recollect.query.terms import DUTCH, ENGLISH
+from recollect.query.terms import DUTCH_STOPWORDS, ENGLISH_STOPWORDS
 
 MAX_TITLE_NOTES = 64
 NAMERS = 1000
@@ -27,7 +27,7 @@ def names_of(title: str) -> set[tuple[str, ...]]:
     names = {tuple(folded(title))}
     if brackets := re.fullmatch(r"(.*)\([^()]*\)\s*", title, re.DOTALL):
         names.add(tuple(folded(brackets[1])))
-    stopwords = ENGLISH | DUTCH
+    stopwords = ENGLISH_STOPWORDS | DUTCH_STOPWORDS
     return {
         name
         for name in names

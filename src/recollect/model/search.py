@@ -22,7 +22,7 @@ T = TypeVar("T")
 _REPR_HITS = 3
 
 WEAK_SHARE = 0.1
-"""If there is an answer, a hit is weak if its confidence is below this share of the best and below the threshold."""
+"""If there is an answer, hits whose confidence is below both the threshold and this share of the best are weak."""
 
 
 class Contribution(NamedTuple):
@@ -116,7 +116,7 @@ class Candidate:
     ceiling: float | None = None
     """The highest score that the fusion could have given to any candidate."""
     evidence: tuple[Any, ...] = ()
-    """The contributions as one flat tuple: leg, rank, raw score and points of the first, then of the second, …"""
+    """The contributions as one flat tuple: leg, rank, raw score and points of each. Unrelated to ``Trace.evidence``."""
     steps: tuple[Step, ...] = ()
 
     def __post_init__(self) -> None:
@@ -139,7 +139,7 @@ class Candidate:
     def contributions(self) -> tuple[Contribution, ...]:
         """What each leg added to the fused score."""
         flat = iter(self.evidence)
-        return tuple(map(Contribution, flat, flat, flat, flat))
+        return tuple(map(Contribution, flat, flat, flat, flat))  # takes four values at a time
 
     @property
     def relevance(self) -> float | None:
@@ -225,7 +225,7 @@ def as_candidates(argument: str, values: Iterable[Candidate | Mapping[str, Any]]
 
 
 def as_candidate(argument: str, value: Candidate | Mapping[str, Any]) -> Candidate:
-    """Return ``value`` as a candidate; unlike in a list, the id may be missing."""
+    """Return ``value`` as a candidate; unlike in :func:`as_candidates`, the id may be missing."""
     if isinstance(value, Candidate):
         return value
     if isinstance(value, Mapping):
@@ -381,7 +381,7 @@ class RankedHits(Sequence[Hit]):
         return f"<{type(self).__name__} {self.query!r}: {len(self.hits)} hits, has_answer={self.has_answer}, [{shown}]>"
 
     def marked_text(self, hit: Hit, text: str | None = None) -> str:
-        """Return a hit's content, or a part of it, below a line with the notes that supersede it, if any.
+        """Return a hit's content, or a part of it, with a first line that names the notes that supersede it, if any.
 
         The line names them by path if they are among the hits, else by id.
         """
@@ -432,17 +432,17 @@ class Filters:
     metadata: Mapping[str, Any] = field(default_factory=dict, metadata={"check": arguments.json_object})
 
     def __post_init__(self) -> None:
-        for declared in _CONDITIONS.values():
-            value = getattr(self, declared.name)
-            if value is not declared.default:
-                object.__setattr__(self, declared.name, declared.metadata["check"](f"filters.{declared.name}", value))
+        for name, condition in _CONDITIONS.items():
+            value = getattr(self, name)
+            if value is not condition.default:
+                object.__setattr__(self, name, condition.metadata["check"](f"filters.{name}", value))
 
     def __bool__(self) -> bool:
         return self != _NO_FILTERS
 
     @classmethod
     def of(cls, value: Filters | Mapping[str, Any] | None) -> Filters:
-        """Return filters, a mapping with the names of conditions as keys, or ``None``, as filters."""
+        """Convert filters, a mapping of condition names to values, or ``None`` (no condition) to :class:`Filters`."""
         if value is None:
             return _NO_FILTERS
         if isinstance(value, Filters):
@@ -455,5 +455,5 @@ class Filters:
         return cls(**{name: item for name, item in value.items() if item is not None})
 
 
-_CONDITIONS = {declared.name: declared for declared in fields(Filters)}
+_CONDITIONS = {condition.name: condition for condition in fields(Filters)}
 _NO_FILTERS = Filters()

@@ -1,5 +1,6 @@
-"""Text becomes a query tree, and the tree an engine's query. See ``docs/query-language.md`` for the language."""
+"""Parse text into a query tree, and render the tree as a query of an engine. See ``docs/query-language.md``."""
 
+# augment_with_temporal appends dates to a query's text, with_dates adds them to its tree.
 from recollect.query.dates import (
     TemporalExpansion,
     augment_with_temporal,

@@ -1,4 +1,4 @@
-"""Stopwords, and the terms of a query that the retry ladder searches for."""
+"""Stopwords, and the terms of a query that the fallback ladder searches for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import regex
 from recollect import arguments
 from recollect.text import collapse_whitespace, well_formed
 
-ENGLISH = frozenset(
+ENGLISH_STOPWORDS = frozenset(
     """
     a about above across actually after again against all along am among an and any are around at be because
     becoming been before behind being below beside between beyond bit but by can combined could detail details
@@ -22,7 +22,7 @@ ENGLISH = frozenset(
     """.split()
 )
 
-DUTCH = frozenset(
+DUTCH_STOPWORDS = frozenset(
     """
     aan alleen als ben bent bij binnen boven buiten dan dat de deze die dit doen doet door een elk elke en geen
     haar hadden hebben heeft hem hen het hij hoe hun iedere ik ja je jij jouw jullie kan kunnen maar met mij
@@ -30,10 +30,10 @@ DUTCH = frozenset(
     waarom wanneer want waren wat weinig welk welke wie wij word worden wordt zal zich zij zijn zou
     """.split()
 )
-STOPWORDS = ENGLISH | DUTCH | {"and", "or", "not"}
-"""The words that are dropped from queries without operators."""
+STOPWORDS = ENGLISH_STOPWORDS | DUTCH_STOPWORDS | {"and", "or", "not"}
+"""Words that are dropped from a query that has no operators."""
 
-LADDER = frozenset(
+LADDER_STOPWORDS = frozenset(
     """
     a about advice again an and any are becoming been bit but can choose combined current de decide deciding een
     en feeling find for from getting had has have having help helpful het how idea ideas interesting is items
@@ -43,7 +43,7 @@ LADDER = frozenset(
     weekend what when where who why with would you
     """.split()
 )
-"""The stopwords of the retry ladder."""
+"""The stopwords of the fallback ladder."""
 _PUNCTUATION_AND_SYMBOLS = regex.compile(r"[\p{P}\p{S}]+")
 _MIN_TOKEN_CHARS = 3
 
@@ -65,7 +65,7 @@ def query_tokens(text: str) -> list[str]:
     ['deploy', 'kubernetes', 'clusters']
     """
     words = sanitise(text).lower().split(" ")
-    return list(dict.fromkeys(word for word in words if len(word) >= _MIN_TOKEN_CHARS and word not in LADDER))
+    return list(dict.fromkeys(word for word in words if len(word) >= _MIN_TOKEN_CHARS and word not in LADDER_STOPWORDS))
 
 
 def strongest_term(text: str) -> str | None:

@@ -1,6 +1,6 @@
 """Intent: a question for advice, or for a countable fact, favours the kinds of notes that answer it.
 
-English only. The patterns are those of the source document, with JavaScript's white space.
+English only. The patterns are those of the Jeffs Brain document, with JavaScript's white space.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def detect_intent(query: str) -> Intent:
     return Intent(
         preference=_ASKS_FOR_ADVICE.search(lowered) is not None,
         concrete_fact=_ASKS_FOR_COUNT.search(lowered) is not None
-        or (_ASKS_OF_ONESELF.search(lowered) is not None and _ASKS_OF_AN_EVENT.search(lowered) is not None),
+        or (_ASKS_ABOUT_ONESELF.search(lowered) is not None and _ASKS_ABOUT_EVENT.search(lowered) is not None),
     )
 
 
@@ -98,8 +98,8 @@ _ASKS_FOR_ADVICE = javascript_pattern(
     r"\b(?:recommend|suggest|recommendation|suggestion|tips?|advice|ideas?|what should i|which should i)\b"
 )
 _ASKS_FOR_COUNT = javascript_pattern(r"\b(?:how many|count|total|in total|sum|add up|list|what are all)\b")
-_ASKS_OF_ONESELF = javascript_pattern(r"\b(?:did i|have i|was i|were i)\b")
-_ASKS_OF_AN_EVENT = javascript_pattern(
+_ASKS_ABOUT_ONESELF = javascript_pattern(r"\b(?:did i|have i|was i|were i)\b")
+_ASKS_ABOUT_EVENT = javascript_pattern(
     r"\b(?:pick(?:ed)? up|bought|ordered|spent|earned|sold|drove|travelled|traveled|watched|visited|completed"
     r"|finished|submitted|booked)\b"
 )
@@ -139,8 +139,8 @@ def _adjustments(intent: Intent, candidate: Candidate) -> list[Adjustment]:
         if is_roll_up:
             adjustments.append(Adjustment("asks for advice; a roll-up", 0.9))
     if intent.concrete_fact:
-        named_fact = "user-fact-" in path or "milestone-" in path
-        is_fact = named_fact or (not is_roll_up and (_HAS_DATE_TAG.search(text) or _TELLS_AN_EVENT.search(text)))
+        has_fact_path = "user-fact-" in path or "milestone-" in path
+        is_fact = has_fact_path or (not is_roll_up and (_HAS_DATE_TAG.search(text) or _TELLS_AN_EVENT.search(text)))
         if is_fact:
             adjustments.append(Adjustment("asks for a fact; a single dated fact or event", 2.2))
         if is_roll_up:

@@ -14,12 +14,15 @@ from recollect.model import Candidate
 from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult, display_name
 from recollect.settings import number, setting
 
+_ZERO_SCORE = Candidate("")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionLift(Stage):
     """Add ``weight * (best score of the session - score)``.
 
-    The best note of a session, and a note without one, keeps its score; the order within a session does not change.
+    The best note of a session keeps its score, and so does a note without a session; the order within a session does
+    not change.
 
     >>> from recollect.ranking import run_stage
     >>> notes = [{"id": "a", "score": 0.8, "session": "s1"}, {"id": "b", "score": 0.7, "session": "s2"},
@@ -35,7 +38,7 @@ class SessionLift(Stage):
         """Return the addend of each candidate; ``None`` if no candidate of a session scores above 0."""
         best: dict[str, Candidate] = {}
         for candidate in candidates:
-            if candidate.session and candidate.score > best.get(candidate.session, _NONE).score:
+            if candidate.session and candidate.score > best.get(candidate.session, _ZERO_SCORE).score:
                 best[candidate.session] = candidate
         if not best or not self.weight:
             return None
@@ -44,6 +47,3 @@ class SessionLift(Stage):
     def _adjustments(self, candidate: Candidate, best_note: Candidate) -> list[Adjustment]:
         gain = self.weight * (best_note.score - candidate.score)
         return [Adjustment(lambda: f"in the session of {display_name(best_note)!r}", addend=gain)] if gain > 0 else []
-
-
-_NONE = Candidate("")

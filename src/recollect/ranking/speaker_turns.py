@@ -19,7 +19,7 @@ from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult
 from recollect.settings import number, setting
 
 _SPEAKER = re.compile(r"\s*([^\W\d_][\w .'’-]{0,39}):\s")
-_ENDS = re.compile(r"[.!?…]+")
+_SENTENCE_ENDS = re.compile(r"[.!?…]+")
 _WORD = re.compile(r"[^\W_]+")
 _FIRST_PERSON = frozenset(("i", "my", "me", "mine", "we", "our", "us"))
 _SECOND_PERSON = frozenset(("you", "your", "yours"))
@@ -34,10 +34,13 @@ class SpeakerTurns(Stage):
     """Multiply the scores of turns by factors for their speaker, their questions and their length.
 
     A turn is a note with a session and a position whose content begins with the name of its speaker, as in ``Ada: I
-    moved.``. Its factor is ``1 + speaker`` if the query names that speaker but not all speakers, or if the query is in
-    the first person ("I", "my", without "you") and the speaker is the ``user``; and ``1 - asks * share`` for the share
-    of its sentences that are questions. A turn of ``w`` words, if the median of its speaker's turns is ``m``, has the
-    factor ``1 + length * ln((w + 1) / (m + 1))``, with the logarithm limited to ±1.5.
+    moved.``. Its score is multiplied by up to three factors:
+
+    - ``1 + speaker`` if the query names that speaker but not all speakers, or if the query is in the first person ("I",
+      "my", without "you") and the speaker is the ``user``
+    - ``1 - asks * share`` for the share of its sentences that are questions
+    - ``1 + length * ln((w + 1) / (m + 1))`` for a turn of ``w`` words, if the median of its speaker's turns is ``m``;
+      the logarithm is limited to ±1.5
 
     >>> from recollect.ranking import StageContext, run_stage
     >>> turns = [{"id": "a", "content": "Ben: And how is Oslo?", "score": 0.5, "session": "s", "position": 1},
@@ -64,7 +67,7 @@ class SpeakerTurns(Stage):
         subjects = _subjects(context.query, names)
         return StageResult(
             [
-                self._adjustments(note, speaker, subjects, lengths[note.id] + 1, medians[speaker] + 1)
+                self._adjustments(note, speaker, subjects, lengths[note.id], medians[speaker])
                 if (speaker := speakers.get(note.id))
                 else []
                 for note in candidates
@@ -81,7 +84,7 @@ class SpeakerTurns(Stage):
         if questions:
             reason = "asks more than it tells" if questions > 0.5 else "asks"
             adjustments.append(Adjustment(reason, max(0.0, 1 - self.asks * questions)))
-        log_ratio = max(-_MAX_LOG_RATIO, min(_MAX_LOG_RATIO, log(length / median_length)))
+        log_ratio = max(-_MAX_LOG_RATIO, min(_MAX_LOG_RATIO, log((length + 1) / (median_length + 1))))
         if log_ratio:
             reason = "long for a turn" if log_ratio > 0 else "short for a turn"
             adjustments.append(Adjustment(reason, max(0.0, 1 + self.length * log_ratio)))
@@ -89,7 +92,7 @@ class SpeakerTurns(Stage):
 
 
 def _subjects(query: str, names: set[str]) -> set[str]:
-    """Return the speakers that a query is about: those that it names, unless these are all, or the user."""
+    """Return the speakers whom a query names, unless it names all; for a query in the first person, also the user."""
     words = set(_WORD.findall(query.lower()))
     subjects = {name for name in names if words.issuperset(_WORD.findall(name.lower()))}
     subjects = subjects if subjects != names else set()
@@ -102,5 +105,5 @@ def _question_share(content: str) -> float:
     """Return the share of the sentences of a text that are questions."""
     if "?" not in content:
         return 0.0
-    ends = _ENDS.findall(content)
+    ends = _SENTENCE_ENDS.findall(content)
     return sum("?" in end for end in ends) / len(ends)

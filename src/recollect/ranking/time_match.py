@@ -16,7 +16,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 from recollect.model import Candidate
 from recollect.query import TimeInterval, dates_in_text, find_time_expressions
-from recollect.query.terms import ENGLISH
+from recollect.query.terms import ENGLISH_STOPWORDS
 from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult, clamp
 from recollect.settings import flag, number, one_of, setting
 
@@ -182,7 +182,7 @@ def event_times(query: str, candidates: Sequence[Candidate]) -> EventTimes:
     intervals: list[TimeInterval] = []
     sources: set[str] = set()
     for match in _EVENT.finditer(query):
-        following = takewhile(lambda word: word not in ENGLISH, _WORD.findall(match[2].lower()))
+        following = takewhile(lambda word: word not in ENGLISH_STOPWORDS, _WORD.findall(match[2].lower()))
         words = list(islice(following, _MAX_WORDS))
         days = _days_of_event(words, candidates) if words else {}
         times = sorted(days.values())

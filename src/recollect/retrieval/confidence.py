@@ -122,12 +122,12 @@ class ConfidenceScorer:
         *,
         frequencies: TermFrequencies | None,
         background: float | None,
-        compares_scores: bool,
+        has_margins: bool,
     ) -> None:
         """Set up the scorer for one search.
 
         ``ranked`` are its candidates, best first, before a reranker. ``background`` is the similarity of a candidate
-        for which none is known. ``compares_scores`` is false for a fusion by ranks, whose score distances are
+        for which none is known. ``has_margins`` is false for a fusion by ranks, whose score distances are
         meaningless; the margin is then that of an average first hit.
         """
         self._request = request
@@ -136,7 +136,7 @@ class ConfidenceScorer:
         self._background = background
         self._weights = _term_weights(lexical.tree, frequencies)
         self._time_words = {word for time in request.times for word in _WORD.findall(time.text.casefold())}
-        self._compares_scores = compares_scores
+        self._has_margins = has_margins
         scores = sorted((candidate.score for candidate in ranked), reverse=True)[:2]
         self._best, self._second = (*scores, 0.0, 0.0)[:2]
 
@@ -220,13 +220,13 @@ class ConfidenceScorer:
                 if self._time_words.issuperset(_WORD.findall(text.casefold())):
                     shares.setdefault(term, matched)
         share = sum(weights[term] * part for term, part in shares.items()) / sum(weights) if weights else 0.0
-        if self._lexical.by_name and candidate.lexical_score is not None:
+        if self._lexical.matched_names and candidate.lexical_score is not None:
             share = max(share, candidate.lexical_score)  # the similarity of the names
         return share
 
     def _margin(self, candidate: Candidate) -> float:
         """Return how far a candidate's score is from the best other one, as a share of the highest possible score."""
-        if not self._compares_scores:
+        if not self._has_margins:
             return AVERAGE_MARGIN
         other = self._second if candidate.score >= self._best else self._best
         return (candidate.score - other) / (candidate.ceiling or max(self._best, candidate.score) or 1.0)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from recollect.retrieval.preset import GraphRules
     from recollect.stores.search_index import IndexAbilities
 
-Answer = TypeVar("Answer")
+T = TypeVar("T")
 
 ANY_LINK = "link"
 """The kind of edge whose weight is used for kinds without a weight."""
@@ -47,7 +47,7 @@ class IndexGraph:
         """Whether the index has edges, and no call of it failed."""
         return self._graph is not None
 
-    def _call(self, call: Callable[[], Answer], default: Answer) -> Answer:
+    def _call(self, call: Callable[[], T], default: T) -> T:
         try:
             return call()
         except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
@@ -381,7 +381,7 @@ def follow_successors(
 
 
 def cycles(successors: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
-    """Return the groups of notes that supersede each other in a circle, each sorted by id.
+    """Return the groups of notes that supersede each other in a cycle, each sorted by id.
 
     They are the strongly connected components of more than one note, by the algorithm of Kosaraju and Sharir (Computers
     & Mathematics with Applications 7, 1981), in time linear in the number of supersessions.

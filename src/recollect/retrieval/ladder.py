@@ -184,10 +184,10 @@ def _strongest_term(text: str, stopwords: Collection[str]) -> str | None:
 
 def _is_close(word: str, guess: str) -> bool:
     """Return whether a word is long enough for its edit distance, and its first letters are equal or swapped."""
-    plain, other = tokens.plain(word), tokens.plain(guess)
-    begins_alike = plain[:1] == other[:1] or plain[:2] == other[1::-1]
-    min_letters = _MIN_LETTERS_ONE_EDIT if edit_distance(plain, other) <= 1 else _MIN_LETTERS_TWO_EDITS
-    return begins_alike and len(plain) >= min_letters
+    folded, other = tokens.fold(word), tokens.fold(guess)
+    begins_alike = folded[:1] == other[:1] or folded[:2] == other[1::-1]
+    min_letters = _MIN_LETTERS_ONE_EDIT if edit_distance(folded, other) <= 1 else _MIN_LETTERS_TWO_EDITS
+    return begins_alike and len(folded) >= min_letters
 
 
 def _with_missing_terms(tree: Query, terms: Query, corrected: frozenset[str]) -> Query:

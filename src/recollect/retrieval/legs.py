@@ -20,7 +20,7 @@ from recollect.errors import ArgumentError, EmbedderError
 from recollect.model import Candidate, as_candidates
 from recollect.model.note import CHUNK_CHARS, MAX_CHUNKS, MAX_UNSPLIT_CHARS
 from recollect.query import Query, compile_fts5
-from recollect.query.terms import ENGLISH
+from recollect.query.terms import ENGLISH_STOPWORDS
 from recollect.retrieval.ladder import BY_NAME, GUESSES, CallerChunks, FallbackLadder
 from recollect.retrieval.messages import error_summary
 from recollect.retrieval.request import Aliases, SearchRequest, SearchScope, TermFrequencies
@@ -41,7 +41,7 @@ class LexicalResult(NamedTuple):
     candidates: list[Candidate]
     tree: Query
     """The query that found them: the request's or a fallback query."""
-    by_name: bool = False
+    matched_names: bool = False
     """Whether they were found by the similarity of note names, not by terms."""
     is_guess: bool = False
     """Whether the fallback ladder guessed which terms or names were meant."""
@@ -88,7 +88,7 @@ class LexicalLeg:
         results, tree = ladder.run(request, attempts, self._search)
         strategy = attempts[-1].strategy
         if not results or strategy == BY_NAME:
-            return LexicalResult(results, tree, by_name=bool(results), is_guess=bool(results))
+            return LexicalResult(results, tree, matched_names=bool(results), is_guess=bool(results))
         return LexicalResult(results, tree, is_guess=strategy in GUESSES, stem_only=self._stem_only)
 
     def _search(self, tree: Query) -> list[Candidate]:
@@ -109,7 +109,7 @@ class LexicalLeg:
         present = {candidate.id for candidate in result.candidates}
         missing = {candidate.id: candidate for candidate in candidates if candidate.id not in present}
         index = self._index.text_scores
-        if index is None or result.by_name or not missing or not result.tree.tokens:
+        if index is None or result.matched_names or not missing or not result.tree.tokens:
             return result.candidates
         scores = index.text_scores(
             result.tree, list(missing), namespace=self._scope.namespace, semantics=self._preset.query.semantics
@@ -130,7 +130,7 @@ class LexicalLeg:
         return [*result.candidates, *matching]
 
 
-Answer = TypeVar("Answer")
+T = TypeVar("T")
 
 MAX_ABANDONED = 32
 """How many calls may still run after their timeout; with more, no new call starts."""
@@ -146,13 +146,13 @@ class Workers:
         self._abandoned: dict[int, set[Future[Any]]] = {}
         """The calls that still run after their timeout, by process: a forked child has no threads of its parent."""
 
-    def start(self, work: Callable[[], Answer]) -> Callable[[float], Answer]:
+    def start(self, work: Callable[[], T]) -> Callable[[float], T]:
         """Start a call, and return a function that waits a given number of seconds for its result.
 
         It raises the call's error, or ``TimeoutError``: also if too many earlier calls still run or no thread starts.
         """
         abandoned = self._abandoned.setdefault(os.getpid(), set())
-        call: Future[Answer] = Future()
+        call: Future[T] = Future()
 
         def run() -> None:
             try:
@@ -160,7 +160,7 @@ class Workers:
             except BaseException as error:  # noqa: BLE001 (raised where the result is read)
                 call.set_exception(error)
 
-        def result(seconds: float) -> Answer:
+        def result(seconds: float) -> T:
             if not wait([call], seconds).done:
                 abandoned.add(call)
                 call.add_done_callback(abandoned.discard)
@@ -252,13 +252,13 @@ class VectorLeg:
         return lambda: result(timeout)
 
     def search(
-        self, wait_for_query: Callable[[], QueryVector], request: SearchRequest, scope: SearchScope
+        self, wait_for_vector: Callable[[], QueryVector], request: SearchRequest, scope: SearchScope
     ) -> VectorResult:
         """Return the nearest notes, or a warning if anything fails; an invalid vector of the caller raises an error."""
         started = perf_counter()
         query = _NO_QUERY
         try:
-            query = wait_for_query()
+            query = wait_for_vector()
             if query.vector is None:
                 return VectorResult([])
             started = perf_counter()  # the time of embedding was measured in its thread
@@ -334,8 +334,8 @@ class ScaledSimilarities(NamedTuple):
     """The candidates of the vector leg, best first, and the scores that fusion scales to 0 and to 1."""
 
     candidates: list[Candidate]
-    zero: float
-    one: float
+    min_score: float
+    max_score: float
 
 
 def scale_similarities(
@@ -402,4 +402,4 @@ def drop_frequent_terms(text: str, query: Query, frequencies: TermFrequencies, m
 def _resembles_stopword(word: str) -> bool:
     """Return whether the index may stem a word to a stopword, such as *Ines* to *in*."""
     letters = "".join(letter for letter in word.lower() if letter.isalpha())
-    return any(letters.removesuffix(ending) in ENGLISH for ending in ("s", "es", "e", "ed", "ing"))
+    return any(letters.removesuffix(ending) in ENGLISH_STOPWORDS for ending in ("s", "es", "e", "ed", "ing"))

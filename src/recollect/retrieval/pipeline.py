@@ -59,7 +59,7 @@ EMBEDDER_SECONDS = 30.0
 """The time limit for embedding a query: long enough for a model that is loaded for the first time."""
 RERANKER_SECONDS = 10.0
 
-Answer = TypeVar("Answer")
+T = TypeVar("T")
 Ranking = list[Candidate]
 Lists = dict[str, Ranking]
 """The results of each leg, by its name."""
@@ -79,16 +79,16 @@ class SearchState:
     lexical: LexicalResult
     vector: VectorResult = NO_VECTORS
     background: float | None = None
-    """The score of the last note of the vector leg: the similarity that fusion scales to 0."""
+    """The similarity of the last note that the vector leg retrieved; fusion scales it to 0."""
     frequencies: dict[tuple[Token, ...], TermFrequencies | None] = field(default_factory=dict)
     """The document frequencies of the terms of each query; ``None`` if they are unavailable."""
     substitutions: tuple[Substitution, ...] = ()
     max_lexical_score: float | None = None
-    """The best lexical score before coverage, which fusion scales to 1; a poor match stays below it."""
+    """The best lexical score before the coverage discount; fusion scales it to 1, so that poor matches stay below 1."""
     changes: dict[str, list[Change]] = field(default_factory=dict)
     """The changes of each candidate's score by stages, by note id."""
 
-    def call_index(self, failure: str, call: Callable[[], Answer], default: Answer) -> Answer:
+    def call_index(self, failure: str, call: Callable[[], T], default: T) -> T:
         """Return the result of a call, or ``default`` and a warning if it raises an error."""
         try:
             return call()
@@ -106,9 +106,9 @@ class SearchState:
                 lists["vector"], self.background, penalty=rules.chunk_penalty, deviations=deviations
             )
             lists = {**lists, "vector": scaled.candidates}
-            max_scores["vector"] = scaled.one
+            max_scores["vector"] = scaled.max_score
             if rules.score_union:
-                min_scores = {"vector": scaled.zero, **min_scores}
+                min_scores = {"vector": scaled.min_score, **min_scores}
         factors = {  # a guess of the lexical leg, and a weak model, have less weight
             "lexical": self.preset.ladder.guess_weight if self.lexical.is_guess else 1.0,
             "vector": self.calibration.model_quality if rules.weight_by_model_quality else 1.0,
@@ -203,7 +203,7 @@ class Retrieval:
             state.calibration,
             frequencies=self._frequencies(state, state.lexical.tree),
             background=state.background,
-            compares_scores=preset.fusion.method == "convex",
+            has_margins=preset.fusion.method == "convex",
         )
         min_confidence = _first_set(options.min_confidence, preset.min_confidence)
         if min_confidence > 0:
@@ -257,17 +257,17 @@ class Retrieval:
             trace.warnings.append(unavailable)
         trace.mode = "bm25" if unavailable is not None else "semantic" if mode == "semantic" else "hybrid"
         trace.fell_back_to_bm25 = trace.mode == "bm25" and mode in ("hybrid", "semantic")
-        wait_for_query = None
+        wait_for_vector = None
         if trace.mode != "bm25":
             if options.vector is None:
                 self._drop_frequent_terms(state)
-            wait_for_query = self._vector_leg.start(state.request, options.vector, self._embedder_timeout)
+            wait_for_vector = self._vector_leg.start(state.request, options.vector, self._embedder_timeout)
         retry = not options.skip_retry_ladder
         # Presets of the source documents (literal semantics) run the lexical leg in mode semantic, too.
         runs_lexical = trace.mode != "semantic" or state.preset.query.semantics == "literal"
         failure = self._search_lexical(state, retry=retry) if runs_lexical else None
-        if wait_for_query:
-            state.vector = self._vector_leg.search(wait_for_query, state.request, state.scope)
+        if wait_for_vector:
+            state.vector = self._vector_leg.search(wait_for_vector, state.request, state.scope)
             trace.vector_elapsed, trace.embedder_used = state.vector.elapsed, state.vector.embedder_used
             trace.warnings += [state.vector.warning] if state.vector.warning else []
         if trace.mode == "semantic" and state.vector.candidates is None:
@@ -354,7 +354,7 @@ class Retrieval:
             trace.warnings.append(message)
 
     def _score_union(self, state: SearchState, lists: Lists) -> Lists:
-        """Add the candidates of each leg to the other leg's list, with that leg's own score."""
+        """Score each leg's candidates with the other leg, and add them to the other leg's list."""
         if not state.preset.fusion.score_union or state.trace.mode != "hybrid":
             return lists
         lexical = state.call_index(
@@ -373,7 +373,7 @@ class Retrieval:
         )
 
     def _add_notes_of_times(self, state: SearchState, lists: Lists) -> Lists:
-        """Add the notes that were created within the times that a query names to the list of a leg.
+        """Add to the list of one leg the notes that were created within the times that the query names.
 
         Without a vector leg they come in the order in which they were stored, with a lexical score of 0.
         """
@@ -387,7 +387,7 @@ class Retrieval:
         return {**lists, leg: list(results.values())}
 
     def _notes_in(self, state: SearchState, scope: SearchScope) -> Ranking:
-        """Return the notes of a scope that are nearest to the query, or without a vector the first of them."""
+        """Return the notes of a scope that are nearest to the query; without a query vector, the first stored ones."""
         query = state.vector.query
         if query is not None:
             return self._vector_leg.search(lambda: query, state.request, scope).candidates or []
@@ -404,7 +404,7 @@ class Retrieval:
         Operators and quotes state what a note itself must contain, so that nothing is rescored.
         """
         rules, lexical, trace = state.preset.context, state.lexical, state.trace
-        if not rules.on or trace.mode == "semantic" or lexical.by_name or lexical.tree.has_operators:
+        if not rules.on or trace.mode == "semantic" or lexical.matched_names or lexical.tree.has_operators:
             return lists
         started = perf_counter()
         frequencies = self._frequencies(state, lexical.tree)
@@ -495,5 +495,5 @@ class Retrieval:
         return ranked
 
 
-def _first_set(option: Answer | None, default: Answer) -> Answer:
+def _first_set(option: T | None, default: T) -> T:
     return default if option is None else option

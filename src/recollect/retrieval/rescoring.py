@@ -165,7 +165,7 @@ def _may_contain(folded: str, form: _WordForm) -> bool:
 
 def _is_inflected(spelt: str, form: _WordForm) -> bool:
     """Return whether a word of a note has other accents or another common ending than a word of the query."""
-    plain = tokens.plain(spelt)
+    plain = tokens.fold(spelt)
     if plain == form.plain:
         return True
     pairs = enumerate(zip(plain, form.plain, strict=False))
@@ -200,7 +200,7 @@ def _word_forms(query: tuple[Token, ...]) -> tuple[tuple[_WordForm, ...], ...]:
             pattern = re.compile(rf"(?<![^\W_]){re.escape(spelt)}(?![^\W_]){no_symbol}")
             stem = tokens.stem(word)
             stem_prefix = re.compile(rf"(?<![^\W_]){re.escape(stem[:-1])}")
-            groups[-1].append(_WordForm(spelt, symbolic or tokens.plain(word), stem, pattern, stem_prefix))
+            groups[-1].append(_WordForm(spelt, symbolic or tokens.fold(word), stem, pattern, stem_prefix))
     unique = {tuple(form.written for form in group): tuple(group) for group in groups if group}
     return tuple(unique.values())
 

@@ -104,7 +104,7 @@ class Trace:
     """``empty_candidates``, ``mode_off``, ``no_reranker`` or ``unanimity``."""
     rerank_provider: str = ""
     unanimity: int | None = None
-    """At how many of the first three ranks both legs agreed, if the reranker was skipped for this reason."""
+    """At how many of the first three ranks the legs agree, if the reranker was skipped for this reason."""
     error_stage: str = ""
     """``bm25`` or ``rerank``: the part that failed."""
     error_detail: str = ""
@@ -163,7 +163,7 @@ class Trace:
                 value = dict(value)
             elif isinstance(value, (list, tuple)):
                 value = [item if isinstance(item, str) else item.to_dict() for item in value]
-            if value or index < _ALWAYS_COUNT:
+            if value or index < _REQUIRED_COUNT:
                 data[json_name] = value
         return data
 
@@ -202,7 +202,7 @@ def _camel_case(name: str) -> str:
 
 
 _NAMES = list(Trace.__slots__)
-_ALWAYS_COUNT = _NAMES.index("attempts") + 1
+_REQUIRED_COUNT = _NAMES.index("attempts") + 1  # the first fields are always written
 _JSON_NAMES = {name: _camel_case(name) for name in _NAMES[: _NAMES.index("results") + 1]}
 """The JSON names of the fields up to ``results``; the values of the later ones are parts of the results."""
 

@@ -1,4 +1,4 @@
-"""The contract of a store. Nothing outside ``stores/`` knows an engine; nothing inside knows ranking.
+"""The contract of a store. Code outside ``stores/`` depends on no engine, and no store depends on ranking.
 
 A note has one vector, or one for each chunk of its text; its similarity to a query is that of its best chunk.
 
@@ -164,7 +164,7 @@ class Store(
     SupportsPages,
     Protocol,
 ):
-    """Where notes live and are found."""
+    """A database of notes with lexical and vector search."""
 
     @property
     def read_only(self) -> bool:
@@ -188,8 +188,8 @@ class Store(
         """Write the drafts in one transaction and return the notes as they are now.
 
         A draft whose id or path exists changes that note. Any other creates one, or, unless ``create``, raises
-        ``NoteNotFoundError``. With a ``model``, a note gets the draft's own vector, or that of ``vectors`` with the
-        digest of its text, or keeps the one it has if its text did not change. A note that has none of these is
+        ``NoteNotFoundError``. With a ``model``, a note gets the draft's own vector, or the one that ``vectors``
+        has for the digest of its text, or keeps its vector if its text did not change. A note with none of these is
         stored without a vector and returned as pending: embed its text and call :meth:`embed`.
         """
 
@@ -205,7 +205,7 @@ class Store(
         """Write documents as ``write`` writes drafts, and delete the notes that they had and no longer have.
 
         A note at one of their paths that belongs to no or another document raises ``IngestError``, unless its content
-        is the same or ``adopt`` is true: then it becomes theirs.
+        is the same or ``adopt`` is true: then it is assigned to the document.
         """
 
     def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
@@ -215,7 +215,7 @@ class Store(
         """Delete notes by id or path, with everything derived from them; return how many existed."""
 
     def expire(self, now: datetime, *, most: int | None = None) -> int:
-        """Delete the notes that have expired at ``now``, or ``most`` of them; return how many.
+        """Delete the notes that have expired at ``now``, at most ``most`` of them; return how many.
 
         It takes one index lookup if there are none. It does not wait for other writers, but raises ``StoreBusyError``
         at once. A read-only store deletes nothing.
@@ -232,7 +232,7 @@ class Store(
         """Iterate over the notes of a namespace, or of all, in the order of their creation."""
 
     def vectors_of(self, notes: Sequence[Note]) -> tuple[Model | None, list[Vector | None]]:
-        """Return the active model, and each note's vector; ``None`` if that was computed from another text."""
+        """Return the active model, and each note's vector, or ``None`` if its vector was computed from another text."""
 
     def link(self, source: str, link: Link, *, namespace: str) -> bool:
         """Add a link to a note; return whether it is new."""

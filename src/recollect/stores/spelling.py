@@ -46,10 +46,10 @@ Vocabulary = Mapping[int, _Terms]
 
 
 class SpellingIndex(Protocol):
-    """The access of suggestions to the lexical index of a namespace, in one transaction."""
+    """The queries on the lexical index of a namespace that suggestions need, in one transaction."""
 
     def has_word(self, word: str) -> bool:
-        """Return whether a note contains a folded word."""
+        """Return whether a note contains a word, given in lower case without accents."""
 
     def has_match(self, text: str) -> bool:
         """Return whether a search for the text finds a note."""
@@ -105,7 +105,7 @@ def edit_distance(word: str, other: str) -> int:
 
 def unknown_words(index: SpellingIndex, words: Sequence[str]) -> list[str]:
     """Return the distinct words that may be misspelt, because no note contains them."""
-    folded = {word: tokens.plain(word) for word in words}
+    folded = {word: tokens.fold(word) for word in words}
     return [
         word
         for word, letters in folded.items()
@@ -121,20 +121,20 @@ def similar_words(index: SpellingIndex, vocabulary: Vocabulary, words: Sequence[
 
 def _suggestions(index: SpellingIndex, vocabulary: Vocabulary, word: str) -> list[str]:
     """Return the suggestions for a word: by edit distance, then the number of notes that contain them."""
-    plain, stem = tokens.plain(word), tokens.stem(word)
-    max_edits = 1 if len(plain) < TWO_EDITS_FROM else 2
+    folded, stem = tokens.fold(word), tokens.stem(word)
+    max_edits = 1 if len(folded) < TWO_EDITS_FROM else 2
     ranked: dict[str, tuple[int, int]] = {}
-    for spelling in {plain, stem}:
+    for spelling in {folded, stem}:
         for term, (edits, notes) in terms_within(spelling, max_edits, vocabulary).items():
             ranked[term] = min((edits, -notes), ranked.get(term, (edits, -notes)))
-    closest = sorted((edits, rarity, term) for term, (edits, rarity) in ranked.items())
+    closest = sorted((edits, negative_count, term) for term, (edits, negative_count) in ranked.items())
     suggestions = []
-    for _, rarity, term in closest[:MAX_STEMS]:
+    for _, negative_count, term in closest[:MAX_STEMS]:
         spellings = index.spellings(term)
         if spellings:
             edits, _, form = min(
-                (edit_distance(plain, tokens.plain(form)), -count, form) for form, count in spellings.items()
+                (edit_distance(folded, tokens.fold(form)), -count, form) for form, count in spellings.items()
             )
             if edits <= max_edits:  # similar stems do not suffice: "medicine" is no misspelt "medical"
-                suggestions.append((edits, rarity, form))
+                suggestions.append((edits, negative_count, form))
     return [form for _, _, form in sorted(suggestions) if index.has_match(form)]

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from recollect.query import normalise
-from recollect.query.terms import DUTCH, ENGLISH
+from recollect.query.terms import DUTCH_STOPWORDS, ENGLISH_STOPWORDS
 
 BREAK = "\ue000"
 """The separator of texts that are tokenized together: a word for the tokenizer, which no title contains."""
@@ -33,7 +33,7 @@ class _Tokenizers(threading.local):
         return apsw.Connection(":memory:")
 
     @cached_property
-    def plain(self) -> apsw.FTS5Tokenizer:
+    def folding(self) -> apsw.FTS5Tokenizer:
         return self._connection.fts5_tokenizer("unicode61")
 
     @cached_property
@@ -51,7 +51,7 @@ def indexed(text: Any) -> Any:
 
 def word_stream(texts: Sequence[str]) -> list[str]:
     """Return the folded words of texts, with a break between two texts."""
-    return _token_stream(_tokenizers.plain, texts)
+    return _token_stream(_tokenizers.folding, texts)
 
 
 def stem_stream(texts: Sequence[str]) -> list[str]:
@@ -64,9 +64,9 @@ def stems_of(text: str) -> list[str]:
     return _tokens(_tokenizers.stemming, indexed(text))
 
 
-def plain(word: str) -> str:
+def fold(word: str) -> str:
     """Return a word in lower case without accents ("folded"); "" if the text is not a single word."""
-    return _single(_tokenizers.plain, word)
+    return _single(_tokenizers.folding, word)
 
 
 def stem(word: str) -> str:
@@ -109,7 +109,7 @@ MAX_TITLE_LENGTH = 300
 MIN_WORD_LENGTH = 4
 """The minimum length of a title of one word."""
 
-_STOPWORDS = ENGLISH | DUTCH
+_STOPWORDS = ENGLISH_STOPWORDS | DUTCH_STOPWORDS
 
 
 class Title(NamedTuple):

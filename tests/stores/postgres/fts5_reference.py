@@ -61,7 +61,7 @@ def store_words(transaction: PostgresTransaction, notes: Mapping[int, Sequence[s
             [key, namespace, str(key), path_and_rest(key, fields)[0] or None, *map(escape, fields[1:])],
         )
     changes = [TextChange(key, None, path_and_rest(key, fields)) for key, fields in notes.items()]
-    index_notes(transaction.connection, namespace, changes, fresh=min(notes) if fresh else None)
+    index_notes(transaction.connection, namespace, changes, first_new_key=min(notes) if fresh else None)
 
 
 def path_and_rest(key: int, fields: Sequence[str]) -> list[str]:

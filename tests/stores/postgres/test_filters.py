@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recollect.model import Filters
-from recollect.stores.postgres.filters import filter_conditions, metadata_facts
+from recollect.stores.postgres.filters import comparable_metadata, filter_conditions
 from recollect.stores.sqlite import transaction as sqlite
 from tests.strategies import nested
 
@@ -39,7 +39,7 @@ def connection() -> apsw.Connection:
 
 def passes_filter(stored: dict[str, Any], queried: dict[str, Any]) -> bool:
     """Return whether metadata passes a filter by the comparison that the server makes."""
-    facts = json.loads(metadata_facts(json.dumps(stored)))
+    facts = json.loads(comparable_metadata(json.dumps(stored)))
     conditions, values = filter_conditions(Filters(metadata=queried))
     assert conditions == " AND n.facts ->> %s::text = %s" * len(queried)
     return all(
@@ -69,7 +69,7 @@ def test_deep_and_long_values_are_compared() -> None:
     long = "a" * 10_000
     assert passes_filter({"key": long}, {"key": long})
     assert not passes_filter({"key": long}, {"key": long + "b"})
-    assert max(map(len, json.loads(metadata_facts(json.dumps({"key": long}))).values())) < 100
+    assert max(map(len, json.loads(comparable_metadata(json.dumps({"key": long}))).values())) < 100
 
 
 def test_metadata_keys_may_have_any_characters() -> None:
@@ -78,5 +78,5 @@ def test_metadata_keys_may_have_any_characters() -> None:
 
 
 def test_note_without_metadata_is_filtered_out() -> None:
-    assert metadata_facts("{}") == "{}"
+    assert comparable_metadata("{}") == "{}"
     assert not passes_filter({}, {"key": None})

@@ -19,7 +19,7 @@ def matches(postgres: Server) -> Iterator[Matches]:
 
         def match(terms: NoteTerms, query: str) -> bool:
             ((matched,),) = connection.execute(
-                "SELECT %s::tsvector @@ %s::tsquery", [terms.vector(7)[0], query.replace("~", "7\x1f")]
+                "SELECT %s::tsvector @@ %s::tsquery", [terms.tsvector(7)[0], query.replace("~", "7\x1f")]
             ).fetchall()
             return bool(matched)
 
@@ -42,7 +42,7 @@ def test_phrase_does_not_cross_fields(matches: Matches) -> None:
     assert matches(terms, "'~tea' <-> '~pot'")
     assert matches(terms, "'~green' & '~tea'")
     assert not matches(terms, "'~green' <-> '~tea'")
-    assert terms.vector(7)[1]
+    assert terms.tsvector(7)[1]
 
 
 def test_label_marks_summary_and_content(matches: Matches) -> None:
@@ -57,7 +57,7 @@ def test_label_marks_summary_and_content(matches: Matches) -> None:
 
 def test_empty_note_has_no_terms() -> None:
     assert read_terms([None, "", "", "", "?!"])[:3] == (0, {}, {})
-    assert read_terms([None, "", "", "", "?!"]).vector(7) == ("", True)
+    assert read_terms([None, "", "", "", "?!"]).tsvector(7) == ("", True)
 
 
 def test_terms_are_normalised_like_queries() -> None:
@@ -65,16 +65,16 @@ def test_terms_are_normalised_like_queries() -> None:
 
 
 def test_term_with_more_than_255_positions_is_incomplete(matches: Matches) -> None:
-    assert content_terms("tea " * 255).vector(7)[1]
+    assert content_terms("tea " * 255).tsvector(7)[1]
     terms = content_terms("tea " * 300 + "pot")
-    assert not terms.vector(7)[1]
+    assert not terms.tsvector(7)[1]
     assert matches(terms, "'~tea' & '~pot'")
     assert terms.weights["tea"] == 300.0
 
 
 def test_note_of_more_than_16383_tokens_is_incomplete(matches: Matches) -> None:
     terms = content_terms(" ".join(f"w{number}" for number in range(20_000)))
-    assert not terms.vector(7)[1]
+    assert not terms.tsvector(7)[1]
     assert matches(terms, "'~w19999'")
     assert terms.tokens == 20_000
 
@@ -82,6 +82,6 @@ def test_note_of_more_than_16383_tokens_is_incomplete(matches: Matches) -> None:
 @pytest.mark.parametrize("letter", ["w", "é"])
 def test_note_with_too_many_terms_is_incomplete(matches: Matches, letter: str) -> None:
     terms = content_terms(" ".join(f"{letter * 5}{number}" for number in range(150_000)))
-    assert not terms.vector(7)[1]
+    assert not terms.tsvector(7)[1]
     assert matches(terms, f"'~{'w' * 5 if letter == 'w' else 'e' * 5}0'")
     assert len(terms.weights) == 150_000

@@ -55,10 +55,12 @@ def change(
     connections: Connections,
     added: dict[str, list[Posting]],
     removed: dict[str, list[int]] | None = None,
-    fresh: int | None = None,
+    first_new_key: int | None = None,
 ) -> None:
     with connections.write(["tea"]) as transaction:
-        update_postings(transaction.connection, transaction.namespaces["tea"], added, removed or {}, fresh=fresh)
+        update_postings(
+            transaction.connection, transaction.namespaces["tea"], added, removed or {}, first_new_key=first_new_key
+        )
 
 
 def postings(*notes: int) -> list[Posting]:
@@ -66,7 +68,7 @@ def postings(*notes: int) -> list[Posting]:
 
 
 def test_long_list_is_split_into_blocks(empty: Connections) -> None:
-    change(empty, {"tea": postings(*range(10, 510)), "cup": postings(11)}, fresh=10)
+    change(empty, {"tea": postings(*range(10, 510)), "cup": postings(11)}, first_new_key=10)
     blocks = empty.read(rows, namespace="tea")
     assert [(term, block, count) for term, block, count, _ in blocks] == [
         ("cup", 11, 1),
@@ -79,9 +81,9 @@ def test_long_list_is_split_into_blocks(empty: Connections) -> None:
 
 
 def test_new_notes_are_appended(empty: Connections) -> None:
-    change(empty, {"tea": postings(*range(1, 200))}, fresh=1)
-    change(empty, {"tea": postings(*range(200, 300))}, fresh=200)
-    change(empty, {"tea": postings(*range(300, 400))}, fresh=300)
+    change(empty, {"tea": postings(*range(1, 200))}, first_new_key=1)
+    change(empty, {"tea": postings(*range(200, 300))}, first_new_key=200)
+    change(empty, {"tea": postings(*range(300, 400))}, first_new_key=300)
     assert empty.read(stored_postings, namespace="tea") == {"tea": postings(*range(1, 400))}
 
 
@@ -89,7 +91,7 @@ def test_distant_keys_have_separate_blocks(empty: Connections) -> None:
     keys = [1, 2**32, 2**32 + 1, 2**40]
     change(empty, {"tea": postings(*keys)})
     assert empty.read(stored_postings, namespace="tea") == {"tea": postings(*keys)}
-    change(empty, {"tea": postings(2**41)}, fresh=2**41)
+    change(empty, {"tea": postings(2**41)}, first_new_key=2**41)
     assert empty.read(stored_postings, namespace="tea") == {"tea": postings(*keys, 2**41)}
 
 

@@ -28,7 +28,7 @@ def tsquery_search(postgres: Server) -> Iterator[Search]:
         connection.cursor().executemany(
             "INSERT INTO w VALUES (%s, %s::tsvector)",
             [
-                (key, read_terms(path_and_rest(key, fields)).vector(NAMESPACE)[0])
+                (key, read_terms(path_and_rest(key, fields)).tsvector(NAMESPACE)[0])
                 for key, fields in enumerate(NOTES, start=1)
             ],
         )

@@ -30,7 +30,7 @@ from recollect.stores.postgres.connections import Connections
 from recollect.stores.postgres.postings import ScoreCache
 from recollect.stores.postgres.transaction import PostgresTransaction
 from recollect.stores.postgres.vector_index import VectorIndexes
-from recollect.stores.sql.tables import active_model, write_vectors
+from recollect.stores.sql.tables import ActiveModel, active_model, write_vectors
 from tests.stores.postgres.server import Server
 
 T = TypeVar("T")
@@ -180,7 +180,7 @@ def test_index_results_are_rescored(indexed: Searches) -> None:
     hits = indexed.nearest(query, 20)
     same = indexed.read(
         lambda c, n: search_module.NamespaceSearch(c, n, ScoreCache(), indexed.indexes).similarities(
-            (1, MODEL), query, ids(hits)
+            ActiveModel(1, MODEL), query, ids(hits)
         )
     )
     assert {hit.id: hit.score for hit in hits} == same
@@ -307,7 +307,7 @@ class TestIndexBuilds:
             for done in [executor.submit(index.ensure) for index in indexes]:
                 done.result(60)
         searches = Searches(connections)
-        assert searches.read(lambda c, n: searches.indexes.ef_search(c, n, (1, MODEL)))
+        assert searches.read(lambda c, n: searches.indexes.ef_search(c, n, ActiveModel(1, MODEL)))
 
     def test_build_of_another_process_is_not_repeated(self, small: Searches) -> None:
         with small.connections.autocommit_connection() as connection:
@@ -347,7 +347,7 @@ class TestIndexBuilds:
                 connection.execute("CREATE UNIQUE INDEX CONCURRENTLY vectors_near_1 ON vectors (model)")
         small.indexes.ensure()
         small.nearest(topics(1)[0], 1)
-        assert small.read(lambda c, n: small.indexes.ef_search(c, n, (1, MODEL)))
+        assert small.read(lambda c, n: small.indexes.ef_search(c, n, ActiveModel(1, MODEL)))
 
     def test_indexes_of_old_models_are_dropped(self, small: Searches) -> None:
         small.indexes.ensure()

@@ -10,12 +10,12 @@ import regex
 
 from recollect import arguments
 from recollect.model import Note, embedding_text
-from recollect.query.terms import DUTCH, ENGLISH
+from recollect.query.terms import DUTCH_STOPWORDS, ENGLISH_STOPWORDS
 from recollect.text import split_words
 
 TOKEN_KINDS = ("identifier", "number", "name", "version", "path", "word")
 
-_STOPWORDS = ENGLISH | DUTCH
+_STOPWORDS = ENGLISH_STOPWORDS | DUTCH_STOPWORDS
 _MIN_LENGTH = 3
 _SUFFIXES = ("ingly", "edly", "ies", "ied", "ing", "ed", "es", "ly", "s", "e", "y")
 

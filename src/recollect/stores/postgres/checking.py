@@ -60,7 +60,8 @@ def rebuild(transaction: PostgresTransaction, namespace: int) -> None:
     connection.execute("DELETE FROM words USING notes WHERE note = notes.key AND namespace = %s", [namespace])
     connection.execute("DELETE FROM names WHERE namespace = %s", [namespace])
     for rows in read_notes(transaction, namespace, _FIELDS):
-        index_notes(connection, namespace, [TextChange(note, None, fields) for note, *fields in rows], fresh=rows[0][0])
+        changes = [TextChange(note, None, fields) for note, *fields in rows]
+        index_notes(connection, namespace, changes, first_new_key=rows[0][0])
         write_names(connection, namespace, [row[:3] for row in rows], ())
     rebuild_mentions(transaction, namespace)
     rebuild_entities(transaction, namespace)
@@ -83,18 +84,18 @@ def _name_problems(transaction: PostgresTransaction, namespace: int) -> Iterator
 
 
 def _term_problems(transaction: PostgresTransaction, namespace: int) -> Iterator[str]:
-    """Compare the term vectors, the postings and the counts of a namespace with the texts of all its notes."""
+    """Compare the tsvectors, the postings and the counts of a namespace with the texts of all its notes."""
     connection = transaction.connection
     sums: dict[int, int] = {}
     tokens = 0
     for rows in read_notes(transaction, namespace, _FIELDS):
-        vectors = []
+        tsvectors = []
         for note, *fields in rows:
             terms = read_terms(fields)
             tokens += terms.tokens
             sums[note] = sum(hash((term, weight, terms.tokens)) for term, weight in terms.weights.items()) % _MODULUS
-            vectors.append((note, *terms.vector(namespace)))
-        for (note,) in connection.execute(_WRONG_TERMS, list(map(list, zip(*vectors, strict=True)))):
+            tsvectors.append((note, *terms.tsvector(namespace)))
+        for (note,) in connection.execute(_WRONG_TERMS, list(map(list, zip(*tsvectors, strict=True)))):
             yield f"the words of note {note} do not agree with its text"
     ((notes, words),) = connection.execute("SELECT notes, tokens FROM namespaces WHERE key = %s", [namespace])
     if (notes, words) != (len(sums), tokens):

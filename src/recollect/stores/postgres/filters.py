@@ -1,7 +1,7 @@
-"""Render filters and excluded terms as SQL conditions on ``living AS n``.
+"""Render filters and excluded terms as SQL conditions on ``living AS n``, the notes that have not expired.
 
-Metadata is also stored as texts ("facts") that are equal if SQLite considers the values equal: PostgreSQL's ``jsonb``
-has other limits and other numbers than JSON.
+Metadata is also stored as texts (the column ``facts``) that are equal if SQLite considers the values equal.
+PostgreSQL's ``jsonb`` would not do: it limits sizes and rewrites numbers.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from recollect.stores.postgres.postings import matching_notes
 from recollect.stores.postgres.text import escape, render_tsquery
 from recollect.stores.rows import to_microseconds
 
-_MAX_FACT_LENGTH = 200
+_MAX_TEXT_LENGTH = 200
 """Longer values are stored as a digest."""
 
 
 def candidate_conditions(
     connection: Connection[TupleRow], namespace: int, filters: Filters, without: Query | None
 ) -> tuple[str, list[Any]]:
-    """Return conditions that a note passes the filters and has no term that ``without`` excludes, and their values."""
+    """Return conditions and their values: notes pass the filters and have no term that ``without`` excludes."""
     conditions, values = filter_conditions(filters)
     excluded = exclusion(without) if without else None
     query = render_tsquery(excluded, namespace) if excluded else None
     if excluded is None or query is None:
         return conditions, values
-    # The vector of a long note is incomplete: its postings and its text decide.
+    # The tsvector of a long note may lack terms: its postings and its text are read instead.
     rows = connection.execute(_INCOMPLETE, [namespace]).fetchall()
     incomplete = np.array([note for (note,) in rows], np.int64)
     matching = matching_notes(connection, namespace, excluded) if len(incomplete) else incomplete
@@ -75,28 +75,28 @@ def filter_conditions(filters: Filters) -> tuple[str, list[Any]]:
         if before is not None:
             add(f"n.{name}_at < %s", to_microseconds(before))
     for key, value in filters.metadata.items():
-        add("n.facts ->> %s::text = %s", key, _fact(value))
+        add("n.facts ->> %s::text = %s", key, _comparable_text(value))
     return "".join(parts), values
 
 
-def metadata_facts(metadata: str) -> str:
+def comparable_metadata(metadata: str) -> str:
     """Return the column ``facts`` of a note: JSON that maps each metadata key to the text of its value."""
     if metadata == "{}":
         return metadata
     values: Mapping[str, Any] = with_deep_stack(lambda: json.loads(metadata))
-    return json.dumps({escape(key): _fact(value) for key, value in values.items()})
+    return json.dumps({escape(key): _comparable_text(value) for key, value in values.items()})
 
 
-def _fact(value: Any) -> str:
+def _comparable_text(value: Any) -> str:
     """Return the text of a value: two values have the same text if, and only if, SQLite considers them equal."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         value = _as_float(value)  # as SQLite stores it
-    fact = with_deep_stack(lambda: _canonical(value))
-    if len(fact) <= _MAX_FACT_LENGTH:
-        return fact
-    return f"#{blake2b(fact.encode(), digest_size=16).hexdigest()}"
+    text = with_deep_stack(lambda: _canonical(value))
+    if len(text) <= _MAX_TEXT_LENGTH:
+        return text
+    return f"#{blake2b(text.encode(), digest_size=16).hexdigest()}"
 
 
 def _as_float(number: int) -> float:
@@ -107,7 +107,7 @@ def _as_float(number: int) -> float:
 
 
 def _canonical(value: Any) -> str:
-    """Return JSON in which values that are equal in Python are written alike: 1, 1.0, and within lists true."""
+    """Return JSON in which values that are equal in Python are written alike: 1 and 1.0, and ``true`` in a list."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{json.dumps(key)}: {_canonical(value[key])}" for key in sorted(value)) + "}"
     if isinstance(value, list):

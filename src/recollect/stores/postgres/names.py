@@ -1,10 +1,11 @@
 """Search for notes by a misspelt name: pg_trgm preselects names, then the name index computes the similarity.
 
 pg_trgm pads words differently, and the server's locale defines which characters are letters. So the table has names in
-which an ASCII letter replaces each other letter. Let a word have a trigrams, a name of n words have b, and both share s
-of the U = a + b - s. pg_trgm has at most one more trigram for each word, so its similarity is at least
-s / (U + 1 + n). If n <= b / 2, a Jaccard similarity of J = s / U is at least J a / (1.5 a + 1) for pg_trgm. This fails
-if two trigrams of a name become equal; such names, and names of very short words, are always compared here.
+which an ASCII letter replaces each other letter. A query of ``c`` words has ``A`` trigrams, a name of ``n`` words has
+``B``, they share ``S``, and together have ``U = A + B - S``. pg_trgm has at most one more trigram for each word, so
+its similarity is at least ``S / (U + c + n)``. If ``n <= B / 2``, a Jaccard similarity of ``J = S / U`` is at least
+``J A / (1.5 A + c)`` for pg_trgm. This fails if two trigrams of a name become equal; such names, and names of very
+short words, are always compared in Python.
 """
 
 from __future__ import annotations
@@ -22,19 +23,21 @@ from recollect.stores.postgres.filters import candidate_conditions
 from recollect.stores.postgres.search import candidates_by_key
 from recollect.text import split_words
 
-_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 _ROUNDING = 1e-4  # the server compares in float32
 _MAX_NAME_LENGTH = 1000
-"""Longer names are always compared here."""
+"""Longer names are always compared in Python."""
 
 _Name = tuple[int, str | None, str]
 """A note's key, path and title."""
 
 
-def write_names(connection: Connection[TupleRow], namespace: int, names: Sequence[_Name], known: Sequence[int]) -> None:
-    """Write the names of notes, given by key, path and title; ``known`` are those that existed before."""
-    if known:
-        connection.execute("DELETE FROM names WHERE note = ANY (%s::bigint[])", [list(known)])
+def write_names(
+    connection: Connection[TupleRow], namespace: int, names: Sequence[_Name], existing: Sequence[int]
+) -> None:
+    """Write the names of notes, given by key, path and title; ``existing`` are keys of notes that had names."""
+    if existing:
+        connection.execute("DELETE FROM names WHERE note = ANY (%s::bigint[])", [list(existing)])
     rows = [(note, *name) for note, path, title in names for name in sorted(_stored_names(path, title))]
     if rows:
         connection.execute(_WRITE, [namespace, *map(list, zip(*rows, strict=True))])
@@ -67,7 +70,7 @@ def search_names(
     connection.execute("SELECT set_config('pg_trgm.similarity_threshold', %s, true)", [str(_threshold(queries))])
     similar = connection.execute(_SIMILAR, [namespace, list(map(_ascii_name, queries)), namespace]).fetchall()
     conditions, values = candidate_conditions(connection, namespace, filters, without)
-    # Without titles only paths are names, and notes without a path are no results.
+    # Without titles, only paths are compared, so that notes without a path are left out.
     rows = connection.execute(
         "SELECT n.key, coalesce(n.path, ''), n.title FROM living AS n "  # noqa: S608 (conditions of our own)
         f"WHERE n.key = ANY (%s::bigint[]) AND (%s OR n.path IS NOT NULL) {conditions} "
@@ -97,15 +100,15 @@ def _stored_names(path: str | None, title: str) -> set[tuple[str, bool]]:
     names.update([word for name in names for word in single_words(name)])
     stored = set()
     for name in names:
-        ascii_name, size = _ascii_name(name), len(trigrams(name))
-        plain = len(ascii_name) <= _MAX_NAME_LENGTH and len(trigrams(ascii_name)) == size >= 2 * len(name.split(" "))
-        stored.add((ascii_name[:_MAX_NAME_LENGTH], plain))
+        ascii_name, size, words = _ascii_name(name), len(trigrams(name)), len(name.split(" "))
+        comparable = len(ascii_name) <= _MAX_NAME_LENGTH and len(trigrams(ascii_name)) == size >= 2 * words
+        stored.add((ascii_name[:_MAX_NAME_LENGTH], comparable))
     return stored
 
 
 def _ascii_name(name: str) -> str:
     """Return a name with an ASCII letter for each other letter: ``ines müller`` becomes ``ines maller``."""
-    return "".join(letter if letter.isascii() else _LETTERS[ord(letter) % len(_LETTERS)] for letter in name)
+    return "".join(letter if letter.isascii() else _ALPHABET[ord(letter) % len(_ALPHABET)] for letter in name)
 
 
 _WRITE = """

@@ -41,11 +41,11 @@ BLOCK_SIZE = 160
 """Postings in a block: two thousand bytes, four blocks to a page of the server."""
 
 MAX_SCORES = 1_000_000
-"""How many scores are cached in all, at 16 bytes each; those of the latest query are always cached."""
+"""How many scores all cached queries may have, at 16 bytes each; those of the latest query are always cached."""
 MAX_QUERIES = 256
 
-_ROW = np.dtype([("note", "<u4"), ("weight", "<f4"), ("tokens", "<u4")])
-_PACKED = Struct("<IfI")
+_DTYPE = np.dtype([("note", "<u4"), ("weight", "<f4"), ("tokens", "<u4")])
+_STRUCT = Struct("<IfI")  # one posting, as in _DTYPE
 _BLOCK_RANGE = 1 << 32  # a note is stored as its distance from the start of its block
 
 
@@ -68,9 +68,9 @@ class Postings(NamedTuple):
 
     @classmethod
     def of_blocks(cls, blocks: Sequence[tuple[int, bytes]]) -> Postings:
-        """Decode blocks, each with its first key; those of several terms too, if no note is in two."""
-        rows = np.frombuffer(b"".join(data for _, data in blocks), _ROW)
-        sizes = [len(data) // _ROW.itemsize for _, data in blocks]
+        """Decode pairs of start key and data; blocks of several terms may be mixed if no note has two of the terms."""
+        rows = np.frombuffer(b"".join(data for _, data in blocks), _DTYPE)
+        sizes = [len(data) // _DTYPE.itemsize for _, data in blocks]
         starts = np.repeat(np.array([block for block, _ in blocks], np.int64), sizes)
         return cls(starts + rows["note"], rows["weight"].astype(np.float64), rows["tokens"].astype(np.float64))
 
@@ -95,15 +95,15 @@ class TextChange(NamedTuple):
 
 
 def index_notes(
-    connection: Connection[TupleRow], namespace: int, changes: Sequence[TextChange], *, fresh: int | None = None
+    connection: Connection[TupleRow], namespace: int, changes: Sequence[TextChange], *, first_new_key: int | None = None
 ) -> None:
     """Update the lexical index for notes, each of which occurs once. The namespace must be locked.
 
-    A stored note already has its row. Notes from the key ``fresh`` on are new and have the highest keys.
+    Stored notes must have their row in ``notes``. Notes from ``first_new_key`` on are new and have the highest keys.
     """
     added: dict[str, list[Posting]] = {}
     removed: dict[str, list[int]] = {}
-    vectors: list[tuple[int, str, bool]] = []
+    tsvectors: list[tuple[int, str, bool]] = []
     notes = tokens = 0
     for note, before, after in changes:
         old, new = (NoteTerms(0, {}, {}) if fields is None else read_terms(fields) for fields in (before, after))
@@ -115,19 +115,19 @@ def index_notes(
         for word, weight in new.weights.items():
             added.setdefault(word, []).append(Posting(note, weight, new.tokens))
         if after is not None:
-            vectors.append((note, *new.vector(namespace)))
+            tsvectors.append((note, *new.tsvector(namespace)))
     connection.execute(
         "DELETE FROM words WHERE note = ANY (%s)", [[note for note, _, after in changes if after is None]]
     )
-    connection.execute(_WRITE_VECTORS, [[row[index] for row in vectors] for index in range(3)])
-    update_postings(connection, namespace, added, removed, fresh=fresh)
+    connection.execute(_WRITE_TSVECTORS, [[row[index] for row in tsvectors] for index in range(3)])
+    update_postings(connection, namespace, added, removed, first_new_key=first_new_key)
     connection.execute(
         "UPDATE namespaces SET notes = notes + %s, tokens = tokens + %s, revision = revision + 1 WHERE key = %s",
         [notes, tokens, namespace],
     )
 
 
-_WRITE_VECTORS = """
+_WRITE_TSVECTORS = """
 INSERT INTO words (note, words, whole)
 SELECT note, words::tsvector, whole FROM unnest(%b::bigint[], %b::text[], %b::boolean[]) AS new (note, words, whole)
 ON CONFLICT (note) DO UPDATE SET words = excluded.words, whole = excluded.whole
@@ -140,18 +140,18 @@ def update_postings(
     added: Mapping[str, Collection[Posting]],
     removed: Mapping[str, Collection[int]],
     *,
-    fresh: int | None = None,
+    first_new_key: int | None = None,
 ) -> None:
-    """Remove notes from the lists of terms and add others; a note that is in both is replaced.
+    """Remove notes from posting lists and add others; a note that is both removed and added is replaced.
 
-    Notes from the key ``fresh`` on are in no list yet and have the highest keys: one block of each term is read for
-    them. The namespace must be locked.
+    Notes from ``first_new_key`` on are in no list yet and have the highest keys: only the last
+    block of each term is read for them. The namespace must be locked.
     """
     touched = {
         word: {posting.note for posting in added.get(word, ())} | set(removed.get(word, ()))
         for word in sorted(added.keys() | removed.keys())
     }
-    stored = _read_blocks(connection, namespace, touched, fresh)
+    stored = _read_blocks(connection, namespace, touched, first_new_key)
     written: list[tuple[str, int, bytes]] = []
     deleted: list[tuple[str, int]] = []
     for word, notes in touched.items():
@@ -163,19 +163,19 @@ def update_postings(
     if deleted:
         connection.execute(_DELETE, [[word for word, _ in deleted], [block for _, block in deleted], namespace])
     if written:
-        sizes = [len(data) // _ROW.itemsize for *_, data in written]
+        sizes = [len(data) // _DTYPE.itemsize for *_, data in written]
         terms, blocks, data = ([row[index] for row in written] for index in range(3))
         connection.execute(_WRITE, [namespace, terms, blocks, sizes, data])
 
 
 def _read_blocks(
-    connection: Connection[TupleRow], namespace: int, touched: Mapping[str, Collection[int]], fresh: int | None
+    connection: Connection[TupleRow], namespace: int, touched: Mapping[str, Collection[int]], first_new_key: int | None
 ) -> dict[str, dict[int, bytes]]:
     """Return for each term the blocks that these notes belong to."""
     pairs = [
         (word, note)
         for word, notes in touched.items()
-        for note in (notes if fresh is None else {min(note, fresh) for note in notes})
+        for note in (notes if first_new_key is None else {min(note, first_new_key) for note in notes})
     ]
     rows = connection.execute(_READ, [[word for word, _ in pairs], [note for _, note in pairs], namespace], binary=True)
     blocks: dict[str, dict[int, bytes]] = {}
@@ -185,15 +185,15 @@ def _read_blocks(
 
 
 def _append(before: Mapping[int, bytes], added: Sequence[Posting], first: int) -> dict[int, bytes] | None:
-    """Return the single block of a term with postings after it, ``None`` if that is not enough; mostly it is."""
+    """Append postings to the only block of a term; return ``None`` if it must be rebuilt instead, which is rare."""
     if not added or len(before) > 1:
         return None
     block, data = next(iter(before.items()), (added[0].note, b""))
-    if data and first <= block + _PACKED.unpack_from(data, len(data) - _PACKED.size)[0]:
+    if data and first <= block + _STRUCT.unpack_from(data, len(data) - _STRUCT.size)[0]:
         return None
-    if added[-1].note - block >= _BLOCK_RANGE or len(data) + len(added) * _PACKED.size > BLOCK_SIZE * _PACKED.size:
+    if added[-1].note - block >= _BLOCK_RANGE or len(data) + len(added) * _STRUCT.size > BLOCK_SIZE * _STRUCT.size:
         return None
-    return {block: data + b"".join([_PACKED.pack(note - block, weight, tokens) for note, weight, tokens in added])}
+    return {block: data + b"".join([_STRUCT.pack(note - block, weight, tokens) for note, weight, tokens in added])}
 
 
 def _rebuild(before: Mapping[int, bytes], added: Sequence[Posting], touched: Collection[int]) -> dict[int, bytes]:
@@ -201,7 +201,7 @@ def _rebuild(before: Mapping[int, bytes], added: Sequence[Posting], touched: Col
     rows = {
         block: [
             Posting(block + offset, weight, tokens)
-            for offset, weight, tokens in _PACKED.iter_unpack(data)
+            for offset, weight, tokens in _STRUCT.iter_unpack(data)
             if block + offset not in touched
         ]
         for block, data in before.items()
@@ -220,7 +220,7 @@ def _rebuild(before: Mapping[int, bytes], added: Sequence[Posting], touched: Col
         for start in range(0, len(postings), BLOCK_SIZE):
             part = postings[start : start + BLOCK_SIZE]
             name = part[0].note if start else block
-            after[name] = b"".join([_PACKED.pack(note - name, weight, tokens) for note, weight, tokens in part])
+            after[name] = b"".join([_STRUCT.pack(note - name, weight, tokens) for note, weight, tokens in part])
     return after
 
 
@@ -233,8 +233,8 @@ FROM unnest(%b::text[], %b::bigint[]) AS touched (term, note) CROSS JOIN LATERAL
 """
 
 _DELETE = """
-DELETE FROM postings AS p USING unnest(%b::text[], %b::bigint[]) AS gone (term, block)
-WHERE p.namespace = %s AND p.term = gone.term AND p.block = gone.block
+DELETE FROM postings AS p USING unnest(%b::text[], %b::bigint[]) AS deleted (term, block)
+WHERE p.namespace = %s AND p.term = deleted.term AND p.block = deleted.block
 """
 
 _WRITE = """
@@ -248,13 +248,13 @@ _NO_POSTINGS = Postings.of_blocks([])
 
 def matching_notes(connection: Connection[TupleRow], namespace: int, node: Expression) -> NDArray[np.int64]:
     """Return the keys of all notes that match ``node``, in ascending order."""
-    *_, lists = _read(connection, namespace, bm25.leaves_of(node))
+    *_, lists = _read_lists(connection, namespace, bm25.leaves_of(node))
     return bm25.matching_notes(node, [postings.notes for postings in lists])
 
 
 def score_notes(connection: Connection[TupleRow], namespace: int, node: Expression) -> Scores:
     """Return all notes that match ``node``, with their BM25 scores."""
-    notes, tokens, lists = _read(connection, namespace, bm25.leaves_of(node))
+    notes, tokens, lists = _read_lists(connection, namespace, bm25.leaves_of(node))
     occurrences = [Occurrences(*postings, len(postings.notes)) for postings in lists]
     return bm25.score_notes(node, occurrences, notes, tokens)
 
@@ -303,7 +303,9 @@ class ScoreCache:
         return scores
 
 
-def _read(connection: Connection[TupleRow], namespace: int, leaves: Sequence[Match]) -> tuple[int, int, list[Postings]]:
+def _read_lists(
+    connection: Connection[TupleRow], namespace: int, leaves: Sequence[Match]
+) -> tuple[int, int, list[Postings]]:
     """Return the number of notes and tokens of a namespace, and the posting list of each leaf."""
     stems = {leaf: query_terms(leaf.text) for leaf in leaves}
     prefixes = {words[-1] for leaf, words in stems.items() if words and leaf.kind == "prefix"}
@@ -336,7 +338,7 @@ def _read(connection: Connection[TupleRow], namespace: int, leaves: Sequence[Mat
 def _read_phrase(
     connection: Connection[TupleRow], namespace: int, leaf: Match, words: Sequence[str], lists: Sequence[Postings]
 ) -> Postings:
-    """Return the notes that contain a phrase, which their texts tell."""
+    """Return the notes that contain a phrase; the texts of possible matches are read."""
     notes = lists[0].notes
     for postings in lists[1:]:
         notes = np.intersect1d(notes, postings.notes, assume_unique=True)
@@ -361,7 +363,7 @@ _COUNTS = "SELECT term, sum(count)::bigint FROM postings WHERE namespace = %s AN
 
 _LISTS = "SELECT term, block, list FROM postings WHERE namespace = %s AND {} ORDER BY term, block"
 
-# The vector of a long note is incomplete and may not show a phrase that the note contains.
+# The tsvector of a long note is incomplete and may not show a phrase that the note contains.
 _PHRASE = """
 SELECT n.key, n.path, n.title, n.summary, n.tags, n.content FROM words AS w JOIN notes AS n ON n.key = w.note
 WHERE w.words @@ %s::tsquery AND n.namespace = %s

@@ -28,6 +28,7 @@ from recollect.stores.postgres.text import lookup_hash
 from recollect.stores.postgres.vector_index import VectorIndexes, halfvec
 from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of, cosine_similarity, rows_of
 from recollect.stores.spelling import SPELLING_CHARACTERS, SPELLING_NOTES
+from recollect.stores.sql.tables import ActiveModel
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
@@ -151,20 +152,20 @@ class NamespaceSearch(NamedTuple):
         candidates = {row[0]: candidate_of(row) for row in rows}
         return [candidates[note_id] for note_id in dict.fromkeys(ids) if note_id in candidates]
 
-    def similarities(self, active: tuple[int, Model], vector: Vector, ids: Sequence[str]) -> dict[str, float]:
+    def similarities(self, active: ActiveModel, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
         """Return the similarities of the notes with these ids to a unit vector, as ``search_vectors`` computes them."""
         rows = self.connection.execute(
             "SELECT n.id, string_agg(v.vector, ''::bytea ORDER BY v.piece) FROM living AS n "
             "JOIN vectors AS v ON v.note = n.key AND v.model = %s "
             "WHERE n.namespace = %s AND n.id_mark = ANY (%s::bytea[]) GROUP BY n.id",
-            [active[0], self.namespace, list(map(lookup_hash, ids))],
+            [active.key, self.namespace, list(map(lookup_hash, ids))],
             binary=True,
         )
         query = vector.astype(np.float64)
-        return {note: cosine_similarity(rows_of(blob, active[1]), query) for note, blob in rows}
+        return {note: cosine_similarity(rows_of(blob, active.model), query) for note, blob in rows}
 
     def search_vectors(
-        self, active: tuple[int, Model], vector: Vector, limit: int, filters: Filters, without: Query | None
+        self, active: ActiveModel, vector: Vector, limit: int, filters: Filters, without: Query | None
     ) -> list[Candidate]:
         """Return the notes with the nearest vectors to a unit vector; ties by path, then id."""
         conditions = candidate_conditions(self.connection, self.namespace, filters, without)
@@ -188,7 +189,7 @@ class _VectorSearch(NamedTuple):
 
     connection: Connection[TupleRow]
     namespace: int
-    active: tuple[int, Model]
+    active: ActiveModel
     vector: Vector
     conditions: str
     values: list[Any]
@@ -210,7 +211,7 @@ class _VectorSearch(NamedTuple):
             SELECT note FROM near
             WHERE distance <= coalesce((SELECT distance FROM edge), 'infinity') + {HALF_PRECISION_ERROR}
             """,  # noqa: S608 (fixed conditions and numbers)
-            [vector_literal(self.vector), self.namespace, self.active[0], *self.values, limit - 1],
+            [vector_literal(self.vector), self.namespace, self.active.key, *self.values, limit - 1],
         )
         return self._rescore([note for (note,) in rows])
 
@@ -241,10 +242,10 @@ class _VectorSearch(NamedTuple):
             FROM living AS n JOIN vectors AS v ON v.note = n.key AND v.model = %s
             WHERE n.key = ANY (%s::bigint[]) {self.conditions} GROUP BY n.key, n.path, n.id
             """,  # noqa: S608 (fixed conditions)
-            [self.active[0], keys, *self.values],
+            [self.active.key, keys, *self.values],
             binary=True,
         )
-        query, model = self.vector.astype(np.float64), self.active[1]
+        query, model = self.vector.astype(np.float64), self.active.model
         return [(-cosine_similarity(rows_of(blob, model), query), path, note, key) for key, path, note, blob in rows]
 
 

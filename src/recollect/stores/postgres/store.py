@@ -34,7 +34,7 @@ from recollect.stores.sqlite.store import SQLiteStore
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-MAX_FILTERS = 4
+MAX_TERM_FILTERS = 4
 """How many namespaces may have a term filter, of four megabytes each."""
 NO_TIMEOUT = 0.0
 
@@ -44,7 +44,7 @@ R = TypeVar("R")
 class PostgresStore(SqlStore[PostgresTransaction]):
     """Notes, their terms, vectors and links in a PostgreSQL database.
 
-    Threads, processes and machines may share it. Writers of one namespace wait for each other; nobody else waits.
+    Threads, processes and machines may share it. Only writers of the same namespace wait for each other.
     """
 
     def __init__(self, address: str, *, read_only: bool = False, **options: Any) -> None:
@@ -53,7 +53,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         At most ``pool_size`` connections are open at once; a caller waits ``pool_timeout`` seconds for one. No
         statement takes longer than ``statement_timeout`` seconds.
         """
-        super().__init__(MAX_FILTERS)
+        super().__init__(MAX_TERM_FILTERS)
         self.read_only = read_only
         self._connections = Connections(address, read_only=read_only, **options)
         self._vocabularies: RevisionCache[PostgresTransaction, Vocabulary] = RevisionCache(read_vocabulary)
@@ -83,8 +83,8 @@ class PostgresStore(SqlStore[PostgresTransaction]):
     def expire(self, now: datetime, *, most: int | None = None) -> int:
         """Delete the notes that have expired, if no other transaction keeps their namespaces busy."""
         moment = to_microseconds(now)
-        due = "SELECT name FROM namespaces WHERE key IN (SELECT namespace FROM notes WHERE expires_at <= :now)"
-        if self.read_only or not (names := self._read(lambda reader: reader.fetch_column(due, now=moment), None)):
+        expired = "SELECT name FROM namespaces WHERE key IN (SELECT namespace FROM notes WHERE expires_at <= :now)"
+        if self.read_only or not (names := self._read(lambda reader: reader.fetch_column(expired, now=moment), None)):
             return 0
         with self._connections.write(names, timeout=0) as transaction:
             locked = list(transaction.namespaces.values())
@@ -107,11 +107,11 @@ class PostgresStore(SqlStore[PostgresTransaction]):
 
         def work(transaction: PostgresTransaction) -> list[Candidate]:
             namespace_id, active = transaction.namespace_id(namespace), active_model(transaction)
-            if model is not None and active is not None and active[1] != model:
-                raise ModelChangedError(active[1])
+            if model is not None and active is not None and active.model != model:
+                raise ModelChangedError(active.model)
             if namespace_id is None or active is None or limit <= 0:
                 return []
-            unit, count = unit_query(vector, active[1]), min(limit, MAX_INTEGER)
+            unit, count = unit_query(vector, active.model), min(limit, MAX_INTEGER)
             return self._search(transaction, namespace_id).search_vectors(active, unit, count, filters, without)
 
         return self._read(work, namespace)
@@ -164,7 +164,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
                 location=self._connections.location,
                 engine=f"PostgreSQL {version // 10000}.{version % 10000}",
                 schema=SCHEMA_VERSION,
-                model=active[1] if active else None,
+                model=active.model if active else None,
                 bytes=transaction.fetch_value(_DISK_SIZE),
                 **count_rows(transaction),
             )
@@ -187,7 +187,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
     def backup(self, target: Path, *, overwrite: bool = False) -> None:
         """Write the current state of the store to an SQLite file; others may read and write meanwhile."""
         with new_file(target, overwrite=overwrite) as unfinished, self._connections.snapshot() as snapshot:
-            frozen = copy(self)
+            frozen = copy(self)  # a store that reads only the snapshot
             frozen._connections = snapshot
             with closing(SQLiteStore(unfinished)) as target_store:
                 copy_store(frozen, target_store)

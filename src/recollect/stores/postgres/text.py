@@ -93,10 +93,10 @@ class NoteTerms(NamedTuple):
     field_starts: Sequence[int] = (0,) * 5
     """The first position of each field."""
 
-    def vector(self, namespace: int) -> tuple[str, bool]:
+    def tsvector(self, namespace: int) -> tuple[str, bool]:
         """Return the text of the ``tsvector``, and whether it is complete: a long note may exceed its limits.
 
-        An incomplete vector may miss phrases; from about 100,000 distinct terms on, it also lacks terms. Positions in
+        An incomplete tsvector may miss phrases; from about 100,000 distinct terms on, it also lacks terms. Positions in
         the summary or the content have the label A.
         """
         _, _, summary, tags, content = self.field_starts

@@ -12,7 +12,7 @@ import numpy as np
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from recollect.stores.postgres.filters import filter_conditions, metadata_facts
+from recollect.stores.postgres.filters import comparable_metadata, filter_conditions
 from recollect.stores.postgres.names import write_names
 from recollect.stores.postgres.postings import TextChange, index_notes
 from recollect.stores.postgres.text import FloatArray, index_term, lexeme, lookup_hash
@@ -117,7 +117,7 @@ class PostgresTransaction(SqlTransaction):
 
     def insert_notes(self, rows: Sequence[NoteRow]) -> None:
         if rows:
-            values = [(*row, metadata_facts(row.metadata)) for row in rows]
+            values = [(*row, comparable_metadata(row.metadata)) for row in rows]
             self.connection.execute(_INSERT, _columns(values, len(_NOTE)))
 
     def update_notes(self, changes: Sequence[Change]) -> None:
@@ -125,7 +125,7 @@ class PostgresTransaction(SqlTransaction):
         if renamed:
             self.connection.execute("UPDATE notes SET id = chr(1) || key, path = NULL WHERE key = ANY (%s)", [renamed])
         rows = [
-            (*change.new, metadata_facts(change.new.metadata), change.old.last_accessed_at)
+            (*change.new, comparable_metadata(change.new.metadata), change.old.last_accessed_at)
             for change in changes
             if change.old
         ]
@@ -145,7 +145,7 @@ class PostgresTransaction(SqlTransaction):
                 for change in changes
                 if change.reindexed
             ],
-            fresh=min((change.new.key for change in changes if not change.old), default=None),
+            first_new_key=min((change.new.key for change in changes if not change.old), default=None),
         )
         renamed = [
             change
@@ -184,8 +184,8 @@ class PostgresTransaction(SqlTransaction):
 
     def adjacent_notes(self, notes: Sequence[int], distance: int) -> tuple[list[Row], list[Row]]:
         with self.connection.pipeline():
-            before, behind = (self.connection.execute(sql, [distance, list(notes)]) for sql in (_PREVIOUS, _NEXT))
-        return before.fetchall(), behind.fetchall()
+            previous, following = (self.connection.execute(sql, [distance, list(notes)]) for sql in (_PREVIOUS, _NEXT))
+        return previous.fetchall(), following.fetchall()
 
     def superseding_pairs(
         self, namespace_id: int, ids: Sequence[str], created_before: int, limit: int

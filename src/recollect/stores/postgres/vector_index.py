@@ -20,6 +20,7 @@ from psycopg.rows import TupleRow
 
 from recollect.errors import RecollectWarning, StoreError
 from recollect.stores.base import Model
+from recollect.stores.sql.tables import ActiveModel
 
 if TYPE_CHECKING:
     from recollect.stores.postgres.connections import Connections
@@ -81,7 +82,7 @@ class VectorIndexes:
         self._closed = False
         self._started = -math.inf
 
-    def ef_search(self, connection: Connection[TupleRow], namespace: int, active: tuple[int, Model]) -> int:
+    def ef_search(self, connection: Connection[TupleRow], namespace: int, active: ActiveModel) -> int:
         """Return the ``ef_search`` for this namespace; 0 if all vectors must be compared.
 
         A missing index is built in the background, and one that has grown much is tested again.

@@ -1,6 +1,6 @@
 """The edges of notes: neighbours in a session, links, mentions and shared entities.
 
-Many notes are looked up at once, with one query for each kind of edge.
+Many notes are looked up at once, with one query for each kind of edge. See ``dialect.py`` for the SQL macros.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def edges(
     )
     by_id = {row[1]: _Source(*row) for row in rows}
     sources = [by_id[note_id] for note_id in dict.fromkeys(ids) if note_id in by_id]
-    key_edges, names = _edges(transaction, namespace_id, sources, distance, kinds)
-    names |= {source.key: source.id for source in sources}
-    return [Edge(names[edge.source], names[edge.target], *edge[2:]) for edge in key_edges]
+    key_edges, ids_by_key = _edges(transaction, namespace_id, sources, distance, kinds)
+    ids_by_key |= {source.key: source.id for source in sources}
+    return [Edge(ids_by_key[edge.source], ids_by_key[edge.target], *edge[2:]) for edge in key_edges]
 
 
 def edges_of_key(transaction: SqlTransaction, namespace_id: int, key: int) -> list[KeyEdge]:
@@ -100,12 +100,12 @@ def _edges(
     if not sources:
         return [], {}
     keys = [source.key for source in sources]
-    searches: list[Iterable[KeyEdge]] = []
+    edge_lists: list[Iterable[KeyEdge]] = []
     if kinds is None or not ADJACENT.isdisjoint(kinds):
         previous, following = transaction.adjacent_notes(keys, max(distance, 0))
-        searches += _adjacent(previous, "previous"), _adjacent(following, "next")
+        edge_lists += _adjacent(previous, "previous"), _adjacent(following, "next")
     if kinds is None or not DERIVED.issuperset(kinds):
-        searches.append(_links(transaction, namespace_id, sources, kinds))
+        edge_lists.append(_links(transaction, namespace_id, sources, kinds))
     queries: list[tuple[str, dict[str, Any]]] = []
     directions: list[tuple[str, Literal["out", "in"]]] = []
     if kinds is None or "mention" in kinds:
@@ -115,22 +115,22 @@ def _edges(
         queries.append((_SHARING, {"notes": keys, "limit": MAX_ENTITY_NOTES}))
         directions.append(("entity", "out"))
     for rows, (kind, direction) in zip(transaction.fetch_together(queries), directions, strict=True):
-        searches.append([KeyEdge(source, target, kind, direction) for source, target in rows])
-    merged = merge_edges(keys, searches, kinds)
+        edge_lists.append([KeyEdge(source, target, kind, direction) for source, target in rows])
+    merged = merge_edges(keys, edge_lists, kinds)
     # The queries for titles and entities may return expired notes.
-    names = transaction.fetch_dict(
+    ids_by_key = transaction.fetch_dict(
         "SELECT key, id FROM visible_notes WHERE key IN LIST(:keys)", keys=list({edge.target for edge in merged})
     )
-    return [edge for edge in merged if edge.target in names], names
+    return [edge for edge in merged if edge.target in ids_by_key], ids_by_key
 
 
 def merge_edges(
-    notes: Iterable[int], searches: Iterable[Iterable[KeyEdge]], kinds: Collection[str] | None = None
+    notes: Iterable[int], edge_lists: Iterable[Iterable[KeyEdge]], kinds: Collection[str] | None = None
 ) -> list[KeyEdge]:
-    """Return the distinct edges of several searches, or those of some kinds: by note, then in their order."""
+    """Return the distinct edges of several lists, or those of some kinds: by note, then in the order of the lists."""
     by_note: dict[int, dict[KeyEdge, None]] = {note: {} for note in notes}
-    for results in searches:
-        for edge in results:
+    for edge_list in edge_lists:
+        for edge in edge_list:
             if edge.source != edge.target and (kinds is None or edge.kind in kinds):
                 by_note[edge.source][edge] = None
     return [edge for note_edges in by_note.values() for edge in note_edges]
@@ -171,6 +171,7 @@ def _links(
             yield KeyEdge(targets[target], source, kind, "in")
 
 
+# ``place`` is the index of a link in its note.
 _LINKS_FROM = "SELECT source, kind, target FROM links WHERE source IN LIST(:keys) {condition} ORDER BY source, place"
 
 _LINKS_TO = """

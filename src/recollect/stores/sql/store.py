@@ -31,7 +31,7 @@ BATCH_NOTES = 512
 """How many notes an iteration reads at a time."""
 BATCH_DOCUMENTS = 256
 TOUCH_TIMEOUT = 1.0
-"""Seconds that a write of access times alone waits for other writers."""
+"""How many seconds a transaction that writes only access times waits for other writers."""
 
 T = TypeVar("T", bound=SqlTransaction)
 R = TypeVar("R")
@@ -49,26 +49,26 @@ class NamespaceSearch(Protocol):
     def select_candidates(self, ids: Sequence[str], filters: Filters, without: Query | None) -> list[Candidate]:
         """Return the notes with these ids, in their order, without those that have a term that ``without`` excludes."""
 
-    def similarities(self, active: tuple[int, Model], vector: Vector, ids: Sequence[str]) -> dict[str, float]:
+    def similarities(self, active: tables.ActiveModel, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
         """Return the similarities of the notes with these ids to a unit vector."""
 
 
 class SqlStore(ABC, Generic[T]):
     """Notes, their terms, vectors and links in the tables of an SQL engine."""
 
-    def __init__(self, max_filters: int) -> None:
-        """Start with empty caches; ``max_filters`` is how many namespaces may have a term filter."""
-        self._filters = TermFilterCache(max_filters)
+    def __init__(self, max_term_filters: int) -> None:
+        """Start with empty caches; ``max_term_filters`` is how many namespaces may have a term filter."""
+        self._term_filters = TermFilterCache(max_term_filters)
 
     @abstractmethod
     def _read(self, work: Callable[[T], R], namespace: str | None) -> R:
-        """Run ``work`` in a reading transaction of a namespace, or of all, and return its result; it may run twice."""
+        """Return the result of ``work`` in a read transaction of a namespace, or of all; ``work`` may run twice."""
 
     @abstractmethod
     def _write(
         self, namespaces: Collection[str] | None, *, create: bool = False, accesses_only: bool = False
     ) -> AbstractContextManager[T]:
-        """Open a transaction that changes namespaces (``None``: any); it is committed unless an error is raised.
+        """Open a write transaction on namespaces (``None``: all); it is committed unless an error is raised.
 
         It first deletes the expired notes of the namespaces. With ``create``, missing namespaces are created. With
         ``accesses_only`` it deletes nothing, and waits for other writers only :data:`TOUCH_TIMEOUT` seconds.
@@ -76,7 +76,7 @@ class SqlStore(ABC, Generic[T]):
 
     @abstractmethod
     def _search(self, transaction: T, namespace_id: int) -> NamespaceSearch:
-        """Return the searches of a namespace."""
+        """Return the object that searches a namespace in this transaction."""
 
     def _read_namespace(self, namespace: str, default: R, work: Callable[[T, int], R]) -> R:
         """Return the result of ``work`` for a namespace, or the default if nothing was ever stored in it."""
@@ -97,7 +97,7 @@ class SqlStore(ABC, Generic[T]):
     def model(self) -> Model | None:
         """The model that the stored vectors are searched with."""
         active = self._read(tables.active_model, None)
-        return active[1] if active else None
+        return active.model if active else None
 
     def _search_namespace(self, namespace: str, default: R, work: Callable[[NamespaceSearch], R]) -> R:
         return self._read_namespace(
@@ -123,8 +123,8 @@ class SqlStore(ABC, Generic[T]):
             batch = Batch(BatchTables(transaction, len(drafts)), create=create)
             batch.add(drafts)
             plan = batch.plan(model, vectors or {})
-            filters = write_plan(transaction, plan, self._filters)
-        self._filters.put(filters)
+            term_filters = write_plan(transaction, plan, self._term_filters)
+        self._term_filters.put(term_filters)
         return WriteResult(batch.notes(), plan.pending)
 
     def write_documents(
@@ -143,8 +143,8 @@ class SqlStore(ABC, Generic[T]):
             batch = Batch(batch_tables, adopt=adopt)
             counts = batch.add_documents(documents, namespace)
             plan = batch.plan(model, vectors or {})
-            filters = write_plan(transaction, plan, self._filters)
-        self._filters.put(filters)
+            term_filters = write_plan(transaction, plan, self._term_filters)
+        self._term_filters.put(term_filters)
         return DocumentWriteResult(counts, plan.pending)
 
     def search_text(
@@ -172,9 +172,9 @@ class SqlStore(ABC, Generic[T]):
     ) -> dict[str, float]:
         def work(transaction: T, namespace_id: int) -> dict[str, float]:
             active = tables.active_model(transaction)
-            if active is None or (model is not None and active[1] != model):
+            if active is None or (model is not None and active.model != model):
                 return {}
-            unit = unit_query(vector, active[1])
+            unit = unit_query(vector, active.model)
             return self._search(transaction, namespace_id).similarities(active, unit, ids)
 
         return self._read_namespace(namespace, {}, work)
@@ -229,7 +229,7 @@ class SqlStore(ABC, Generic[T]):
             active = tables.active_model(transaction)
             if active is None:
                 return None, [None] * len(notes)
-            return active[1], tables.vectors_of(transaction, active, notes)
+            return active.model, tables.vectors_of(transaction, active, notes)
 
         return self._read(work, None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -199,10 +199,17 @@ _HAS_VECTOR = (
 )
 
 
-def active_model(transaction: SqlTransaction) -> tuple[int, Model] | None:
-    """Return the key and the description of the model that the store is searched with."""
+class ActiveModel(NamedTuple):
+    """The model that the store is searched with, and its key in the table of models."""
+
+    key: int
+    model: Model
+
+
+def active_model(transaction: SqlTransaction) -> ActiveModel | None:
+    """Return the active model; ``None`` if there is none yet."""
     rows = transaction.fetch("SELECT key, name, dimension, precision FROM models WHERE active")
-    return (rows[0][0], Model(*rows[0][1:])) if rows else None
+    return ActiveModel(rows[0][0], Model(*rows[0][1:])) if rows else None
 
 
 def _model_key(transaction: SqlTransaction, model: Model) -> int:
@@ -226,18 +233,18 @@ def write_vectors(transaction: SqlTransaction, model: Model | None, vectors: Seq
     Vectors without a model are assumed to be of the active model, if there is one.
     """
     active = active_model(transaction)
-    if active is None or (model is not None and active[1] != model):
+    if active is None or (model is not None and active.model != model):
         transaction.lock_models()
         active = active_model(transaction)
     if model is None:
-        model = active[1] if active else Model(UNNAMED_MODEL, np.shape(vectors[0].vector)[-1])
+        model = active.model if active else Model(UNNAMED_MODEL, np.shape(vectors[0].vector)[-1])
     for vector in vectors:
         if np.shape(vector.vector)[-1] != model.dimension:
             dimension = np.shape(vector.vector)[-1]
             raise ArgumentError(
                 "vector", f"has {dimension} numbers; the model {model.name!r} makes vectors of {model.dimension}"
             )
-    key = active[0] if active and active[1] == model else _model_key(transaction, model)
+    key = active.key if active and active.model == model else _model_key(transaction, model)
     transaction.execute(
         "DELETE FROM vectors WHERE model = :model AND note IN LIST(:notes)",
         model=key,
@@ -256,7 +263,7 @@ def write_vectors(transaction: SqlTransaction, model: Model | None, vectors: Seq
     )
 
 
-def vectors_of(transaction: SqlTransaction, active: tuple[int, Model], notes: Sequence[Note]) -> list[Vector | None]:
+def vectors_of(transaction: SqlTransaction, active: ActiveModel, notes: Sequence[Note]) -> list[Vector | None]:
     """Return the vector of each note, ``None`` if it was computed from another text."""
     key, model = active
     digests = [

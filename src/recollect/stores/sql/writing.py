@@ -117,7 +117,7 @@ class BatchTables:
     def model(self) -> Model | None:
         """Return the model that the store is searched with."""
         active = active_model(self._transaction)
-        return active[1] if active else None
+        return active.model if active else None
 
     def embedded(self, notes: Sequence[int], model: Model) -> set[int]:
         """Return those of the notes that have a vector of ``model``."""
@@ -130,7 +130,7 @@ class BatchTables:
         )
 
 
-def write_plan(transaction: SqlTransaction, plan: Plan, filters: TermFilterCache) -> dict[int, tuple[int, TermFilter]]:
+def write_plan(transaction: SqlTransaction, plan: Plan, cache: TermFilterCache) -> dict[int, tuple[int, TermFilter]]:
     """Write a plan, and return the term filters, with their revisions, to cache once the transaction is committed."""
     for namespace_id, notes in plan.deleted.items():
         delete_notes(transaction, namespace_id, notes)
@@ -142,7 +142,7 @@ def write_plan(transaction: SqlTransaction, plan: Plan, filters: TermFilterCache
     transaction.update_notes([change for change in plan.changes if change.old])
     transaction.insert_notes([change.new for change in plan.changes if not change.old])
     term_filters = {
-        namespace_id: _index_changes(transaction, namespace_id, changes, filters)
+        namespace_id: _index_changes(transaction, namespace_id, changes, cache)
         for namespace_id, changes in by_namespace.items()
     }
     write_links(
@@ -165,7 +165,7 @@ def write_plan(transaction: SqlTransaction, plan: Plan, filters: TermFilterCache
 
 
 def _index_changes(
-    transaction: SqlTransaction, namespace_id: int, changes: Sequence[Change], filters: TermFilterCache
+    transaction: SqlTransaction, namespace_id: int, changes: Sequence[Change], cache: TermFilterCache
 ) -> TermFilter | None:
     """Write the entities and mentions of notes, and then add the notes to the lexical index."""
     with_entities = [
@@ -182,7 +182,7 @@ def _index_changes(
         return None
     texts = [NoteText(new.key, new.title, new.summary, new.content) for new in map(attrgetter("new"), reindexed)]
     changed = [change.new.key for change in reindexed if change.old]
-    term_filter = write_mentions(transaction, namespace_id, texts, changed, filters)
+    term_filter = write_mentions(transaction, namespace_id, texts, changed, cache)
     transaction.index_texts(namespace_id, changes)
     return term_filter
 
@@ -192,7 +192,7 @@ def write_mentions(
     namespace_id: int,
     texts: Sequence[NoteText],
     changed: Sequence[int],
-    filters: TermFilterCache,
+    cache: TermFilterCache,
 ) -> TermFilter | None:
     """Connect new and changed notes with the titles that they mention, and all notes with the new titles.
 
@@ -200,7 +200,7 @@ def write_mentions(
     the notes that existed before. Return the term filter of the namespace with these notes, if there is one.
     """
     revision, has_terms, has_titles = transaction.index_state(namespace_id)
-    term_filter = filters.take(namespace_id, revision)
+    term_filter = cache.take(namespace_id, revision)
     if not has_titles and not any(text.title for text in texts):
         return None
     titles = titles_by_note(texts)

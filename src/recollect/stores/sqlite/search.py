@@ -26,7 +26,7 @@ from recollect.stores.bm25 import Scores
 from recollect.stores.name_index import NameIndex
 from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of, cosine_similarities
 from recollect.stores.sql.dialect import NoteCounts
-from recollect.stores.sql.tables import active_model
+from recollect.stores.sql.tables import ActiveModel, active_model
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.posting_index import PostingsIndex, PostingsView, term_query
 from recollect.stores.sqlite.snapshots import SNAPSHOT_ERRORS, Snapshots, SnapshotWorker
@@ -195,17 +195,17 @@ class NamespaceSearch(NamedTuple):
         )
 
     def search_vectors(
-        self, active: tuple[int, Model], vector: Vector, limit: int, filters: Filters, without: Query | None = None
+        self, active: ActiveModel, vector: Vector, limit: int, filters: Filters, without: Query | None = None
     ) -> list[Candidate]:
         """Return the notes with the nearest vectors, exactly, without those with a term that ``without`` excludes."""
         conditions = self._conditions(filters, without)
         index = self.indexes.vectors(self.namespace, *active)
         try:
-            candidates = self._search_vectors(index, active[1], vector, limit, *conditions)
+            candidates = self._search_vectors(index, active.model, vector, limit, *conditions)
         except SNAPSHOT_ERRORS:
             if not index.is_corrupt():
                 raise
-            candidates = self._search_vectors(index, active[1], vector, limit, *conditions)
+            candidates = self._search_vectors(index, active.model, vector, limit, *conditions)
         if index.needs_snapshot:
             self.indexes.worker.start(index)
         return candidates
@@ -237,11 +237,11 @@ class NamespaceSearch(NamedTuple):
         sql = f"SELECT {_COLUMNS} {_NOTES_BY_ID} WHERE 1 {conditions} ORDER BY ids.key"
         return [candidate_of(row) for row in self.connection.execute(sql, (*self._bind(ids), *values))]
 
-    def similarities(self, active: tuple[int, Model], vector: Vector, ids: Sequence[str]) -> dict[str, float]:
+    def similarities(self, active: ActiveModel, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
         """Return the similarities of the notes with these ids to a vector, as ``search_vectors`` computes them."""
         sql = f"SELECT n.id, v.vector {_NOTES_BY_ID} JOIN vectors AS v ON v.note = n.key AND v.model = ?"
-        rows = fetch(self.connection, sql, (*self._bind(ids), active[0]))
-        scores = cosine_similarities([blob for _, blob in rows], active[1], vector.astype(np.float64))
+        rows = fetch(self.connection, sql, (*self._bind(ids), active.key))
+        scores = cosine_similarities([blob for _, blob in rows], active.model, vector.astype(np.float64))
         return dict(zip((note for note, _ in rows), scores.tolist(), strict=True))
 
     def search_fts5(self, match: str, limit: int, filters: Filters) -> list[Candidate]:
@@ -364,7 +364,7 @@ class NamespaceSearch(NamedTuple):
         return f"words_{self.namespace}"
 
     def _conditions(self, filters: Filters, without: Query | None) -> tuple[str, list[Any]]:
-        """Return conditions that a note passes the filters and has no term that ``without`` excludes."""
+        """Return conditions and their values: notes pass the filters and have no term excluded by ``without``."""
         conditions, values = filter_conditions(filters)
         excluded = _render(exclusion(without)) if without else ""
         if excluded:

@@ -29,14 +29,14 @@ def index_names(
 
 
 def open_vocabulary(connection: apsw.Connection, namespace_id: int) -> None:
-    """Create the ``fts5vocab`` tables of a namespace on this connection; this restarts its transaction."""
+    """Create the ``fts5vocab`` tables of a namespace on this connection; this ends its transaction and begins one."""
     change_temporary_schema(
         connection,
         f"""
         DROP TABLE IF EXISTS temp.stems;
-        DROP TABLE IF EXISTS temp.stem_places;
+        DROP TABLE IF EXISTS temp.stem_occurrences;
         CREATE VIRTUAL TABLE temp.stems USING fts5vocab (main, words_{namespace_id}, row);
-        CREATE VIRTUAL TABLE temp.stem_places USING fts5vocab (main, words_{namespace_id}, instance);
+        CREATE VIRTUAL TABLE temp.stem_occurrences USING fts5vocab (main, words_{namespace_id}, instance);
         """,
     )
 
@@ -47,7 +47,7 @@ def read_vocabulary(transaction: SqliteTransaction, *_: object) -> Vocabulary:
 
 
 class Fts5SpellingIndex:
-    """The access of spelling suggestions to the FTS5 index of a namespace, in one transaction."""
+    """The queries on the FTS5 index of a namespace that spelling suggestions need, in one transaction."""
 
     def __init__(self, connection: apsw.Connection, namespace_id: int) -> None:
         self._connection = connection
@@ -55,7 +55,7 @@ class Fts5SpellingIndex:
         self._hides_notes = hides_notes(connection)
 
     def has_word(self, word: str) -> bool:
-        """Return whether a note contains a folded word."""
+        """Return whether a note contains a word, given in lower case without accents."""
         return self._matches(f'"{word}"')
 
     def has_match(self, text: str) -> bool:
@@ -72,7 +72,7 @@ class Fts5SpellingIndex:
     def spellings(self, stem: str) -> Counter[str]:
         """Count the spellings of a stem in the first notes that contain it."""
         words: Counter[str] = Counter()
-        sql = "SELECT DISTINCT doc, col FROM temp.stem_places WHERE term = ? LIMIT ?"
+        sql = "SELECT DISTINCT doc, col FROM temp.stem_occurrences WHERE term = ? LIMIT ?"
         for note, column in fetch(self._connection, sql, (stem, SPELLING_NOTES)):
             text = self._connection.execute(
                 f"SELECT substr({column}, 1, ?) FROM words_{self._namespace_id}_text WHERE key = ?",  # noqa: S608 (names of our own)

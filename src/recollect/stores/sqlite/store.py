@@ -39,7 +39,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         """Open the file; create it if it does not exist, unless ``read_only``."""
-        super().__init__(max_filters=1)
+        super().__init__(max_term_filters=1)
         self.read_only = read_only
         self._connections = Connections(path, read_only=read_only)
         self._indexes = SearchIndexes(self._connections)
@@ -114,11 +114,11 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
 
         def work(transaction: SqliteTransaction) -> list[Candidate] | None:
             namespace_id, active = transaction.namespace_id(namespace), active_model(transaction)
-            if model is not None and active is not None and active[1] != model:
-                raise ModelChangedError(active[1])
+            if model is not None and active is not None and active.model != model:
+                raise ModelChangedError(active.model)
             if namespace_id is None or active is None or limit <= 0:
                 return []
-            unit = unit_query(vector, active[1])
+            unit = unit_query(vector, active.model)
             candidates = self._search(transaction, namespace_id).search_vectors(
                 active, unit, min(limit, MAX_INTEGER), filters, without
             )
@@ -182,7 +182,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
                 location=str(self._connections.path),
                 engine=f"SQLite {apsw.sqlite_lib_version()}",
                 schema=SCHEMA_VERSION,
-                model=active[1] if active else None,
+                model=active.model if active else None,
                 bytes=sum(map(_size, [*files, *self._indexes.snapshots.files().values()])),
                 **count_rows(transaction),
             )
