@@ -370,8 +370,8 @@ class Memory:
     ) -> IngestReport:
         """Ingest the texts of files by their names, as :meth:`ingest` does with files.
 
-        The suffix of a name determines the format. A text replaces all notes of the earlier text with its name; notes of
-        other texts stay.
+        The suffix of a name determines the format. A text replaces all notes of the earlier text with its name; notes
+        of other texts stay.
         """
         from recollect.ingest import ingest_texts  # noqa: PLC0415 (imports Markdown and YAML)
 

@@ -61,7 +61,7 @@ class JsonApi:
         self._client = PerProcess(self._new_client)
 
     def post(self, body: Mapping[str, Any]) -> Any:
-        """Send ``body`` until it is answered or the retries are used up; return the JSON of the response."""
+        """Send ``body``, with retries, and return the JSON of the response."""
         httpx = require_module("httpx", self._error_type)
         client = self._client.get()
         key = self._key()
@@ -79,7 +79,7 @@ class JsonApi:
                 if response.status_code == 200:
                     try:
                         return response.json()
-                    except (ValueError, RecursionError):  # the latter of a thousand brackets
+                    except (ValueError, RecursionError):  # RecursionError: JSON nested too deep
                         raise self.unexpected("something that is not JSON") from None
                 problem = self._problem(response, key)
                 if response.status_code not in (408, 429) and response.status_code < 500:
@@ -128,7 +128,7 @@ def retry_delay(attempt: int, retry_after: str | None, *, backoff: float) -> flo
     """Return how many seconds to wait after the failed ``attempt``, counted from 0.
 
     A ``Retry-After`` header in seconds counts up to a minute. Otherwise the delay doubles from ``backoff`` up to 8
-    seconds, less a random half, so that clients that were refused together do not return together.
+    seconds, minus a random part of up to half, so that clients that were refused together do not return together.
     """
     from random import uniform  # noqa: PLC0415 (imported only to wait)
 

@@ -156,7 +156,8 @@ class _Ingestion:
         """Write new and changed files, and remove the notes of files that no longer exist."""
         self._problems += scan.problems
         self._counts["files_failed"] = len(scan.unreadable)
-        # Notes of deleted files (not of folders that cannot be read) are removed first: a record that sets its own path may have moved to another file.
+        # Notes of deleted files are removed first: a record that sets its own path may have moved to another file.
+        # Files in a folder that cannot be read are not deleted.
         names = {file.name for file in scan.files}
         deleted = [name for name in self._fingerprints if name not in names and not scan.may_contain(name)]
         if scan.complete and deleted:
