@@ -53,7 +53,7 @@ class Tables(Protocol):
     def notes_of(self, document: int) -> Collection[int]:
         """Return the notes that a document has."""
 
-    def owner(self, document: int | None) -> tuple[str, str] | None:
+    def document_location(self, document: int | None) -> tuple[str, str] | None:
         """Return the root and the name of a document."""
 
     def model(self) -> Model | None:
@@ -281,7 +281,7 @@ class Batch:
         conflict = row.document != document and row.key not in self._released and row.content != draft.get("content")
         if not conflict or self._adopt:
             return
-        owner = self._tables.owner(row.document)
+        owner = self._tables.document_location(row.document)
         origin = "/".join(owner) if owner else "another source"
         raise IngestError(
             f"{row.path} is the path of a note from {origin}; ingest with a prefix, or adopt the existing notes"

@@ -67,7 +67,7 @@ def rebuild(transaction: PostgresTransaction, namespace: int) -> None:
     rebuild_entities(transaction, namespace)
 
 
-def rebuild_vectors(transaction: PostgresTransaction) -> None:
+def delete_wrong_vectors(transaction: PostgresTransaction) -> None:
     """Delete the vectors that do not fit their notes, so that :meth:`~recollect.Memory.reindex` computes them again."""
     connection = transaction.connection
     wrong = [key for key, _ in _wrong_vectors(connection)]
