@@ -157,7 +157,7 @@ class Memory:
             keys = [supersedes] if isinstance(supersedes, (str, Note)) else arguments.sequence("supersedes", supersedes)
             names = [_key(key) for key in keys]
             for field, name in (("namespace", draft.get("namespace", "")), *(("supersedes", name) for name in names)):
-                self._writer.secret_filter().name(field, name)  # an error message would repeat it
+                self._writer.secret_filter().name(field, name)  # checked first: an error message would contain it
             draft["links"] = superseding_links(self._store, draft, names)
         with self._writer.secret_filter() as secrets:
             note = self._writer.write([secrets.draft(draft)])[0]
@@ -271,8 +271,8 @@ class Memory:
     ) -> SearchResult:
         """Return the best notes for a query, ranked by lexical and vector search and by links.
 
-        The keywords are the fields of :class:`~recollect.SearchOptions`, which documents them; with ``options`` they
-        change it.
+        The keywords are the fields of :class:`~recollect.SearchOptions`, which documents them; they override the
+        values of ``options``.
         """
         options = SearchOptions.of(options, keywords)
         self._expire()
@@ -352,7 +352,7 @@ class Memory:
         a different note from another source; with ``adopt``, for example after a folder was moved, such notes become
         the file's. Without ``progress``, a bar is drawn if standard error is a terminal.
         """
-        from recollect.ingest import ingest  # noqa: PLC0415 (brings Markdown and YAML)
+        from recollect.ingest import ingest  # noqa: PLC0415 (imports Markdown and YAML)
 
         writer = NoteWriter(self._store, self._choice, adopt=adopt, secrets=self._secrets)
         name = _namespace(namespace)
@@ -370,10 +370,10 @@ class Memory:
     ) -> IngestReport:
         """Ingest the texts of files by their names, as :meth:`ingest` does with files.
 
-        A name's suffix is its format. A text replaces all notes of the earlier text with its name; notes of other texts
-        stay.
+        The suffix of a name determines the format. A text replaces all notes of the earlier text with its name; notes
+        of other texts stay.
         """
-        from recollect.ingest import ingest_texts  # noqa: PLC0415 (brings Markdown and YAML)
+        from recollect.ingest import ingest_texts  # noqa: PLC0415 (imports Markdown and YAML)
 
         writer = NoteWriter(self._store, self._choice, adopt=adopt, secrets=self._secrets)
         name = _namespace(namespace)

@@ -1,7 +1,8 @@
 r"""Text primitives: white space, words, Unicode normalisation, well-formedness.
 
-The source systems run on JavaScript, whose ``\s`` and ``trim`` differ from Python's: U+FEFF is white space there and
-U+001C to U+001F and U+0085 are not. Every comparison with the sources goes through this module.
+The published systems that some presets reproduce run on JavaScript, whose ``\s`` and ``trim`` differ from Python's:
+U+FEFF is white space there, and U+001C to U+001F and U+0085 are not. Code that must treat text as they do uses this
+module.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ WHITESPACE = (
 _WHITESPACE_RUN = re.compile(f"[{WHITESPACE}]+")
 _MANY_MARKS = regex.compile(r"\p{M}{32,}")
 _ACCENTED = re.compile("[\u00c0-\u024f\u0300-\u036f\u1e00-\u1eff]")
-_WITHOUT_BASE = {"ı": "i", "ø": "o", "ł": "l", "đ": "d", "ß": "ss", "æ": "ae", "œ": "oe"}
+_NOT_DECOMPOSED = {"ı": "i", "ø": "o", "ł": "l", "đ": "d", "ß": "ss", "æ": "ae", "œ": "oe"}
 _WORD_SEPARATORS = regex.compile(r"[^\p{L}\p{N}]+")  # re has no Unicode classes
 
 
@@ -73,7 +74,7 @@ def fold_accents(text: str) -> str:
 
 
 def _without_accent(letter: re.Match[str]) -> str:
-    base = _WITHOUT_BASE.get(letter[0]) or unicodedata.normalize("NFD", letter[0])[0]
+    base = _NOT_DECOMPOSED.get(letter[0]) or unicodedata.normalize("NFD", letter[0])[0]
     return "" if unicodedata.combining(base[0]) else base
 
 
@@ -93,7 +94,7 @@ def has_new_capitals(text: str) -> bool:
 def javascript_pattern(source: str) -> re.Pattern[str]:
     r"""Compile a JavaScript pattern with the flag ``i`` so that it matches the same texts as in JavaScript.
 
-    ``\b``, ``\d`` and case fold over ASCII only; ``\s`` is JavaScript's white space.
+    ``\b``, ``\d`` and case-insensitivity are limited to ASCII; ``\s`` is JavaScript's white space.
 
     >>> bool(javascript_pattern(r"\bwe\s+went\b").search("WE\u3000went"))
     True

@@ -47,7 +47,7 @@ def test_eval_answer_threshold(run: Run) -> None:
     options = ("eval", str(HAYSTACKS), "--pool", "--cache", "cache", "-q", "--json", "-")
     default = json.loads(run(*options).stdout)[0]["trust"]
     strict = json.loads(run(*options, "--answer-threshold", "1").stdout)[0]["trust"]
-    assert (default["threshold"], strict["threshold"]) == (System("default").rules.answer_threshold, 1.0)
+    assert (default["threshold"], strict["threshold"]) == (System("default").loaded_preset.answer_threshold, 1.0)
     assert (strict["right_first"], strict["unanswerable_queries"]) == (1.0, 2)
     assert strict["unanswerable_recognised"] == 1.0
     assert sum(bin_["count"] for bin_ in strict["reliability"]) == 4

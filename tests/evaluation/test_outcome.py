@@ -48,7 +48,7 @@ def test_system_loads_its_preset_once(tmp_path: Path) -> None:
     path.write_text("[fusion]\nk = 7\n")
     system = System(path, "bm25")
     path.unlink()
-    assert (system.name, system.rules.fusion.k) == ("mine bm25", 7)
+    assert (system.name, system.loaded_preset.fusion.k) == ("mine bm25", 7)
 
 
 def test_system_errors() -> None:

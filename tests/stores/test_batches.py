@@ -50,7 +50,7 @@ class MemoryTables:
     def notes_of(self, document: int) -> list[int]:
         return [row.key for row in self.rows.values() if row.document == document]
 
-    def owner(self, document: int | None) -> tuple[str, str] | None:
+    def document_location(self, document: int | None) -> tuple[str, str] | None:
         return next(((root, name) for (_, root, name), key in self.documents.items() if key == document), None)
 
     def model(self) -> Model | None:

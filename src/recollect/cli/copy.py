@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from recollect.stores.copying import Copied
 
 PHASES = {
-    "others": "reading the target",
+    "others": "reading the target",  # looking for notes that the source lacks
     "notes": "copying notes",
     "comparing": "comparing notes",
     "searching": "comparing searches",
@@ -43,9 +43,9 @@ def copy(
     """Copy a memory to another file or server.
 
     SOURCE is only read; TARGET is created if it is missing. Notes are copied with links, vectors and documents, in
-    order, and are not embedded again. After Ctrl-C or a lost connection, the same command continues, and copies what
-    changed since. A TARGET with other notes is refused without --merge. The exit code is 1 if the two memories differ
-    at the end.
+    order, and are not embedded again. After Ctrl-C or a lost connection, the same command continues where it stopped,
+    and also copies what has changed. A TARGET with other notes is refused without --merge. The exit code is 1 if the
+    two memories differ at the end.
     """
     from recollect.opening import copy as copy_memory  # noqa: PLC0415 (imports SQLite and numpy)
 
@@ -113,5 +113,5 @@ def _problem(verified: StoreComparison, source: str, target: str) -> str:
 
 
 def _searches(verified: StoreComparison) -> str:
-    counts = (f"{both.same} of {both.searches} {leg} searches" for leg, both in verified.searches.items())
+    counts = (f"{compared.same} of {compared.searches} {leg} searches" for leg, compared in verified.searches.items())
     return " and ".join(counts)

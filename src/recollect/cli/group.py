@@ -75,13 +75,13 @@ class CommandGroup(click.Group):
         """Run the command; return the exit code."""
         with warnings.catch_warnings():
             warnings.simplefilter("always", RecollectWarning)
-            show_other = warnings.showwarning
+            show_default = warnings.showwarning
 
             def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
                 if issubclass(category, RecollectWarning):
                     terminal.warn(str(message))
                 else:
-                    show_other(message, category, *rest, **more)
+                    show_default(message, category, *rest, **more)
 
             warnings.showwarning = show
 

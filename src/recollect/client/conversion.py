@@ -109,8 +109,8 @@ def hit_from_json(data: Mapping[str, Any]) -> Hit:
     candidate.evidence = tuple(part[name] for part in parts for name in ("leg", "rank", "score", "points"))
     candidate.steps = tuple(Step(*(step[name] for name in Step._fields)) for step in data.get("steps") or ())
     relevance = data.get("relevance")
-    if relevance is not None:  # a share of the ceiling, which the server does not send
-        fused = fsum(candidate.evidence[3::4])
+    if relevance is not None:  # the fused score / ceiling, which the server does not send
+        fused = fsum(part["points"] for part in parts)
         candidate.ceiling = fused / relevance if relevance else 0.0
         candidate.inherited_relevance = relevance if relevance and not fused else None
     spans = tuple((start, end) for start, end in data.get("highlights") or ())

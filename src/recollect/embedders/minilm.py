@@ -33,7 +33,7 @@ _OPSET = 17
 """The first with LayerNormalization; onnxruntime supports it since 1.12."""
 
 _IR_VERSION = 8
-"""The file format of that opset; the default is the newest."""
+"""The ONNX file format of that opset; by default onnx writes its newest, which older runtimes cannot read."""
 
 _MASKED_SCORE = -10_000.0
 """Added to the attention score of padding: the softmax makes it 0, and no number overflows."""
@@ -42,12 +42,13 @@ _MASKED_SCORE = -10_000.0
 class MiniLMEmbedder(ModelEmbedder):
     """Embeds with all-MiniLM-L6-v2: 384 dimensions, English, texts of up to 256 tokens; the rest of a text is cut off.
 
-    ``precision`` is ``int8`` or ``float32``, which is slower and takes four times the space; a text's two vectors have
-    a cosine of about 0.99. ``threads`` is the number of threads for one text, by default that of the processors.
+    ``precision`` is ``int8`` or ``float32``, which is slower and takes four times the space; the int8 and the float32
+    vector of a text have a cosine of about 0.99. ``threads`` is the number of threads for one text, by default the
+    number of processors.
 
     Texts are computed one by one: on a CPU that is as fast as a batch, and a text always has the same vector. In a
-    batch its 8-bit numbers would be scaled with those of its neighbours, which moves the vector of a short text to a
-    cosine of as little as 0.96.
+    batch, quantisation would use one scale for all texts, which moves the vector of a short text to a cosine of as
+    little as 0.96.
 
     >>> print(MiniLMEmbedder().describe())
     all-MiniLM-L6-v2/int8, 384 dimensions, onnxruntime
@@ -119,7 +120,7 @@ def bert_graph(weights: Mapping[str, Any], config: Mapping[str, Any]) -> Any:
 
 
 class _GraphBuilder:
-    """Adds one operation after another; each method returns the name of the result."""
+    """Appends nodes to an ONNX graph; each method returns the name of its output."""
 
     def __init__(self, weights: Mapping[str, Any], config: Mapping[str, Any]) -> None:
         self._onnx = require_module("onnx", EmbedderError)
@@ -154,7 +155,7 @@ class _GraphBuilder:
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION)
 
     def _embeddings(self) -> str:
-        """Add the embeddings of tokens, positions and (always the same here) segments."""
+        """Append the sum of the embeddings of tokens, positions and segments; the segment is always the same here."""
         positions = self._weights["embeddings.position_embeddings.weight"]
         positions = positions + self._weights["embeddings.token_type_embeddings.weight"][0]
         tokens = self._node("Shape", "input_ids", start=1, end=2)

@@ -131,11 +131,11 @@ class SearchTarget:
         )
         milliseconds = (perf_counter() - start) * 1000
         warnings = index_warnings(result.trace)
-        judged = self.judged or frozenset()
-        if self.judged is not None and not question.relevant.keys() <= judged:
+        names = self.judged or frozenset()
+        if self.judged is not None and not question.relevant.keys() <= names:
             warnings.append("judgements name notes that this memory lacks")
         return Ranking(
-            ids=tuple(hit.path if hit.path in judged and hit.id not in judged else hit.id for hit in result),
+            ids=tuple(hit.path if hit.path in names and hit.id not in names else hit.id for hit in result),
             scores=tuple(float(hit.score) for hit in result),
             milliseconds=milliseconds,
             warnings=tuple(warnings),
@@ -144,7 +144,7 @@ class SearchTarget:
 
 
 def judged_target(memory: Memory, namespace: str | None, questions: Sequence[Question]) -> SearchTarget:
-    """Return a namespace of a user's memory; raise ``ArgumentError`` if judgements name none of its notes."""
+    """Return a namespace of a user's memory as target; raise ``ArgumentError`` if judgements name none of its notes."""
     judged_names = {name for question in questions for name in question.relevant}
     judged: set[str] = set()
     latest = None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _DIGITS = 12
-"""To this many digits a mean does not depend on the order of addition."""
+"""Means are rounded to this many digits, so that they do not depend on the order of addition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ class System:
         arguments.line("name", self.name)
         object.__setattr__(self, "preset", preset_from(self.preset))
         if not self.name:
-            preset_name = self.rules.name
+            preset_name = self.loaded_preset.name
             object.__setattr__(self, "name", preset_name if self.mode == "auto" else f"{preset_name} {self.mode}")
 
     @property
-    def rules(self) -> Preset:
+    def loaded_preset(self) -> Preset:
         """The loaded preset."""
         return cast("Preset", self.preset)
 

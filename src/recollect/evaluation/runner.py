@@ -96,11 +96,11 @@ def evaluate(
                 target = judged_target(memory, namespace, questions)
             for system in chosen:
                 # The first search loads models and indexes: it is not timed.
-                target.search(questions[0], system.rules, system.mode, depth)
+                target.search(questions[0], system.loaded_preset, system.mode, depth)
                 for question in questions:
                     if isinstance(target.memory.embedder, SupportsQueryCache):
                         target.memory.embedder.clear_query_cache()  # the latency of each system includes embedding
-                    ranking = target.search(question, system.rules, system.mode, depth)
+                    ranking = target.search(question, system.loaded_preset, system.mode, depth)
                     rankings[system.name][question.id] = ranking
                     done += 1
                     if progress:
@@ -135,11 +135,11 @@ def _outcome(
     strata = {
         stratum: np.flatnonzero([stratum in question.strata for question in answerable]) for stratum in dataset.strata
     }
-    threshold = system.rules.answer_threshold if answer_threshold is None else answer_threshold
+    threshold = system.loaded_preset.answer_threshold if answer_threshold is None else answer_threshold
     return Outcome(
         dataset=dataset.name,
         system=system.name,
-        preset=system.rules.name,
+        preset=system.loaded_preset.name,
         mode=system.mode,
         embedder=embedder,
         rankings={question.id: rankings[question.id] for question in answerable},

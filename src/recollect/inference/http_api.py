@@ -23,7 +23,7 @@ _ADVICE = {
     401: "check {key}",
     403: "check {key}",
     404: "check the address and the model's name",
-    413: "{smaller}",
+    413: "{too_large}",
     429: "too many requests: wait, or check the quota",
 }
 
@@ -34,7 +34,7 @@ class JsonApi:
     The key is read from the environment variable ``key_variable`` for each request, and is never stored, shown or
     logged. A request is repeated up to ``retries`` times if the server is unreachable, busy or failing, after the delay
     of the ``Retry-After`` header or one that doubles from half a second. ``style`` names the expected API in errors,
-    ``smaller`` is the advice for a request that is too large. ``server`` is the address without a password.
+    ``too_large_advice`` is the advice for a request that is too large. ``server`` is the address without a password.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class JsonApi:
         key_variable: str | None,
         error_type: ErrorType,
         style: str = "an OpenAI-style API",
-        smaller: str = "send less at once",
+        too_large_advice: str = "send less at once",
         timeout: float = 30.0,
         retries: int = 4,
     ) -> None:
@@ -55,13 +55,13 @@ class JsonApi:
         self._key_variable = None if key_variable is None else arguments.name("key_variable", key_variable)
         self._error_type = error_type
         self._style = style
-        self._smaller = smaller
+        self._too_large_advice = too_large_advice
         self._timeout = arguments.number("timeout", timeout, at_least=0.001)
         self._retries = arguments.count("retries", retries)
         self._client = PerProcess(self._new_client)
 
     def post(self, body: Mapping[str, Any]) -> Any:
-        """Send ``body`` until it is answered or the retries are used up; return the JSON of the response."""
+        """Send ``body``, with retries, and return the JSON of the response."""
         httpx = require_module("httpx", self._error_type)
         client = self._client.get()
         key = self._key()
@@ -79,7 +79,7 @@ class JsonApi:
                 if response.status_code == 200:
                     try:
                         return response.json()
-                    except (ValueError, RecursionError):  # the latter of a thousand brackets
+                    except (ValueError, RecursionError):  # RecursionError: JSON nested too deep
                         raise self.unexpected("something that is not JSON") from None
                 problem = self._problem(response, key)
                 if response.status_code not in (408, 429) and response.status_code < 500:
@@ -102,7 +102,7 @@ class JsonApi:
         """Return the status, what to do, and the first characters of the body without the key."""
         body = " ".join(response.text.split())
         body = (body.replace(key, "***") if key else body)[:200]
-        advice = _ADVICE.get(response.status_code, "").format(key=self._key_source, smaller=self._smaller)
+        advice = _ADVICE.get(response.status_code, "").format(key=self._key_source, too_large=self._too_large_advice)
         return "; ".join(filter(None, (f"returned {response.status_code} {response.reason_phrase}", advice, body)))
 
     @property
@@ -128,7 +128,7 @@ def retry_delay(attempt: int, retry_after: str | None, *, backoff: float) -> flo
     """Return how many seconds to wait after the failed ``attempt``, counted from 0.
 
     A ``Retry-After`` header in seconds counts up to a minute. Otherwise the delay doubles from ``backoff`` up to 8
-    seconds, less a random half, so that clients that were refused together do not return together.
+    seconds, minus a random part of up to half, so that clients that were refused together do not return together.
     """
     from random import uniform  # noqa: PLC0415 (imported only to wait)
 

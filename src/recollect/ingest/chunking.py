@@ -100,7 +100,7 @@ def chunk_blocks(text: str, blocks: Sequence[Block], *, size: int = CHUNK_SIZE) 
 
 
 def _sections(blocks: Iterable[Block]) -> Iterator[_Section]:
-    """Yield the sections; a heading directly above a deeper heading belongs to the section of that one."""
+    """Yield the sections; a heading that is followed directly by a deeper one is part of the deeper one's section."""
     above: list[Block] = []
     section = _Section((), [])
     for block in blocks:
@@ -137,7 +137,7 @@ def _groups(sections: Iterable[_Section], target: int) -> Iterator[list[_Section
 
 
 def _spans(text: str, blocks: Sequence[Block], target: int, limit: int) -> Iterator[tuple[int, int]]:
-    """Yield spans of at most ``limit`` characters that cover the blocks, as even in length as the atoms allow."""
+    """Yield spans of at most ``limit`` characters that cover the blocks, as even as their :func:`_atoms` allow."""
     start, end = blocks[0].start, blocks[-1].end
     if end - start <= limit:
         yield start, end
@@ -253,7 +253,8 @@ _FIRST_WORDS = frozenset(
 def split_sentences(text: str) -> list[str]:
     """Return the sentences of ``text``, without surrounding white space.
 
-    A full stop also follows abbreviations, initials and numbers. In doubt, two sentences stay together.
+    A full stop after an abbreviation, an initial or an item's number does not end a sentence. In doubt, two sentences
+    stay together.
 
     >>> split_sentences('Dr. Vega paid 3.50 for tea. "Too much?" she asked. It was J. R. Smith vs. the U.S. Mint.')
     ['Dr. Vega paid 3.50 for tea.', '"Too much?" she asked.', 'It was J. R. Smith vs. the U.S. Mint.']

@@ -104,7 +104,7 @@ def ingest_texts(
     namespace: str = DEFAULT_NAMESPACE,
     screen: Screen | None = None,
 ) -> IngestReport:
-    """Synchronise a store with texts by file name, read as files of these names are; return a report.
+    """Synchronise a store with texts, which are read like files with the given names; return a report.
 
     A text replaces the notes of the earlier text with its name. Unchanged texts are not read; a text that cannot be
     read is reported and skipped, and the notes that it had stay. ``screen`` is as in :func:`ingest`.
@@ -145,8 +145,8 @@ class _Ingestion:
         self._settings = f"{READERS_VERSION}-{self._prefix_hash}"
         self._fingerprints = store.documents(root, self._namespace)
         self._queue: list[Document] = []
-        self._linking: list[Document] = []
-        """Documents with links by name, which are resolved when all documents are known."""
+        self._unresolved: list[Document] = []
+        """Documents with links by name. The links are resolved when all documents are known."""
         self._resolver = LinkResolver()
         self._counts: Counter[str] = Counter()
         """The numbers of :class:`IngestReport` by its field names."""
@@ -156,7 +156,8 @@ class _Ingestion:
         """Write new and changed files, and remove the notes of files that no longer exist."""
         self._problems += scan.problems
         self._counts["files_failed"] = len(scan.unreadable)
-        # Removed first: a record with a path of its own may have moved to another file.
+        # Notes of deleted files are removed first: a record that sets its own path may have moved to another file.
+        # Files in a folder that cannot be read are not deleted.
         names = {file.name for file in scan.files}
         deleted = [name for name in self._fingerprints if name not in names and not scan.may_contain(name)]
         if scan.complete and deleted:
@@ -179,6 +180,7 @@ class _Ingestion:
 
     def _add_file(self, file: FileEntry) -> None:
         stored = self._fingerprints.get(file.name, "")
+        # The parts of the stored fingerprint; empty if the file is new.
         size, modified, digest, settings = (*stored.removeprefix(UNRESOLVED).split(":"), "", "", "", "")[:4]
         same_settings = settings == self._settings
         same_file = (size, modified) == (str(file.size), str(file.modified))
@@ -196,14 +198,14 @@ class _Ingestion:
             self._fail(file.name, error)
             return
         new_digest = blake2b(data, digest_size=16).hexdigest()
-        # The modification time is the date of the notes only at the first ingest: later, stored notes keep their date,
-        # and notes that are added get the current time.
-        is_new = not settings.endswith(f"-{self._prefix_hash}")
-        created_at = datetime_from_timestamp(file.modified / 1e9) if is_new else None
+        # The modification time is the date of the notes only at the first ingest with this prefix: later, stored notes
+        # keep their date, and notes that are added get the current time.
+        is_first_ingest = not settings.endswith(f"-{self._prefix_hash}")
+        created_at = datetime_from_timestamp(file.modified / 1e9) if is_first_ingest else None
         fingerprint = f"{file.size}:{file.modified}:{new_digest}:{self._settings}"
-        was_reported = same_settings and new_digest == digest
+        is_same_text = same_settings and new_digest == digest  # its problems were reported at an earlier ingest
         source = Source(file.name, self._prefix, created_at, screen=self._screen)
-        self._add(source, data, fingerprint, report_problems=not was_reported)
+        self._add(source, data, fingerprint, report_problems=not is_same_text)
 
     def _add(self, source: Source, data: bytes, fingerprint: str, *, report_problems: bool = True) -> None:
         """Read a document and queue it for writing."""
@@ -222,7 +224,7 @@ class _Ingestion:
         self._resolver.add_drafts(drafts)
         document = Document(self._root, source.name, fingerprint, drafts)
         if has_links(drafts, RESOLVED_KINDS):
-            self._linking.append(document)
+            self._unresolved.append(document)
         else:
             self._enqueue(document)
 
@@ -257,10 +259,10 @@ class _Ingestion:
 
     def _write_linked_documents(self) -> None:
         """Resolve links by name, write the documents that have them, and report cycles of supersessions."""
-        superseding = [document for document in self._linking if has_links(document.drafts, SUPERSESSION_KINDS)]
+        superseding = [document for document in self._unresolved if has_links(document.drafts, SUPERSESSION_KINDS)]
         if superseding:
             self._resolver.add_stored(self._store.note_names(self._namespace))
-        for document in self._linking:
+        for document in self._unresolved:
             drafts, messages = resolve_links(document.drafts, self._resolver, self._prefix + document.name)
             self._problems += [Problem(document.name, None, message, skipped=False) for message in messages]
             fingerprint = UNRESOLVED + document.fingerprint if messages else document.fingerprint

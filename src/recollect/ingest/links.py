@@ -1,7 +1,7 @@
 """Tags and links in Markdown prose, and links by name in front matter and records.
 
-Nothing is found in code, in HTML tags or in comments. No pattern can match across the character that it starts with, so
-that a megabyte of brackets takes linear time.
+Nothing is found in code, in HTML tags or in comments. No pattern matches the character that it starts with a second
+time, so that a megabyte of brackets takes linear time.
 
 A store resolves a link's target by id, path and file name. Titles, aliases and paths relative to the file are resolved
 here, when all files of an ingest are known, so that the order of the files does not matter.
@@ -127,7 +127,7 @@ def _html_spans(prose: str) -> Iterator[tuple[int, int]]:
 
 
 class LinkResolver:
-    """Resolves links to notes by path, file name, title and alias; the note with the shortest path if several match."""
+    """Resolves links by path, file name, title and alias; if several notes match, to the one with the shortest path."""
 
     def __init__(self, names: Iterable[NoteName] = ()) -> None:
         self._keys: set[str] = set()
@@ -165,15 +165,16 @@ class LinkResolver:
 
         ``file`` is the path of the file with the link, ``own`` the path of its note, which is skipped: a new version
         often has the title of the old one. The target is ``None`` if there is no such note, and is not changed if the
-        store resolves it itself. No notes are listed for a path or an id, and the chunks of a file count once.
+        store resolves it itself. The list is empty if the target is a path or an id; the chunks of a file are listed as
+        one note.
         """
         relative = posixpath.normpath(posixpath.join(posixpath.dirname(file), target))
         in_folder = f"{relative}.md"
         for key, link in ((target, target), (f"{target}.md", target), (relative, relative), (in_folder, in_folder)):
             if key in self._keys and key != own:
                 return link, []
-        same_file = self._files.get(target.removesuffix(".md").strip("/").casefold(), [])
-        for names in (same_file, self._titles.get(_folded(target), []), self._aliases.get(_folded(target), [])):
+        with_file_name = self._files.get(target.removesuffix(".md").strip("/").casefold(), [])
+        for names in (with_file_name, self._titles.get(_folded(target), []), self._aliases.get(_folded(target), [])):
             names.sort(key=lambda name: (len(name.path), name.path))
             matches = [name for name in names if not own or name.path != own]
             if matches:
@@ -184,7 +185,7 @@ class LinkResolver:
         notes = [
             name.path or name.id for name in matches if name.path == _file(name.path) or _file(name.path) not in paths
         ]
-        is_found_by_store = names is same_file and "/" not in target and names[0].path == notes[0]
+        is_found_by_store = names is with_file_name and "/" not in target and names[0].path == notes[0]
         return target if is_found_by_store else notes[0], notes
 
 

@@ -63,10 +63,10 @@ class _RecordParser:
         self._drafts: list[Draft] = []
         self._problems: list[Problem] = []
         self._failed = 0
-        self._numbers: dict[str, int] = {}
-        """The number of the record with each id or path."""
+        self._record_numbers: dict[str, int] = {}
+        """The number of the record that has this id or path."""
         self._next_positions: dict[str, int] = {}
-        self._repeats: dict[str, int] = {}
+        self._anchor_counts: dict[str, int] = {}
 
     def add(self, number: int, record: Any) -> None:
         """Parse one record: a line of JSON, or an item of a list."""
@@ -82,9 +82,9 @@ class _RecordParser:
                 raise ArgumentError("record", "has no text: content, title and summary are blank or only punctuation")
             keys = [f"{field} {draft[field]!r}" for field in ("id", "path") if draft.get(field)]
             for key in keys:  # a second note with the same id or path would overwrite the first
-                if key in self._numbers:
-                    raise ArgumentError("record", f"has the same {key} as {self._unit} {self._numbers[key]}")
-            self._numbers.update(dict.fromkeys(keys, number))
+                if key in self._record_numbers:
+                    raise ArgumentError("record", f"has the same {key} as {self._unit} {self._record_numbers[key]}")
+            self._record_numbers.update(dict.fromkeys(keys, number))
         except json.JSONDecodeError as error:
             self._fail(number, f"is not JSON: {error.msg} at character {error.pos + 1}")
         except (ArgumentError, ValueError, RecursionError) as error:
@@ -137,7 +137,7 @@ class _RecordParser:
         self._next_positions[draft["session"]] = draft["position"] + 1
         if not draft.get("id") and not draft.get("path"):
             anchor = str(draft["position"]) if session is None else f"{draft['session']}/{draft['position']}"
-            repeat = self._repeats[anchor] = self._repeats.get(anchor, 0) + 1
+            repeat = self._anchor_counts[anchor] = self._anchor_counts.get(anchor, 0) + 1
             draft["path"] = f"{self._source.path}#{anchor}" + (f"-{repeat}" if repeat > 1 else "")
         return draft
 

@@ -22,7 +22,7 @@ _BYTE_ORDER_MARKS = (
 )
 
 Screen = Callable[[str, str], str]
-"""Takes the text and the name of a file and returns the text to read; an ``ArgumentError`` skips the file."""
+"""Checks a file for secrets: takes its text and name, and returns the text to read; an ``ArgumentError`` skips it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class UnreadableError(IngestError):
     """
 
     def __init__(self, name: str, line: int | None, message: str) -> None:
-        """Store the parts as arguments, so that the error can be pickled."""
+        """Pass name, line and message to ``Exception``, so that the error can be pickled."""
         super().__init__(name, line, message)
         self.problem = Problem(name, line, message, skipped=True)
 
@@ -112,7 +112,7 @@ class UnreadableError(IngestError):
 def text_reader(
     parse: Callable[[str, Source], Contents], *, max_bytes: int | None = None, if_empty: str = "it contains no notes"
 ) -> Reader:
-    r"""Return a reader of text files from a function that parses their decoded and screened text.
+    r"""Return a reader of text files from a function that parses their text, decoded and checked for secrets.
 
     The text that ``parse`` gets has lines that end with ``\n``. ``if_empty`` explains why a text that is not empty
     yields no notes.

@@ -81,7 +81,7 @@ class NoteField(NamedTuple):
     default: Any
     """The value of a new note that does not set the field; ``None`` for ``content``, which is required."""
     by_hand: bool
-    """Whether people and models set it, and not only the store or programs that copy notes."""
+    """Whether people and models may set it; the others are set by the store and by programs that copy notes."""
 
 
 def _text(argument: str, value: Any) -> str:
@@ -358,16 +358,16 @@ class WriteCounts(NamedTuple):
     """Notes that the documents no longer contain."""
 
 
-# An encoder reads about a page, and its vector blurs what a single sentence says. So a long note has a vector for each
-# chunk, and its similarity to a query is that of its best chunk. Splitting is written by hand: the text splitters of
-# libraries do not repeat the title in each chunk, and a change of theirs would make all stored vectors stale.
+# An encoder reads about a page, and the vector of a page hardly reflects one sentence. So a long note has a vector for
+# each chunk, and its similarity to a query is that of its best chunk. Splitting is written by hand: the text splitters
+# of libraries do not repeat the title in each chunk, and a change of theirs would make all stored vectors stale.
 
 CHUNK_CHARS = 300
 """The largest number of characters of a chunk, without its heading: a few sentences."""
 MAX_UNSPLIT_CHARS = 900
 """A text of at most so many characters is not split."""
 MAX_CHUNKS = 64
-"""The rest of a longer text has no vector."""
+"""The maximum number of chunks of a text; the rest of it has no vector."""
 MAX_HEADING_CHARS = 200
 
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")

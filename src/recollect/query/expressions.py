@@ -1,13 +1,15 @@
 """The boolean expression of a query, which every engine renders in its own language, and other forms of its words.
 
-The documented tree is a flat list of tokens. Here it becomes nested nodes, with one of two semantics:
+The parser returns a flat list of tokens, as its source document specifies. Here it becomes nested nodes, with one of
+two semantics:
 
 ``literal``
     with the precedence of SQLite FTS5: NOT binds tighter than AND, AND tighter than OR; a leading NOT is ignored. The
     presets that reproduce a source document use it.
 ``strict``
-    (all included terms) NOT (all excluded terms), wherever a NOT is written. A word with punctuation inside, such as
-    ``node.js``, matches in both spellings, and words of only punctuation are ignored. The default preset uses it.
+    (the included words with their operators) NOT (any excluded word), wherever a NOT is written. A word with
+    punctuation inside, such as ``node.js``, matches in both spellings, and words of only punctuation are ignored. The
+    default preset uses it.
 
 In both, the aliases of one word are alternatives, and a date is a phrase, so that 2026/04/04 matches 2026-04-04.
 """
@@ -127,13 +129,13 @@ def expression(query: Query, semantics: Semantics = "strict") -> Expression | No
     require_query(query)
     arguments.choice("semantics", semantics, ("strict", "literal"))
     if semantics == "literal":
-        return _bind([(group[0].operator, _any([_leaf(token) for token in group])) for group in _groups(query)])
+        return _join_clauses([(group[0].operator, _any([_leaf(token) for token in group])) for group in _groups(query)])
     included: list[_Clause] = [
         (group[0].operator, _any([leaf for token in group for leaf in _spellings(token)]))
         for group in _groups(query)
         if group[0].operator != "NOT"
     ]
-    positive, negative = _bind(included, strict=True), exclusion(query)
+    positive, negative = _join_clauses(included, strict=True), exclusion(query)
     return Except(positive, negative) if positive and negative else positive
 
 
@@ -174,7 +176,7 @@ def _groups(query: Query) -> list[list[Token]]:
     return groups
 
 
-def _bind(clauses: Sequence[_Clause], *, strict: bool = False) -> Expression | None:
+def _join_clauses(clauses: Sequence[_Clause], *, strict: bool = False) -> Expression | None:
     """Join clauses with the precedence of FTS5; the operator of the first one is ignored.
 
     Repeated dates are dropped. No index contains punctuation, so ``tea AND "?!"`` matches nothing; with ``strict``,
@@ -269,7 +271,7 @@ Form = tuple[Kind, str]
 
 
 class JoinedWords(NamedTuple):
-    """Adjacent words of a query, its tokens from ``first`` to before ``last``, that may be one word in a note."""
+    """Adjacent words of a query, its ``tokens[first:last]``, that may be written as one word in a note."""
 
     first: int
     last: int
@@ -329,7 +331,7 @@ def joined_forms(query: Query) -> list[JoinedWords]:
     return runs
 
 
-def any_form(written: str, forms: Iterable[Form]) -> tuple[Token, ...]:
+def form_tokens(written: str, forms: Iterable[Form]) -> tuple[Token, ...]:
     """Return tokens that are alternatives for one word, as aliases are."""
     return tuple(Token(kind, text, None, written, number) for number, (kind, text) in enumerate(forms, 1))
 
@@ -362,26 +364,26 @@ def _divisions(lowered: str) -> Iterator[list[str]]:
         yield [number[1] if lowered.startswith("0x") else f"0x{lowered}"]
 
 
-def _digit_groups(letters: str) -> Iterator[list[str]]:
+def _digit_groups(characters: str) -> Iterator[list[str]]:
     """Yield the groups in which long numbers and identifiers may be written."""
-    if letters.isdecimal() and len(letters) in _PHONE_DIGITS:
+    if characters.isdecimal() and len(characters) in _PHONE_DIGITS:
         for size in (2, 3, 4):
-            yield _split(letters, range(size, len(letters), size))
+            yield _split(characters, range(size, len(characters), size))
         for count in (1, 2):
-            for ends in combinations(range(2, len(letters) - 1), count):
+            for ends in combinations(range(2, len(characters) - 1), count):
                 if all(second - first > 1 for first, second in pairwise(ends)):
-                    yield _split(letters, ends)
-    elif len(letters) >= _MIN_GROUPED_CHARS:
-        yield _split(letters, range(4, len(letters), 4))
+                    yield _split(characters, ends)
+    elif len(characters) >= _MIN_GROUPED_CHARS:
+        yield _split(characters, range(4, len(characters), 4))
 
 
 def _thousands(digits: str) -> list[str]:
     return _split(digits, range(len(digits) % _THOUSAND_DIGITS or _THOUSAND_DIGITS, len(digits), _THOUSAND_DIGITS))
 
 
-def _split(letters: str, ends: Iterable[int]) -> list[str]:
-    all_ends = [*ends, len(letters)]
-    return [letters[start:end] for start, end in zip([0, *all_ends], all_ends, strict=False)]
+def _split(characters: str, ends: Iterable[int]) -> list[str]:
+    all_ends = [*ends, len(characters)]
+    return [characters[start:end] for start, end in zip([0, *all_ends], all_ends, strict=False)]
 
 
 def _words(lowered: str) -> list[str]:

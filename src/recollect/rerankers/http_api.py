@@ -13,7 +13,7 @@ from recollect.inference.runtime import batches
 from recollect.rerankers.base import ModelReranker, sorted_scores
 
 AUTOMATIC_KEY = "auto"
-"""Choose the environment variable of the key by the address."""
+"""The default of ``key_variable``: the address determines the variable."""
 
 
 class _Dialect(NamedTuple):
@@ -28,6 +28,7 @@ class _Dialect(NamedTuple):
     limit: str | None = None
     """The request field of the number of results; all are requested."""
     fixed: Mapping[str, Any] = {}
+    """Further request fields, with their values."""
     url: str | None = None
     """The vendor's own address."""
     key_variable: str | None = None
@@ -94,10 +95,10 @@ class HttpReranker(ModelReranker):
         self._api = JsonApi(
             url,
             "" if url.endswith("/rerank") else fields.path,
-            key_variable=choose_key(url, key_variable, vendor_url=fields.url, vendor_variable=fields.key_variable),
+            key_variable=variable_for(url, key_variable, vendor_url=fields.url, vendor_variable=fields.key_variable),
             error_type=RerankerError,
             style=f"a {dialect}-style rerank API",
-            smaller="pass a smaller batch_size or batch_characters",
+            too_large_advice="pass a smaller batch_size or batch_characters",
             timeout=timeout,
             retries=retries,
         )
@@ -140,8 +141,8 @@ class HttpReranker(ModelReranker):
         return [(result["index"], result[dialect.score]) for result in results]
 
 
-def choose_key(url: str, variable: str | None, *, vendor_url: str | None, vendor_variable: str | None) -> str | None:
-    """Return the variable of the key for ``url``; a vendor's is only used for the scheme and host of ``vendor_url``."""
+def variable_for(url: str, variable: str | None, *, vendor_url: str | None, vendor_variable: str | None) -> str | None:
+    """Return the key's variable for ``url``; a vendor's is only used for the scheme and host of ``vendor_url``."""
     if variable != AUTOMATIC_KEY:
         return variable
     is_vendor = vendor_url is not None and _origin(url) == _origin(vendor_url)

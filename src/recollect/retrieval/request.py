@@ -33,7 +33,7 @@ from recollect.query import (
     with_dates,
 )
 from recollect.query.dates import QuestionDate
-from recollect.query.expressions import Form, any_form, joined_forms, letter_forms, number_forms
+from recollect.query.expressions import Form, form_tokens, joined_forms, letter_forms, number_forms
 from recollect.query.parser import PUNCTUATION, lower_operators, symbolic_name
 from recollect.query.terms import STOPWORDS
 from recollect.query.time_expressions import asks_only_for_times
@@ -449,7 +449,7 @@ def substitute(
     expanded: list[Token] = []
     for token in joined.tokens:
         if token in present:
-            own, *others = any_form(token.source, [("term", token.text), *present[token]])
+            own, *others = form_tokens(token.source, [("term", token.text), *present[token]])
             expanded += [own._replace(operator=token.operator), *others]
         else:
             expanded.append(token)
@@ -473,7 +473,7 @@ def _join_words(query: Query, note_counts: NoteCounts) -> tuple[Query, list[Subs
         span = range(run.first, run.last)
         if not phrase_count and taken.isdisjoint(span):
             taken.update(span)
-            groups[run.first : run.last] = [any_form(run.written, [run.form, phrase]), *[()] * (len(span) - 1)]
+            groups[run.first : run.last] = [form_tokens(run.written, [run.form, phrase]), *[()] * (len(span) - 1)]
             substitutions.append(Substitution(run.written, (run.form[1],)))
     return replace(query, tokens=tuple(token for group in groups for token in group)), substitutions
 
@@ -483,4 +483,4 @@ def _forms(token: Token) -> list[Form]:
 
 
 def _query(written: str, forms: Sequence[Form]) -> Query:
-    return Query(written, any_form(written, forms), has_operators=False)
+    return Query(written, form_tokens(written, forms), has_operators=False)

@@ -26,7 +26,7 @@ from recollect.model import (
 )
 from recollect.model.note import text_digest
 from recollect.stores.base import Model, Pending
-from recollect.stores.rows import WHOLE_NOTE, Change, NoteRow, merged_row, new_id, note_of
+from recollect.stores.rows import DOCUMENT_DEFAULTS, Change, NoteRow, merged_row, new_id, note_of
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
@@ -53,7 +53,7 @@ class Tables(Protocol):
     def notes_of(self, document: int) -> Collection[int]:
         """Return the notes that a document has."""
 
-    def owner(self, document: int | None) -> tuple[str, str] | None:
+    def document_location(self, document: int | None) -> tuple[str, str] | None:
         """Return the root and the name of a document."""
 
     def model(self) -> Model | None:
@@ -105,7 +105,7 @@ class Batch:
         self._create = create
         self._adopt = adopt
         self._moves: dict[tuple[str, str], str] = {}
-        """The new paths of notes that drafts refer to by id: from namespace and id."""
+        """New paths by namespace and id, of drafts that have both an id and a path."""
         self._now = time.time_ns() // 1000
         self._namespaces: dict[str, int] = {}
         self._in_order: list[Change] = []
@@ -138,18 +138,18 @@ class Batch:
         }
         owned = {note: document for document in drafts for note in self._tables.notes_of(document)}
         self._read_existing([draft for group in drafts.values() for draft in group])
-        named = {
+        kept = {
             (change.new.key, document)
             for document, group in drafts.items()
             for change in map(self._existing, group)
             if change
         }
-        self._released = {note for note, document in owned.items() if (note, document) not in named}
+        self._released = {note for note, document in owned.items() if (note, document) not in kept}
         changes = [self._apply_draft(draft, document) for document, group in drafts.items() for draft in group]
         deleted = owned.keys() - {change.new.key for change in changes}
         self._deleted = {namespace_id: sorted(deleted)}
         added = sum(change.old is None for change in changes)
-        updated = sum(change.old is not None and change.matters for change in changes)
+        updated = sum(change.old is not None and change.has_effect for change in changes)
         return WriteCounts(added, updated, len(changes) - added - updated, len(deleted))
 
     def plan(self, model: Model | None, vectors: Mapping[bytes, Vector]) -> Plan:
@@ -164,7 +164,8 @@ class Batch:
                 f"{active.dimension}; reindex, or give it another name",
             )
         changes = sorted(
-            (change for change in self._by_key.values() if change.matters), key=attrgetter("new.namespace", "new.key")
+            (change for change in self._by_key.values() if change.has_effect),
+            key=attrgetter("new.namespace", "new.key"),
         )
         return Plan(self._deleted, changes, model, new, pending)
 
@@ -229,7 +230,7 @@ class Batch:
             if change.old is not None:
                 self._check_owner(row, document, draft)
             row = row._replace(document=document)
-            draft = {**WHOLE_NOTE, **draft}
+            draft = {**DOCUMENT_DEFAULTS, **draft}
         merged = merged_row(row, draft)
         links = draft.get("links", change.links)
         if change.old and "updated_at" not in draft and (merged != row or links != change.links):
@@ -280,7 +281,7 @@ class Batch:
         conflict = row.document != document and row.key not in self._released and row.content != draft.get("content")
         if not conflict or self._adopt:
             return
-        owner = self._tables.owner(row.document)
+        owner = self._tables.document_location(row.document)
         origin = "/".join(owner) if owner else "another source"
         raise IngestError(
             f"{row.path} is the path of a note from {origin}; ingest with a prefix, or adopt the existing notes"

@@ -1,8 +1,8 @@
 """Copy a store into another, whatever their engines.
 
-Notes that the target already has in the same state are skipped. So after an interruption the same call continues, and a
-later call copies what changed since. Notes are copied in the order of the source, each batch in a transaction, then
-documents. No text is embedded: vectors are copied.
+Notes that the target already has in the same state are skipped. So a repeated call continues after an interruption, and
+copies only what changed since the last copy. Notes are copied in the order of the source, each batch in a transaction,
+then documents. No text is embedded: vectors are copied.
 
 The source is not read in one snapshot: the copy may or may not contain what others write to the source meanwhile.
 Nobody else should write to the target before the copy is complete.
@@ -66,7 +66,7 @@ def copy_store(
     """Copy the notes of ``source``, or of some namespaces, with their links, vectors and documents; return the counts.
 
     Unless ``merge``, a target with notes that the source lacks is refused. ``report`` is called with the number done,
-    the total and the phase: ``others`` or ``notes``.
+    the total and the phase: ``others`` (looking for such notes in the target), then ``notes`` (copying).
     """
     started = time.monotonic()
     progress = report or (lambda *_: None)
@@ -110,7 +110,8 @@ def _check_stores(source: Store, target: Store, namespaces: Sequence[str] | None
         if name not in here.notes:
             raise ArgumentError("namespaces", f"there is no {name!r} in {here.location}")
     models = [model for model in (there.model, here.model) if model]
-    # Notes of the target that are not overwritten keep vectors of another model: the source's could not be activated.
+    # If only some notes are overwritten, the others keep the vectors of the target's model, and the source's model
+    # cannot become the active one.
     is_partial = merge or namespaces is not None
     if len(set(models)) > 1 and (is_partial or models[0].name == models[1].name):
         names = [f"{model.name} ({model.dimension} numbers in {model.precision})" for model in models]
@@ -164,7 +165,7 @@ def differing_notes(source: Store, target: Store, notes: Sequence[Note]) -> tupl
             differing.append(DifferingNote(note, vector, "missing"))
             continue
         problems = [name for name in _FIELDS if getattr(note, name) != getattr(other, name)]
-        # For Python, True is 1.
+        # True == 1 in Python, but they are different JSON values.
         if "metadata" not in problems and _canonical_json(note.metadata) != _canonical_json(other.metadata):
             problems.append("metadata")
         if vector is not None and not np.array_equal(vector, other_vectors.get(key_of(note), ())):
@@ -175,7 +176,7 @@ def differing_notes(source: Store, target: Store, notes: Sequence[Note]) -> tupl
 
 
 def _write(target: Store, changed: Sequence[DifferingNote], model: Model | None) -> None:
-    """Write notes in one transaction, unless another note has one of their paths."""
+    """Write notes in one transaction; raise an error if another note of the target has one of their paths."""
     ids = {key_of(entry.note) for entry in changed}
     for namespace, notes in _by_namespace(entry.note for entry in changed if entry.note.path).items():
         for note, other in zip(notes, target.get([note.path for note in notes], namespace=namespace), strict=True):
@@ -225,7 +226,7 @@ def note_batches(notes: Iterable[Note]) -> Iterator[list[Note]]:
 
 
 def notes_by_id(store: Store, notes: Iterable[Note]) -> dict[tuple[str, str], Note]:
-    """Return the notes of a store with the ids of these; a note whose path equals such an id is ignored."""
+    """Return the notes of ``store`` with the ids of ``notes``; a note that has such an id as its path is left out."""
     return {
         key_of(note): other
         for namespace, group in _by_namespace(notes).items()

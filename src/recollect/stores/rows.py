@@ -155,7 +155,7 @@ class Change:
     """The vector in the draft, if it has one."""
 
     @property
-    def matters(self) -> bool:
+    def has_effect(self) -> bool:
         """Whether the batch changes anything of the note."""
         return self.old != self.new or self.old_links != self.links
 
@@ -175,12 +175,12 @@ class Change:
         return self.old is None or self.old.embedding_text != self.new.embedding_text
 
 
-WHOLE_NOTE: Draft = {
+DOCUMENT_DEFAULTS: Draft = {
     name: field.default
     for name, field in NOTE_FIELDS.items()
     if name not in UNCHANGED_IF_EMPTY | {"content", "namespace"}
 }
-"""The fields that a document's draft sets where it does not name them: it is a whole note, not a change to one."""
+"""The values of fields that a document's draft lacks: it is a whole note, not a change to one."""
 
 
 def merged_row(row: NoteRow, draft: Draft) -> NoteRow:

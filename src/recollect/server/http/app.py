@@ -105,7 +105,7 @@ def create_app(
     for extension in extensions:
         for path in (extension.path, f"{extension.path}/{{rest:path}}"):
             app.router.routes.append(Route(path, extension, include_in_schema=False))
-    app.openapi = lambda: openapi_schema(app, require_keys=ring is not None)  # type: ignore[method-assign]  # FastAPI's own way
+    app.openapi = lambda: openapi_schema(app, require_keys=ring is not None)  # type: ignore[method-assign]  # as FastAPI documents
     app.add_middleware(AuthMiddleware, settings=settings, ring=ring)  # the last one added runs first
     app.add_middleware(RequestLogMiddleware, observers=service.observers)
     return app

@@ -51,7 +51,9 @@ def list_notes(
     cursor: Annotated[str | None, Query(max_length=256, description="The `next_cursor` of the page before.")] = None,
     limit: Annotated[int, Query(ge=1, le=500, description="The number of notes.")] = 100,
     path_prefix: Annotated[Line, Query(description="Only notes whose path begins with it.")] = "",
-    tag: Annotated[list[Name] | None, Query(description="Only notes with this tag; several: with all of them.")] = None,
+    tag: Annotated[
+        list[Name] | None, Query(description="Only notes with this tag; if repeated, with all tags.")
+    ] = None,
     session: Annotated[Line | None, Query(description="Only notes of this session.")] = None,
 ) -> dict[str, Any]:
     """List notes in insertion order.
@@ -68,7 +70,7 @@ def list_notes(
 def add_notes(body: schemas.NoteBatch, call: WriteCall) -> dict[str, Any]:
     """Store many notes in one transaction."""
     drafts = [note.model_dump(exclude_none=True) for note in body.notes]
-    stored = call.memory.add_many(drafts, namespace=call.namespace, whole=True)
+    stored = call.memory.add_many(drafts, namespace=call.namespace, whole=True)  # all or none
     return {"ids": [note.id for note in stored], "count": len(stored)}
 
 
@@ -128,8 +130,8 @@ def get_neighbours(key: NoteKey, call: ReadCall) -> dict[str, Any]:
 def ingest(body: schemas.IngestRequest, call: WriteCall) -> dict[str, Any]:
     """Ingest the texts of Markdown, text and JSONL files.
 
-    A text replaces all notes of the earlier text with its path; unchanged texts are skipped. A text that cannot be read
-    is listed among the problems, and the others are ingested. The server reads no files of its own.
+    A text replaces all notes of an earlier text with the same path; unchanged texts are skipped. A text that cannot be
+    read is listed among the problems, and the others are ingested. The server reads no files of its own.
     """
     texts = {document.path: document.content for document in body.documents}
     if len(texts) < len(body.documents):

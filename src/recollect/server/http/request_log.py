@@ -173,7 +173,7 @@ class Log:
 
 
 class LibraryLogHandler(logging.Handler):
-    """Writes warnings of libraries; of an exception, only the location."""
+    """Logs warnings of libraries, and only type and location of an exception: its message may have private text."""
 
     def __init__(self, log: Log) -> None:
         super().__init__(logging.WARNING)
@@ -197,7 +197,7 @@ class Metrics:
     """Prometheus metrics in a registry of their own, so that servers of one process do not share them."""
 
     def __init__(self, **active_tasks: Callable[[], int]) -> None:
-        """Register the metrics; ``active_tasks`` returns the number of tasks of each thread pool."""
+        """Register the metrics; ``active_tasks`` maps names of thread pools to functions that count their tasks."""
         registry = self._registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         labels = ("method", "route", "status")

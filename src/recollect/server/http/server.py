@@ -109,7 +109,7 @@ def uvicorn_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
         proxy_headers=False,
         ws="none",
         http=type("ConfiguredConnection", (LimitedConnection,), limits),
-        # asyncio accepts so many connections at once, before the first is counted; more could use up the open files.
+        # asyncio accepts this many connections before max_connections is checked; more could exhaust file descriptors.
         backlog=max(1, settings.max_connections // 8),
         h11_max_incomplete_event_size=MAX_HEADER_BYTES,
         timeout_keep_alive=IDLE_TIMEOUT,
@@ -121,13 +121,13 @@ class Server(uvicorn.Server):
     """Stops at a signal without ending the process, so that the caller can close the memory."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen with a longer queue than uvicorn's ``backlog``."""
+        """Set the real listen queue: uvicorn's ``backlog`` only bounds how many connections are accepted at once."""
         await super().startup(sockets)
         for listener in sockets or ():
             listener.listen(BACKLOG)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Start to stop."""
+        """Begin the shutdown, without raising the signal again at its end."""
         super().handle_exit(sig, frame)
         self._captured_signals.clear()
 
@@ -160,7 +160,7 @@ class LimitedConnection(H11Protocol):
     header_timeout: ClassVar[float]
     _deadline: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it so, too
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # declared so by uvicorn
         """Wait for a request, or reject the connection."""
         super().connection_made(transport)
         if len(self.connections) > self.max_connections:

@@ -52,7 +52,7 @@ class McpApp:
                 problem = to_problem(error)
                 if problem.kind == "internal":
                     _LOG.error("a call failed", exc_info=error)
-                raise ServerError(problem.detail) from None  # the message of the error is not for clients
+                raise ServerError(problem.detail) from None  # never the error's own message
 
         self._sessions = StreamableHTTPSessionManager(
             memory_server(self._memory, None, run_in_thread=run_in_thread),

@@ -27,6 +27,7 @@ from recollect.stores.sql.checking import (
 
 READ_VECTORS = 1000
 READ_BLOCKS = 2000
+"""How many rows are read at once."""
 
 _FIELDS = "path, title, summary, tags, content"
 
@@ -67,8 +68,8 @@ def rebuild(transaction: PostgresTransaction, namespace: int) -> None:
     rebuild_entities(transaction, namespace)
 
 
-def rebuild_vectors(transaction: PostgresTransaction) -> None:
-    """Delete the vectors that do not fit their notes, which can be embedded again."""
+def delete_wrong_vectors(transaction: PostgresTransaction) -> None:
+    """Delete the vectors that do not fit their notes, so that :meth:`~recollect.Memory.reindex` computes them again."""
     connection = transaction.connection
     wrong = [key for key, _ in _wrong_vectors(connection)]
     connection.execute(
@@ -99,11 +100,11 @@ def _term_problems(transaction: PostgresTransaction, namespace: int) -> Iterator
             yield f"the words of note {note} do not agree with its text"
     ((notes, words),) = connection.execute("SELECT notes, tokens FROM namespaces WHERE key = %s", [namespace])
     if (notes, words) != (len(sums), tokens):
-        yield f"{notes} notes of {words} words are counted; there are {len(sums)} of {tokens}"
-    yield from _wrong_postings(connection, namespace, sums)
+        yield f"the statistics count {notes} notes with {words} words; there are {len(sums)} notes with {tokens} words"
+    yield from _posting_problems(connection, namespace, sums)
 
 
-def _wrong_postings(connection: Connection[TupleRow], namespace: int, sums: dict[int, int]) -> Iterator[str]:
+def _posting_problems(connection: Connection[TupleRow], namespace: int, sums: dict[int, int]) -> Iterator[str]:
     """Find notes whose postings differ from their terms; ``sums`` has the sum of the hashes of each note's terms."""
     cursor: tuple[str, int] = ("", 0)
     while rows := connection.execute(

@@ -30,7 +30,7 @@ _ERRORS: tuple[tuple[type[psycopg.Error], type[StoreError], str], ...] = (
     (errors.QueryCanceled, StoreError, "took too long and was stopped; ask for less, or raise statement_timeout"),
     (errors.DiskFull, StoreFullError, "has no space left on its disk; nothing was written"),
     (errors.ReadOnlySqlTransaction, StoreReadOnlyError, _READ_ONLY),
-    (errors.FeatureNotSupported, StoreReadOnlyError, _READ_ONLY),  # "… during recovery"
+    (errors.FeatureNotSupported, StoreReadOnlyError, _READ_ONLY),  # of a replica: "… during recovery"
     (errors.InsufficientPrivilege, StoreError, "denies this to the role; ask its owner to grant it"),
     (errors.UndefinedTable, StoreDamagedError, "lacks a table of the store; restore a backup"),
     (errors.UndefinedColumn, StoreDamagedError, "lacks a table of the store; restore a backup"),
@@ -68,7 +68,7 @@ def is_disconnect(error: psycopg.Error) -> bool:
 
 
 def translate_error(location: str, error: psycopg.Error, secret: str | None = None) -> StoreError:
-    """Return the error to raise for one of PostgreSQL. ``secret`` is the password, which no message shows."""
+    """Return the error to raise for an error of PostgreSQL. ``secret`` is the password, which no message shows."""
     detail = " ".join(str(error).split()) or type(error).__name__
     if secret:
         detail = detail.replace(secret, "…")

@@ -5,7 +5,8 @@ store migrates it in one transaction; one process does so at a time.
 
 *Row-level security.* A policy restricts every query of a transaction to the namespaces that were set at its start. The
 tables ``words`` and ``names`` have no policy, because ``@@`` and ``%`` are not leakproof, so that PostgreSQL would not
-use their indexes. They only return keys of rows in ``notes``, which has a policy, and lexemes start with a namespace.
+use their indexes. Queries only take note keys from them, and join ``notes``, which has a policy. Each lexeme starts
+with the number of its namespace.
 
 *Text* is compared byte by byte (``COLLATE "C"``), as SQLite and Python do. A text that is looked up as a whole has a
 16-byte hash beside it (``…_mark``), because an index row cannot have a long id or path. Hashes are columns, because a
@@ -106,13 +107,13 @@ CREATE INDEX links_by_kind ON links (namespace, kind_mark);
 _LEXICAL = """
 CREATE TABLE words (
     note bigint PRIMARY KEY REFERENCES notes ON DELETE CASCADE,
-    words tsvector NOT NULL,             -- each term after the number of its namespace
+    words tsvector NOT NULL,             -- each term is prefixed with the number of its namespace
     whole boolean NOT NULL               -- whether it has all terms with all positions
 );
 CREATE INDEX words_by_word ON words USING gin (words) WITH (fastupdate = off);
 CREATE INDEX words_not_whole ON words (note) WHERE NOT whole;
 
-CREATE TABLE postings (                  -- notes with a term, its weights and their lengths, in blocks
+CREATE TABLE postings (                  -- posting lists in blocks: note, weight of the term, length of the note
     namespace int NOT NULL REFERENCES namespaces,
     term text COLLATE "C" NOT NULL,
     block bigint NOT NULL,               -- no note in it has a smaller key
@@ -163,9 +164,9 @@ CREATE TABLE titles (
     key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     namespace int NOT NULL REFERENCES namespaces,
     stems text COLLATE "C" NOT NULL,     -- separated by spaces
-    words text COLLATE "C" NOT NULL,     -- as the text must contain them
-    namers bigint NOT NULL DEFAULT 0,
-    common boolean NOT NULL DEFAULT false
+    words text COLLATE "C" NOT NULL,     -- the words of the title, not stemmed
+    namers bigint NOT NULL DEFAULT 0,    -- how many notes mention the title
+    common boolean NOT NULL DEFAULT false  -- whether it is too frequent to connect notes
 );
 CREATE INDEX titles_by_stems ON titles (namespace, stems);
 
@@ -270,7 +271,7 @@ def prepare(connection: Connection[TupleRow], location: str, *, read_only: bool 
 
 
 def require_version(row: Sequence[Any] | None, location: str) -> None:
-    """Raise an error if the store, whose version is the first value of ``row``, is newer than this version."""
+    """Raise an error unless this Recollect supports the store's schema version, the first value of ``row``."""
     version = row[0] if row else None
     if version is None:
         raise StoreDamagedError(f"{location} has no schema version; restore a backup")
@@ -282,14 +283,14 @@ def require_version(row: Sequence[Any] | None, location: str) -> None:
 
 
 def _version(connection: Connection[TupleRow], location: str) -> int:
-    ((table, others),) = connection.execute(
+    ((has_version_table, has_tables),) = connection.execute(
         "SELECT to_regclass('recollect.schema_version') IS NOT NULL, "
         "EXISTS (SELECT 1 FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace WHERE nspname = 'recollect')",
     )
-    if table:
+    if has_version_table:
         version: int = connection.execute("SELECT max(version) FROM recollect.schema_version").fetchall()[0][0]
         return version
-    if others:
+    if has_tables:
         raise StoreDamagedError(
             f"{location} has a schema 'recollect' that is not a store; choose another database, or rename the schema"
         )
@@ -312,7 +313,7 @@ def _migrate(connection: Connection[TupleRow], location: str) -> None:
         if before == 0:
             statement, advice = (
                 "CREATE SCHEMA IF NOT EXISTS recollect",
-                "CREATE SCHEMA recollect AUTHORIZATION with its name",
+                "CREATE SCHEMA recollect AUTHORIZATION with the name of the role",
             )
             _create(connection, location, "schema 'recollect'", statement, advice)
             connection.execute("CREATE TABLE recollect.schema_version (version int NOT NULL)")
@@ -353,10 +354,10 @@ def _search_path(connection: Connection[TupleRow], location: str) -> str:
 
 
 def _warn_of_bypassed_policies(connection: Connection[TupleRow], location: str) -> None:
-    ((role, passes),) = connection.execute(
+    ((role, bypasses_policies),) = connection.execute(
         "SELECT rolname, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
     )
-    if passes:
+    if bypasses_policies:
         warnings.warn(
             f"{location} is opened by {role!r}, who bypasses row-level security: only the queries isolate "
             "namespaces; use a role that is no superuser and has no BYPASSRLS",

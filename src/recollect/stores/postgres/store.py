@@ -176,7 +176,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
 
     def repair(self) -> list[Finding]:
         with self._connections.write(None, statement_timeout=NO_TIMEOUT) as transaction:
-            checking.rebuild_vectors(transaction)
+            checking.delete_wrong_vectors(transaction)
             stored = namespaces(transaction)
         for namespace_id, name in stored:
             with self._connections.write([name], statement_timeout=NO_TIMEOUT) as transaction:

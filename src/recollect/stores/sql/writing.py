@@ -109,7 +109,7 @@ class BatchTables:
         """Return the notes that a document has."""
         return self._notes[document]
 
-    def owner(self, document: int | None) -> tuple[str, str] | None:
+    def document_location(self, document: int | None) -> tuple[str, str] | None:
         """Return the root and the name of a document."""
         rows = self._transaction.fetch("SELECT root, name FROM documents WHERE key = :key", key=document)
         return (rows[0][0], rows[0][1]) if rows else None

@@ -141,7 +141,7 @@ class PostingsView(NamedTuple):
     delta_size: int = 0
     """How many notes of the delta belong to the view."""
     delta_tombstones: NDArray[np.int64] = _NO_ROWS
-    """Ascending rows of the delta that were changed or deleted again."""
+    """Ascending rows of the delta that were changed or deleted after they were added."""
 
     @classmethod
     def of_snapshot(cls, ref: SnapshotRef, snapshot: SnapshotArrays) -> PostingsView:
@@ -202,7 +202,7 @@ class PostingsView(NamedTuple):
         return self._score(terms, postings, rows, delta_rows).best(limit)
 
     def scores(self, terms: Sequence[str], ids: Mapping[int, str]) -> dict[str, float]:
-        """Return the scores that ``search`` gives notes, by id, if they match; ``ids`` has the ids by key.
+        """Return the scores of the notes in ``ids`` (key → id) that match, by id; they equal those of ``search``.
 
         The time is linear in the number of keys and terms, and logarithmic in the number of notes.
         """
@@ -223,7 +223,7 @@ class PostingsView(NamedTuple):
         return {ids[note]: score for note, score in scored if score > 0}  # every matching term adds a positive score
 
     def _rows_of(self, keys: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the ascending rows of the notes that did not change since the snapshot; a key's last row counts."""
+        """Return the ascending snapshot rows of these keys, without tombstones; if a key has several, the last."""
         indices = np.searchsorted(self.lists.keys, keys, side="right", sorter=self.key_order) - 1
         keys, rows = keys[indices >= 0], self.key_order[indices[indices >= 0]]
         rows = np.sort(rows[self.lists.keys[rows] == keys]).astype(np.int32)
@@ -323,6 +323,7 @@ class PostingsIndex(SnapshotIndex):
 
     @staticmethod
     def _is_consistent(arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> bool:
+        # The names in the file are those of SNAPSHOT_ARRAYS, not of PostingLists.
         terms, offsets = len(arrays["word_ends"]), arrays["places"]
         return (
             arrays.keys() == {*SNAPSHOT_ARRAYS}
@@ -330,12 +331,13 @@ class PostingsIndex(SnapshotIndex):
             and len(arrays["keys"]) == len(arrays["lengths"])
             and len(offsets) - 1 == terms == len(arrays["heads"]) == len(arrays["peaks"])
             and bool(offsets[0] == 0 and offsets[-1] == len(arrays["rows"]) == len(arrays["weights"]))
-            and arrays["word_ends"][-1:].tolist() == [len(arrays["words"])] * (terms > 0)
+            and (not terms or bool(arrays["word_ends"][-1] == len(arrays["words"])))
         )
 
     def _read_snapshot(
         self, connection: apsw.Connection, ref: SnapshotRef | None, stopped: Callable[[], bool]
     ) -> NewSnapshot | None:
+        """Read what a new snapshot needs; return its last key and a function that builds its arrays."""
         snapshot = self._load_file(ref, verify=True) if ref else None
         base, last_key, changed = EMPTY, 0, []
         if snapshot is not None and ref is not None:
@@ -361,7 +363,7 @@ class PostingsIndex(SnapshotIndex):
         return connection.execute(_HIGHEST_KEY, (self._namespace,)).get, build
 
     def _advance(self, connection: apsw.Connection, view: PostingsView, now: int) -> PostingsView | None:
-        """Return a view with the changes since, unless there are too many to read during a search."""
+        """Return the view at revision ``now``; ``None`` if there are too many changes to read during a search."""
         limit = max_delta(len(view.lists.keys))
         changed = self._changed_since(connection, view.revision)
         if view.changes + len(changed) + self._count_added(connection, view.last_key, limit) > limit:

@@ -55,10 +55,10 @@ MIN_SAMPLE = 1_000
 GROUP = 64
 """Group size: the first selection of the k best compares only the best score of each group of rows."""
 BATCH_ROWS = 2048 * GROUP
-"""The maximum number of rows that are compared at once: between two batches, a thread waits for Python's lock."""
+"""The maximum number of rows compared at once. Not fewer: between two batches, a thread waits for Python's lock."""
 PARALLEL_ROWS = 262_144
-"""The minimum number of rows for helper threads: with fewer, a search gains less than a concurrent one loses."""
-SEEDS = 2
+"""The minimum number of rows for helper threads: fewer gain less than concurrent searches lose."""
+SEED_FACTOR = 2
 """The first threshold is computed from this many times ``limit`` rows."""
 REFINE_ROWS = 2_048
 """Rows that are refined at once; if no more are eligible, all are refined without a scan."""
@@ -241,7 +241,7 @@ class VectorScan:
         scores, upper, group_maxima = self._compare_heads(hidden)
         threshold = np.float32(-np.inf)
         if limit < len(scores):
-            seeds = _top_indices(scores, min(len(scores), SEEDS * limit), group_maxima)
+            seeds = _top_indices(scores, min(len(scores), SEED_FACTOR * limit), group_maxima)
             seeds = seeds if hidden is None else seeds[scores[seeds] > -np.inf]
             threshold = kth_best(self._compare_tails(seeds, scores).lower, limit)
         # First with the largest error of any row, then with the error of each.
