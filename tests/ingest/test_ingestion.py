@@ -161,7 +161,7 @@ def test_ingest_removes_deleted_records(tmp_path: Path, store: FakeStore) -> Non
     write(tmp_path, "a.jsonl", '{"text": "A."}')
     assert ingest(tmp_path, store) == IngestReport(files_read=1, notes_unchanged=1, notes_removed=1)
     write(tmp_path, "a.jsonl", "")
-    empty = Problem("a.jsonl", None, "is skipped: it is empty", skipped=True)
+    empty = Problem("a.jsonl", None, "skipped: it is empty", skipped=True)
     assert ingest(tmp_path, store) == IngestReport(files_read=1, notes_removed=1, problems=(empty,))
 
 
@@ -301,7 +301,7 @@ def test_ingest_skips_files_without_text(tmp_path: Path, store: FakeStore, name:
     write(tmp_path, name, text)
     report = ingest(tmp_path, store)
     assert report.notes_added == 0
-    assert report.problems == (Problem(name, None, f"is skipped: {reason}", skipped=True),)
+    assert report.problems == (Problem(name, None, f"skipped: {reason}", skipped=True),)
 
 
 def test_ingest_reports_records_without_text(tmp_path: Path, store: FakeStore) -> None:

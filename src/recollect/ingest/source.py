@@ -129,7 +129,7 @@ def text_reader(
         contents = parse(text, source)
         if not contents.drafts and not contents.problems:
             reason = if_empty if text.strip() else "it is empty"
-            contents = Contents([], [Problem(source.name, None, f"is skipped: {reason}", skipped=True)])
+            contents = Contents([], [Problem(source.name, None, f"skipped: {reason}", skipped=True)])
         return contents._replace(problems=[*problems, *contents.problems])
 
     return Reader(read, max_bytes)
