@@ -16,7 +16,7 @@ import pytest
 import recollect
 from recollect import AsyncMemory, Filters, Link, Memory, Note, NoteNotFoundError, RecollectError, RecollectWarning
 from recollect.embedders import EmbedderChoice, choose_embedder
-from recollect.errors import ArgumentError, EmbedderError, SecretFoundError
+from recollect.errors import ArgumentError, ArgumentTypeError, EmbedderError, SecretFoundError
 from recollect.jsonl import line_of
 from recollect.model import NOTE_FIELDS
 from recollect.retrieval.options import Mode
@@ -479,7 +479,7 @@ class TestBlankNotes:
 
     def test_load_names_the_line_without_text(self, memory: Memory) -> None:
         lines = [line_of(Note(content="Tea."), "", None), line_of(Note(content=" "), "", None)]
-        with pytest.raises(RecollectError, match=f"^line 2: content: {BLANK}$"):
+        with pytest.raises(RecollectError, match=f"^line 2: content: {BLANK}; 1 note before it is stored$"):
             memory.load(lines)
 
     def test_stored_blank_notes_stay_usable(self, path: Path, embedder: Topics) -> None:
@@ -746,7 +746,25 @@ class TestExportAndLoad:
     def test_load_names_the_invalid_line(self, memory: Memory, line: str, problem: str) -> None:
         with pytest.raises(RecollectError, match=f"^{problem}"):
             memory.load(['{"content": "fine"}', line])
-        assert list(memory.notes()) == []
+        assert [note.content for note in memory.notes()] == ["fine"]
+
+    @pytest.mark.parametrize(("good", "state"), [(0, "no notes before it are"), (1, "1 note before it is")])
+    def test_load_error_has_one_line_number_and_the_count(self, memory: Memory, good: int, state: str) -> None:
+        message = f"line {good + 1}: is not JSON: Expecting property name enclosed in double quotes at character 2"
+        with pytest.raises(RecollectError) as caught:
+            memory.load([*['{"content": "fine"}'] * good, "{oops"])
+        assert str(caught.value) == f"{message}; {state} stored"
+
+    @pytest.mark.parametrize("bad", ["{oops", '{"path": "x"}'])
+    def test_load_stores_every_note_before_the_bad_line(self, memory: Memory, bad: str) -> None:
+        with pytest.raises(RecollectError, match="^line 101: .*; 100 notes before it are stored$"):
+            memory.load([*(f'{{"content": "tea {number}"}}' for number in range(100)), bad, '{"content": "later"}'])
+        assert len(list(memory.notes())) == 100
+
+    @pytest.mark.parametrize("file", ["notes.jsonl", b"notes.jsonl", Path("notes.jsonl")])
+    def test_load_refuses_a_path(self, memory: Memory, file: Any) -> None:
+        with pytest.raises(ArgumentTypeError, match="^lines: must be lines or an open file, got .*; pass open"):
+            memory.load(file)
 
 
 class TestMaintenance:

@@ -33,6 +33,8 @@ def draft_from_line(line: str | bytes, model: str | None = None) -> tuple[Draft,
     """
     try:
         data = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise RecollectError(f"is not JSON: {error.msg} at character {error.pos + 1}") from None
     except (ValueError, RecursionError) as error:
         raise RecollectError(f"is not JSON: {error}") from None
     if not isinstance(data, dict):

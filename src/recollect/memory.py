@@ -406,10 +406,11 @@ class Memory:
         namespace: str | None = None,
         progress: Progress | None = None,
     ) -> int:
-        """Store notes from the lines of :meth:`export` and return how many; an error names its line.
+        """Store notes from the lines of :meth:`export`, or of an open file, and return how many.
 
-        Vectors of the model in use here are stored; notes without one are embedded. Notes that have expired are
-        skipped, with a :class:`~recollect.RecollectWarning`.
+        A line that cannot be stored is an error with its number; the notes before it stay stored. Vectors of the model
+        in use here are stored; notes without one are embedded. Notes that have expired are skipped, with a
+        :class:`~recollect.RecollectWarning`.
         """
         return self._writer.load(lines, namespace, progress or (lambda *_: None))
 

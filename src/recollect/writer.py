@@ -5,12 +5,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
+from os import PathLike
 from typing import TYPE_CHECKING, Self
 
 from recollect import arguments
 from recollect.embedders import EmbedderChoice
 from recollect.embedders.base import ModelEmbedder, unit_rows
-from recollect.errors import ArgumentError, NoteNotFoundError, RecollectError, RecollectWarning
+from recollect.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    NoteNotFoundError,
+    RecollectError,
+    RecollectWarning,
+    SecretFoundError,
+)
 from recollect.jsonl import draft_from_line
 from recollect.model import (
     DEFAULT_NAMESPACE,
@@ -44,6 +52,10 @@ MAX_NAMES_IN_MESSAGE = 10
 
 _Line = tuple[int, Draft, str]
 """The number of a line, its draft, and the name of the model of its vector."""
+
+
+class _LineError(RecollectError):
+    """A line cannot be read or stored; the message has its number."""
 
 
 class PassThrough:
@@ -170,41 +182,63 @@ class NoteWriter:
         return self._store.remove_documents(root, names, namespace=namespace)
 
     def load(self, lines: Iterable[str | bytes], namespace: str | None, progress: Progress) -> int:
-        """Write notes from lines of JSON and return how many; an error names its line.
+        """Write notes from lines of JSON and return how many.
 
-        Notes that have expired since are skipped with a warning.
+        A line that cannot be stored stops it: the notes before it are stored, and the error has its number and how
+        many they are. Notes that have expired since are skipped with a warning.
         """
+        if isinstance(lines, str | bytes | PathLike):
+            kind = type(lines).__name__
+            raise ArgumentTypeError("lines", f"must be lines or an open file, got {kind}; pass open(path)")
+        if namespace is not None:
+            namespace = arguments.name("namespace", namespace)
         stored = expired = 0
+        problem: RecollectError | None = None
         numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
         with self.secret_filter() as secrets:
-            while batch := list(islice(numbered, EMBED_BATCH)):
-                parsed = [self._read_line(number, line, namespace, secrets) for number, line in batch]
-                current = [line for line in parsed if not is_expired(line[1])]
-                # Vectors of one model are written together, and notes keep their order.
-                for model, group in groupby(current, key=lambda line: line[2]):
-                    self._write_lines(list(group), model)
-                stored += len(current)
-                expired += len(parsed) - len(current)
+            while problem is None and (batch := list(islice(numbered, EMBED_BATCH))):
+                read, problem = self._read_lines(batch, namespace, secrets)
+                current = [line for line in read if not is_expired(line[1])]
+                try:
+                    # Vectors of one model are written together, and notes keep their order.
+                    for model, group in groupby(current, key=lambda line: line[2]):
+                        for count in self._write_lines(list(group), model):
+                            stored += count
+                except _LineError as error:
+                    problem = error
+                expired += len(read) - len(current)
                 progress(stored + expired, stored + expired, "")
         if expired:
             notes = "one note was" if expired == 1 else f"{expired} notes were"
             warnings.warn(f"{notes} skipped as expired", RecollectWarning, stacklevel=3)
+        if problem is not None:
+            before = "1 note before it is" if stored == 1 else f"{stored or 'no'} notes before it are"
+            if isinstance(problem, ArgumentError):
+                raise type(problem)(problem.argument, f"{problem.problem}; {before} stored")
+            raise RecollectError(f"{problem}; {before} stored")
         return stored
 
-    def _read_line(
-        self, number: int, line: str | bytes, namespace: str | None, secrets: SecretFilter | PassThrough
-    ) -> _Line:
-        try:
-            draft, model = draft_from_line(line, self.model_name())
-        except RecollectError as error:
-            raise RecollectError(f"line {number}: {error}") from None
-        if namespace is not None:
-            draft["namespace"] = arguments.name("namespace", namespace)
-        draft = secrets.draft(draft, f"line {number}: ")
-        return number, draft, model if "vector" in draft else ""
+    def _read_lines(
+        self, lines: Sequence[tuple[int, str | bytes]], namespace: str | None, secrets: SecretFilter | PassThrough
+    ) -> tuple[list[_Line], RecollectError | None]:
+        """Return the lines up to the first that cannot be read or stored, and why not."""
+        read: list[_Line] = []
+        for number, line in lines:
+            try:
+                draft, model = draft_from_line(line, self.model_name())
+            except RecollectError as error:
+                return read, _LineError(f"line {number}: {error}")
+            if namespace is not None:
+                draft["namespace"] = namespace
+            try:
+                draft = secrets.draft(draft, f"line {number}: ")
+            except SecretFoundError as error:
+                return read, error
+            read.append((number, draft, model if "vector" in draft else ""))
+        return read, None
 
-    def _write_lines(self, lines: Sequence[_Line], model_name: str) -> None:
-        """Write lines whose vectors are of one model, or that have none; if that fails, name the line."""
+    def _write_lines(self, lines: Sequence[_Line], model_name: str) -> Iterator[int]:
+        """Write lines whose vectors are of one model, or that have none; yield how many; an error names its line."""
         drafts = [draft for _, draft, _ in lines]
         model = self._model()
         if model_name:
@@ -217,9 +251,11 @@ class NoteWriter:
             self._write(drafts, model)
         except ArgumentError as error:
             if len(lines) == 1:
-                raise RecollectError(f"line {lines[0][0]}: {error}") from None
+                raise _LineError(f"line {lines[0][0]}: {error}") from None
             for line in lines:
-                self._write_lines([line], model_name)
+                yield from self._write_lines([line], model_name)
+        else:
+            yield len(lines)
 
     def reindex(self, progress: Progress) -> int:
         """Embed the notes without a vector of the embedder's model, then make it the active one; return how many."""

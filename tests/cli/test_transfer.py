@@ -93,7 +93,18 @@ def test_import_from_a_pipe(run: Run) -> None:
     ],
 )
 def test_import_names_the_wrong_line(run: Run, lines: bytes, message: str) -> None:
-    assert error_of(run("import", "-", input=lines), 1).startswith(message)
+    assert error_of(run("import", "-", input=lines), 1).startswith(f"<stdin>, {message}")
+
+
+def test_import_error_names_the_file_and_keeps_the_notes_before_it(run: Run) -> None:
+    Path("bad.jsonl").write_text('{"content": "Tea."}\n{oops\n')
+    error = error_of(run("import", "bad.jsonl"), 1)
+    assert error.startswith("bad.jsonl, line 2: is not JSON: Expecting property name")
+    assert error.endswith(" at character 2; 1 note before it is stored")
+    assert len(run("export").stdout.splitlines()) == 1
+    Path("secret.jsonl").write_text('{"content": "the card is 4111 1111 1111 1111"}\n')
+    error = error_of(run("import", "secret.jsonl", "--secrets", "refuse"), 2)
+    assert error.startswith("secret.jsonl, line 1: content: contains a secret")
 
 
 def test_import_missing_file(run: Run) -> None:

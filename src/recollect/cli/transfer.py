@@ -12,6 +12,7 @@ from typing import BinaryIO
 import click
 
 from recollect.cli import memories, options, terminal
+from recollect.errors import RecollectError, SecretFoundError
 
 
 @click.command()
@@ -48,18 +49,23 @@ def import_(*, file: BinaryIO, namespace: str | None, embedder: str, secrets: st
     """Store notes from JSONL.
 
     FILE, or - for standard input, has one object a line, as export writes them. Vectors of the current model are
-    stored; notes without one are embedded. A line that cannot be read stops the import with its number; notes before
-    it stay stored.
+    stored; notes without one are embedded. A line that cannot be stored stops the import with its number; the notes
+    before it stay stored.
     """
-    lines = 0
+    lines, name = 0, getattr(file, "name", "<stdin>")
     if file.seekable():  # count the lines for the progress bar
         lines = sum(1 for _ in file)
         file.seek(0)
     with memories.open_or_create(db, embedder, secrets) as memory, memories.progress_bar("Importing") as show:
         memories.warn_if_lexical_only(memory)
-        count = memory.load(
-            file, namespace=namespace, progress=lambda done, _, name: show(done, max(done, lines), name)
-        )
+        try:
+            count = memory.load(file, namespace=namespace, progress=lambda done, *_: show(done, max(done, lines), ""))
+        except SecretFoundError as error:
+            raise SecretFoundError(f"{name}, {error.argument}", error.problem) from None
+        except RecollectError as error:
+            if str(error).startswith("line "):
+                raise RecollectError(f"{name}, {error}") from None
+            raise
     if as_json:
         terminal.print_json({"imported": count})
     else:
