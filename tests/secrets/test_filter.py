@@ -85,7 +85,9 @@ class TestRefusing:
     @pytest.mark.parametrize("mode", ["refuse", "redact"])
     def test_secrets_in_keys_are_not_repeated(self, tmp_path: Path, mode: Any) -> None:
         (tmp_path / "tea.md").write_text("Tea.")
-        text_shown = r"^(line 1: )?(notes\[0\]\.)?{}: contains a secret \(GitHub token\); choose another name(; no notes .*)?$"
+        text_shown = (
+            r"^(line 1: )?(notes\[0\]\.)?{}: contains a secret \(GitHub token\); choose another name(; no .*)?$"
+        )
         with recollect.open(tmp_path / "memory.db", embedder=None, secrets=mode) as memory:
             for key in (TOKEN, ["tea.md", TOKEN]):
                 with pytest.raises(SecretFoundError, match=text_shown.format("supersedes")):
