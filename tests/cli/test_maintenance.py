@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -94,6 +95,22 @@ def test_missing_model_is_a_warning_of_all_commands(
         )
         assert result.stderr.count("\n") == 1
     assert run(*command, "--embedder", "auto", "--quiet").stderr == ""
+
+
+@pytest.mark.parametrize("size", [5000, 100_000])
+@pytest.mark.usefixtures("sample_path")
+def test_doctor_repair_of_a_file_that_cannot_be_repaired(run: Run, size: int) -> None:
+    Path("recollect.db").write_bytes(Path("recollect.db").read_bytes()[:size])
+    assert "is damaged; 'recollect doctor --repair' rebuilds" in error_of(run("doctor"), 1)
+    assert error_of(run("doctor", "--repair"), 1) == (
+        "recollect.db is damaged and cannot be repaired; restore a backup, or save what can be read with "
+        "sqlite3 recollect.db .recover"
+    )
+
+
+def test_stats_name_a_namespace_other_than_the_default(run: Run) -> None:
+    run("add", "Tea.", "--namespace", "other")
+    assert re.search(r"^notes +1 \(1 in other\)$", run("stats").stdout, re.MULTILINE)
 
 
 @pytest.mark.usefixtures("sample_path")

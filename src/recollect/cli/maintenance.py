@@ -9,6 +9,8 @@ import click
 
 from recollect.cli import memories, options, terminal
 from recollect.cli.group import INTERRUPTED
+from recollect.errors import StoreDamagedError
+from recollect.stores import is_url, redact_secrets
 
 if TYPE_CHECKING:
     from recollect.health import MemoryStats
@@ -75,10 +77,13 @@ def stats(*, embedder: str, db: str, as_json: bool) -> None:
 def _stats_lines(stats: MemoryStats) -> Iterator[tuple[str, str]]:
     from rich.filesize import decimal  # noqa: PLC0415 (heavy)
 
+    from recollect.model import DEFAULT_NAMESPACE  # noqa: PLC0415 (part of the library)
+
     store = stats.store
     by_namespace = ", ".join(f"{count} in {name}" for name, count in store.notes.items())
     yield "memory", f"{store.location} ({decimal(store.bytes)}, {store.engine})"
-    yield "notes", f"{sum(store.notes.values())}" + (f" ({by_namespace})" if len(store.notes) > 1 else "")
+    only_default = not {*store.notes} - {DEFAULT_NAMESPACE}
+    yield "notes", f"{sum(store.notes.values())}" + ("" if only_default else f" ({by_namespace})")
     if store.expiring:
         yield "", f"{store.expiring} with an expiry"
     yield "links", str(store.links)
@@ -107,16 +112,24 @@ def doctor(context: click.Context, /, *, repair: bool, embedder: str, db: str, a
     Prints what to do about problems. The exit code is 1 if a problem remains; warnings, such as notes that supersede
     each other in a cycle, do not change it.
     """
-    with memories.open_existing(db, embedder) if repair else memories.open_for_reading(db, embedder) as memory:
-        findings = memory.doctor(repair=repair)
-        embedder_name = memory.stats().embedder
+    try:
+        with memories.open_existing(db, embedder) if repair else memories.open_for_reading(db, embedder) as memory:
+            findings = memory.doctor(repair=repair)
+            embedder_name = memory.stats().embedder
+    except StoreDamagedError as error:
+        if not repair or "doctor --repair" not in str(error):
+            raise
+        rescue = "" if is_url(db) else f", or save what can be read with sqlite3 {db} .recover"
+        raise StoreDamagedError(
+            f"{redact_secrets(db)} is damaged and cannot be repaired; restore a backup{rescue}"
+        ) from None
     problems = [finding for finding in findings if finding.problem]
     if as_json:
         data = [{**finding._asdict(), "advice": _advice(finding)} for finding in findings]
         terminal.print_json({"healthy": not problems, "embedder": embedder_name, "findings": data})
     else:
         for finding in problems if terminal.is_quiet() else findings:
-            _print_finding(finding, embedder_name if finding.part == "embedder" else "ok")
+            _print_finding(finding, embedder_name if finding.part == "embedder" else finding.warning or "ok")
     if problems:
         context.exit(1)
 
