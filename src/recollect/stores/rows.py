@@ -26,6 +26,7 @@ from recollect.model import (
     embedding_text,
 )
 from recollect.model.note import DEFAULT_IMPORTANCE, StoredMetadata
+from recollect.model.search import BLANK_CANDIDATE
 
 if TYPE_CHECKING:
     from recollect.stores.base import Model, Vector
@@ -122,7 +123,7 @@ def candidate_of(row: Sequence[Any]) -> Candidate:
     """Return the candidate in a row of :data:`CANDIDATE_COLUMNS`, without checks: its values were stored."""
     note_id, path, title, summary, content, created_at, last_accessed_at, importance, session, position, *rest = row
     tags, metadata = rest
-    candidate = _BLANK_CANDIDATE.copy()
+    candidate = BLANK_CANDIDATE.copy()
     candidate.id = note_id
     candidate.path = path or ""
     candidate.title = title
@@ -137,9 +138,6 @@ def candidate_of(row: Sequence[Any]) -> Candidate:
     if metadata != "{}":
         candidate.metadata = StoredMetadata(metadata)
     return candidate
-
-
-_BLANK_CANDIDATE = Candidate("")
 
 
 @dataclass(slots=True, eq=False)
