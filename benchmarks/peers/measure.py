@@ -185,7 +185,7 @@ def latencies(seconds: Sequence[float]) -> dict[str, float]:
 
 
 def throughput(queries: Sequence[T], run: Callable[[T], object], threads: int, seconds: float) -> float:
-    """Return the number of queries per second of several threads together.
+    """Return the number of queries per second of several threads together; each runs at least one.
 
     >>> throughput([1, 2, 3], lambda number: number, threads=2, seconds=0.01) > 100
     True
@@ -194,11 +194,9 @@ def throughput(queries: Sequence[T], run: Callable[[T], object], threads: int, s
     started = perf_counter()
 
     def work(thread: int) -> None:
-        index = thread
-        while perf_counter() - started < seconds:
-            run(queries[index % len(queries)])
+        while not counts[thread] or perf_counter() - started < seconds:
+            run(queries[(thread + counts[thread] * threads) % len(queries)])
             counts[thread] += 1
-            index += threads
 
     workers = [threading.Thread(target=work, args=(thread,)) for thread in range(threads)]
     for worker in workers:

@@ -44,7 +44,7 @@ def test_ingest_refuses_secrets(run: Run) -> None:
 def test_import_refuses_secrets(run: Run) -> None:
     Path("notes.jsonl").write_text(json.dumps({"id": "n1", "content": TOKEN}))
     assert error_of(run("import", "notes.jsonl", "--secrets", "refuse"), 2).startswith(
-        "line 1: content: contains a secret"
+        "notes.jsonl, line 1: content: contains a secret"
     )
     assert run("import", "notes.jsonl", "--secrets", "redact").stderr == WARNING
     assert run("get", "n1", "-q").stdout == f"{MARK}\n"

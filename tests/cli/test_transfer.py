@@ -96,6 +96,10 @@ def test_import_names_the_wrong_line(run: Run, lines: bytes, message: str) -> No
     assert error_of(run("import", "-", input=lines), 1).startswith(f"<stdin>, {message}")
 
 
+def test_import_refuses_blank_namespace(run: Run) -> None:
+    assert error_of(run("import", "-", "--namespace", " ", input=b"{}"), 2) == "namespace: must not be empty"
+
+
 def test_import_error_names_the_file_and_keeps_the_notes_before_it(run: Run) -> None:
     Path("bad.jsonl").write_text('{"content": "Tea."}\n{oops\n')
     error = error_of(run("import", "bad.jsonl"), 1)

@@ -286,7 +286,7 @@ def test_notes_are_not_tokenized_before_the_first_title(path: Path, monkeypatch:
         raise AssertionError
 
     with monkeypatch.context() as patch:
-        patch.setattr("recollect.stores.tokens._read", unread)
+        patch.setattr("recollect.stores.tokens._token_stream", unread)
         store.write([{"id": "1", "content": "to Kyoto"}])
         store.write([{"id": "2", "content": "from Kyoto", "summary": "home"}])
     store.write([{"id": "3", "title": "Kyoto", "content": "x"}])
