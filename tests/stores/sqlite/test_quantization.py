@@ -127,6 +127,13 @@ def test_search_returns_few_candidates(kind: str, monkeypatch: pytest.MonkeyPatc
     assert {10 * (row + 1) for row in exact.tolist()} <= set(results)
 
 
+def test_no_rotation_if_one_dominant_axis_makes_codes_coarse() -> None:
+    vectors = rows(1, 4_000, 384, "flat")
+    common = rows(5, 1, 384, "uniform")
+    assert fit_rotation(vectors, 60 / 20_000) is not NO_ROTATION
+    assert fit_rotation(unit_rows(vectors + 2 * common), 60 / 20_000) is NO_ROTATION
+
+
 def test_scan_raises_errors_of_helper_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_scan, "REFINE_ROWS", 10)
     vectors = rows(4, 300, 32, "uniform")

@@ -262,20 +262,12 @@ class SqlStore(ABC, Generic[T]):
         """Return the terms of the lexical index of a namespace."""
 
     def link(self, source: str, link: Link, *, namespace: str) -> bool:
-        return self._change_links(source, namespace, lambda links: [*links, link] if link not in links else None)
+        with self._write([namespace]) as transaction:
+            return tables.add_link(transaction, *tables.existing_note(transaction, source, namespace), link)
 
     def unlink(self, source: str, link: Link, *, namespace: str) -> bool:
-        return self._change_links(
-            source, namespace, lambda links: [other for other in links if other != link] if link in links else None
-        )
-
-    def _change_links(self, source: str, namespace: str, change: Callable[[Sequence[Link]], list[Link] | None]) -> bool:
         with self._write([namespace]) as transaction:
-            namespace_id, note = tables.existing_note(transaction, source, namespace)
-            links = change(tables.links_by_source(transaction, [note]).get(note, ()))
-            if links is not None:
-                tables.write_links(transaction, [(note, namespace_id, links)])
-        return links is not None
+            return tables.remove_link(transaction, tables.existing_note(transaction, source, namespace)[1], link)
 
     def neighbours(self, key: str, *, namespace: str) -> list[Neighbour]:
         def work(transaction: T) -> list[Neighbour]:

@@ -77,13 +77,49 @@ def write_links(transaction: SqlTransaction, links: Iterable[tuple[int, int, Seq
     if not changed:
         return
     transaction.execute("DELETE FROM links WHERE source IN LIST(:notes)", notes=[note for note, *_ in changed])
+    _insert_links(
+        transaction,
+        [
+            (namespace_id, note, position, link)
+            for note, namespace_id, note_links in changed
+            for position, link in enumerate(note_links)
+        ],
+    )
+
+
+def add_link(transaction: SqlTransaction, namespace_id: int, note: int, link: Link) -> bool:
+    """Append a link to the links of a note; return whether it is new."""
+    positions = _link_positions(transaction, note)
+    if link in positions:
+        return False
+    _insert_links(transaction, [(namespace_id, note, max(positions.values(), default=-1) + 1, link)])
+    return True
+
+
+def remove_link(transaction: SqlTransaction, note: int, link: Link) -> bool:
+    """Delete a link of a note; return whether it existed."""
+    position = _link_positions(transaction, note).get(link)
+    if position is not None:
+        transaction.execute(
+            "DELETE FROM links WHERE source = :note AND place = :position", note=note, position=position
+        )
+    return position is not None
+
+
+def _link_positions(transaction: SqlTransaction, note: int) -> dict[Link, int]:
+    """Return the links of a note with their positions, which may have gaps."""
+    rows = transaction.fetch("SELECT kind, target, place FROM links WHERE source = :note", note=note)
+    return {Link(kind, target): position for kind, target, position in rows}
+
+
+def _insert_links(transaction: SqlTransaction, links: Iterable[tuple[int, int, int, Link]]) -> None:
+    """Insert links, each given by its namespace, its source note, its position and itself."""
     transaction.insert(
         "links",
         ("source", "namespace", "place", "kind", "target", "name"),
         [
-            (note, namespace_id, place, link.kind, link.target, folded_name(link.target))
-            for note, namespace_id, note_links in changed
-            for place, link in enumerate(note_links)
+            (note, namespace_id, position, link.kind, link.target, folded_name(link.target))
+            for namespace_id, note, position, link in links
         ],
     )
 

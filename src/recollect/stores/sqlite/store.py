@@ -70,7 +70,9 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
             return
         with self._connections.writing() as connection:
             transaction = SqliteTransaction(connection)
-            self._note_removed(transaction, remove_expired(transaction, to_microseconds(arguments.now())))
+            now = to_microseconds(arguments.now())
+            if _has_expired(connection, now):
+                self._note_removed(transaction, remove_expired(transaction, now))
             yield transaction
             changed = namespaces
             if changed is None:
@@ -90,8 +92,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         if self.read_only:
             return 0
         with self._connections.reading() as connection:
-            due = "SELECT EXISTS (SELECT 1 FROM main.notes WHERE expires_at <= ?)"
-            if not connection.execute(due, (moment,)).get:
+            if not _has_expired(connection, moment):
                 return 0
         with self._connections.writing(timeout=0) as connection:
             transaction = SqliteTransaction(connection)
@@ -219,6 +220,11 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
             self._indexes.worker.stop()
             self._connections.close()
             self._indexes.clear()
+
+
+def _has_expired(connection: apsw.Connection, now: int) -> bool:
+    """Return whether a note of the file, visible or hidden, has expired at ``now``, in microseconds since 1970."""
+    return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM main.notes WHERE expires_at <= ?)", (now,)).get)
 
 
 def _start_counts(transaction: SqliteTransaction, namespace_id: int, _: NoteCounts[str] | None) -> NoteCounts[str]:

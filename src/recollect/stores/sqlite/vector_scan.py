@@ -51,6 +51,8 @@ SAMPLE_QUERIES = 32
 """Rows of the sample that serve as queries when the head size is chosen."""
 GATHER_COST = 4.0
 """The cost of comparing a row at a random position, relative to one in sequence."""
+REFINE_COST = 12.0
+"""The cost of refining a row, which reads its codes and its residuals at a random position, in the same unit."""
 MIN_SAMPLE = 1_000
 GROUP = 64
 """Group size: the first selection of the k best compares only the best score of each group of rows."""
@@ -156,16 +158,29 @@ def fit_rotation(sample: _Floats, result_share: float) -> PcaRotation:
         return NO_ROTATION
     axes = np.linalg.eigh((sample.T @ sample).astype(np.float64))[1][:, ::-1].astype(np.float32)
     rotated = sample @ axes
-    queries = rotated[:: -(-len(rotated) // SAMPLE_QUERIES)]
+    step = -(-len(sample) // SAMPLE_QUERIES)
+    queries = rotated[::step]
+    scores = queries @ rotated.T
     rank = min(len(rotated), max(2, int(np.ceil(result_share * len(rotated))) + 1))  # each is its own nearest neighbour
-    thresholds = np.partition(queries @ rotated.T, -rank, axis=1)[:, -rank]
-    costs = {dimension: 1.0}
+    thresholds = np.partition(scores, -rank, axis=1)[:, -rank, None]
+    # A dominant principal axis makes the scales of rotated rows coarse, so that more rows have to be refined.
+    costs = {dimension: 1 + REFINE_COST * _refined_share(sample, step, scores, thresholds)}
+    refine_cost = REFINE_COST * _refined_share(rotated, step, scores, thresholds)
     for head in (dimension // 4, dimension // 3 // 16 * 16, dimension // 2, dimension * 3 // 4):
         tails = np.linalg.norm(queries[:, head:], axis=1)[:, None] * np.linalg.norm(rotated[:, head:], axis=1)
-        remaining = queries[:, :head] @ rotated[:, :head].T + tails >= thresholds[:, None]
-        costs[head] = head / dimension + GATHER_COST * float(remaining.mean())
+        compared = queries[:, :head] @ rotated[:, :head].T + tails >= thresholds
+        costs[head] = head / dimension + GATHER_COST * float(compared.mean()) + refine_cost
     best = min(costs, key=costs.__getitem__)
     return PcaRotation(axes, best) if best < dimension else NO_ROTATION
+
+
+def _refined_share(vectors: _Floats, query_step: int, scores: _Floats, thresholds: _Floats) -> float:
+    """Return the share of rows whose quantised scores cannot be told from the threshold of a query.
+
+    The queries are every ``query_step``-th row; ``scores`` are the exact dot products of queries and rows.
+    """
+    errors = quantize(vectors).errors
+    return float((scores + 2 * (errors + errors[::query_step, None]) >= thresholds).mean())
 
 
 class PrunedCodes(NamedTuple):
