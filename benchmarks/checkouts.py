@@ -1,6 +1,6 @@
 """Compare the speed of two checkouts: interleaved rounds, the ratio of medians and its 95 % interval.
 
-    scripts/bench checkouts --base v0.1.0 [--rounds 12] [--only search] [--json FILE]
+    scripts/bench checkouts --base v0.1.0 [--rounds 12] [--only search] [--postgres] [--json FILE]
 
 Each round runs every measurement once in a fresh process for each checkout, in alternating order, so that drift of the
 machine affects both alike. The memories are built once for each checkout, by its own code. The texts are the docstrings
@@ -19,12 +19,12 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import recollect
 from recollect import fusion, query
@@ -34,6 +34,21 @@ PARAGRAPHS = 6_000
 GENERATED = 10_000
 QUERIES = 120
 BATCH = 1_000
+SEARCHES: dict[str, dict[str, Any]] = {
+    **{mode: {"mode": mode} for mode in ("bm25", "semantic", "hybrid")},
+    "trovella": {"preset": "trovella"},
+}
+
+
+class Target(NamedTuple):
+    """Where a checkout stores its memories: in a folder, or in a PostgreSQL database if ``store`` is its address."""
+
+    folder: Path
+    store: str
+
+    def address(self, file_name: str) -> str:
+        """Return what to open: the database, or a file of the folder."""
+        return self.store or str(self.folder / file_name)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -43,16 +58,21 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--new", default=str(ROOT), help="folder of the checkout to judge (default: this one)")
     parser.add_argument("--rounds", type=int, default=12, help="rounds of each checkout (default: 12)")
     parser.add_argument("--only", default="", help="run only measurements whose name contains this text")
+    parser.add_argument("--postgres", action="store_true", help="measure searches and writes of the PostgreSQL store")
     parser.add_argument("--limit", type=float, default=1.05, help="largest ratio that passes (default: 1.05)")
     parser.add_argument("--json", type=Path, help="write the times and ratios to this file")
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--store", default="", help=argparse.SUPPRESS)
     args = parser.parse_args(argv)
     if args.worker:
-        print(json.dumps(run_worker(args.worker, args.only)))
+        print(json.dumps(run_worker(Target(args.worker, args.store), args.only)))
         return 0
-    with tempfile.TemporaryDirectory() as scratch, checkout(args.base, Path(scratch)) as base:
-        trees = {"base": base, "new": Path(args.new).resolve()}
-        times = run_rounds(trees, Path(scratch), args.rounds, args.only)
+    with ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        trees = {"base": stack.enter_context(checkout(args.base, scratch)), "new": Path(args.new).resolve()}
+        stores = stack.enter_context(postgres_databases(trees)) if args.postgres else dict.fromkeys(trees, "")
+        targets = {name: Target(scratch / f"data-{name}", store) for name, store in stores.items()}
+        times = run_rounds(trees, targets, args.rounds, args.only)
     rows = [summary(name, times["base"][name], times["new"][name]) for name in times["base"]]
     for row in rows:
         slow = "  SLOWER" if row["low"] > args.limit else ""
@@ -79,16 +99,33 @@ def checkout(base: str, scratch: Path) -> Iterator[Path]:
         subprocess.run(["git", "-C", str(ROOT), "worktree", "remove", "--force", str(tree)], check=True)
 
 
-def run_rounds(trees: dict[str, Path], scratch: Path, rounds: int, only: str) -> dict[str, dict[str, list[float]]]:
+@contextmanager
+def postgres_databases(names: Iterable[str]) -> Iterator[dict[str, str]]:
+    """Start a PostgreSQL server and yield the address of a new database for each name."""
+    from tests.stores.postgres.server import Server  # noqa: PLC0415 (imports test tools)
+
+    server = Server(durable=True, shared_buffers="1GB")
+    try:
+        server.start()
+        server.prepare()
+        yield {name: server.address(server.create()) for name in names}
+    finally:
+        server.remove()
+
+
+def run_rounds(
+    trees: dict[str, Path], targets: dict[str, Target], rounds: int, only: str
+) -> dict[str, dict[str, list[float]]]:
     """Return the milliseconds of every measurement by checkout and name, one entry for each round."""
     times: dict[str, dict[str, list[float]]] = {name: {} for name in trees}
     for number in range(rounds + 1):  # the first round builds the memories and warms the disk; it is not counted
         for name in sorted(trees, reverse=bool(number % 2)):
-            folder = scratch / f"data-{name}"
+            folder, store = targets[name]
             folder.mkdir(exist_ok=True)
             command = [sys.executable, str(Path(__file__).resolve()), "--worker", str(folder), "--only", only]
+            command += ["--store", store]
             environment = os.environ | {"PYTHONPATH": str(trees[name] / "src"), "OPENBLAS_NUM_THREADS": "1"}
-            output = subprocess.run(command, check=True, env=environment, capture_output=True, text=True).stdout
+            output = subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE, text=True).stdout
             for measurement, milliseconds in json.loads(output).items():
                 if number:
                     times[name].setdefault(measurement, []).append(milliseconds)
@@ -155,12 +192,12 @@ def queries(texts: list[str]) -> list[str]:
     return drawn
 
 
-def run_worker(folder: Path, only: str) -> dict[str, float]:
-    """Measure the checkout on this process's path; memories are built in ``folder`` when they are missing."""
+def run_worker(target: Target, only: str) -> dict[str, float]:
+    """Measure the checkout on this process's path; memories are built in the target when they are missing."""
     times: dict[str, float] = {}
-    for name, measure in MEASUREMENTS.items():
+    for name, measure in (STORE_MEASUREMENTS if target.store else MEASUREMENTS).items():
         if only in name:
-            times |= {f"{name}{suffix}": value for suffix, value in measure(folder).items()}
+            times |= {f"{name}{suffix}": value for suffix, value in measure(target).items()}
     return times
 
 
@@ -171,13 +208,13 @@ def timed(action: Callable[..., object], *args: Any, **keywords: Any) -> float:
     return (perf_counter() - started) * 1000
 
 
-def measure_import(_: Path) -> dict[str, float]:
+def measure_import(_: Target) -> dict[str, float]:
     """Import the package in fresh interpreters: the median of five."""
     command = [sys.executable, "-c", "import recollect; recollect.open, recollect.Memory"]
     return {"": median(timed(lambda: subprocess.run(command, check=True)) for _ in range(5))}
 
 
-def measure_query(_: Path) -> dict[str, float]:
+def measure_query(_: Target) -> dict[str, float]:
     """Parse and compile queries."""
     texts = [*queries(generated(500)), '"green tea" AND NOT coffee OR tea*', "what did we decide two weeks ago?"]
 
@@ -188,7 +225,7 @@ def measure_query(_: Path) -> dict[str, float]:
     return {"": min(timed(run) for _ in range(3))}
 
 
-def measure_fusion(_: Path) -> dict[str, float]:
+def measure_fusion(_: Target) -> dict[str, float]:
     """Fuse two lists of 200 candidates by both methods."""
     lists = [
         [{"id": f"n{(i * step) % 300}", "path": f"{(i * step) % 300}.md", "score": 1 / (i + 1)} for i in range(200)]
@@ -199,43 +236,45 @@ def measure_fusion(_: Path) -> dict[str, float]:
     return {" rrf": rrf, " convex": convex}
 
 
-def measure_search(folder: Path) -> dict[str, float]:
+def measure_search(target: Target) -> dict[str, float]:
     """Return p50 of searches by mode over real and generated text, static embedder."""
     times = {}
     for corpus, texts in (("real", paragraphs(PARAGRAPHS)), ("generated", generated(GENERATED))):
-        path = folder / f"{corpus}.db"
-        if not path.exists():
-            with recollect.open(path, embedder="static") as memory:
-                memory.add_many([{"content": text, "path": f"{n}.md"} for n, text in enumerate(texts)])
-        with recollect.open(path, embedder="static", read_only=True) as memory:
-            for mode in ("bm25", "semantic", "hybrid"):
+        address = target.address(f"{corpus}.db")
+        finished = target.folder / f"{corpus}.finished"
+        if not finished.exists():
+            with recollect.open(address, embedder="static") as memory:
+                notes = [{"content": text, "path": f"{n}.md"} for n, text in enumerate(texts)]
+                memory.add_many(notes, namespace=corpus)
+            finished.touch()
+        with recollect.open(address, embedder="static", read_only=True) as memory:
+            for name, options in SEARCHES.items():
                 for text in queries(texts)[:20]:
-                    memory.search(text, mode=mode)
-                times[f" {corpus} {mode}"] = median(timed(memory.search, text, mode=mode) for text in queries(texts))
-            times[f" {corpus} trovella"] = median(
-                timed(memory.search, text, preset="trovella") for text in queries(texts)
-            )
+                    memory.search(text, namespace=corpus, **options)
+                times[f" {corpus} {name}"] = median(
+                    timed(memory.search, text, namespace=corpus, **options) for text in queries(texts)
+                )
     return times
 
 
-def measure_add(folder: Path) -> dict[str, float]:
-    """Write to a fresh memory: a batch, the same batch unchanged, and single notes; then link, change and delete."""
+def measure_add(target: Target) -> dict[str, float]:
+    """Write a batch, the same batch unchanged, and single notes to an empty namespace; then link, change and delete."""
     texts = paragraphs(BATCH + 50)
-    path = folder / "written.db"
-    for old in folder.glob("written.db*"):
+    for old in target.folder.glob("written.db*"):
         old.unlink()
-    with recollect.open(path, embedder="static") as memory:
-        batch = [
+    with recollect.open(target.address("written.db"), embedder="static") as memory:
+        namespace = f"written-{os.getpid()}"
+        batch: list[dict[str, Any]] = [
             {"content": text, "title": text.split("\n")[0][:60], "path": f"{n}.md"} for n, text in enumerate(texts)
         ]
-        many = timed(lambda: memory.add_many(batch[:BATCH]))
-        one = median(timed(memory.add, **note) for note in batch[BATCH:])
-        unchanged = timed(lambda: memory.add_many(batch[:BATCH]))
+        many = timed(lambda: memory.add_many(batch[:BATCH], namespace=namespace))
+        one = median(timed(memory.add, **note, namespace=namespace) for note in batch[BATCH:])
+        unchanged = timed(lambda: memory.add_many(batch[:BATCH], namespace=namespace))
         paths = [note["path"] for note in batch[:50]]
-        linked = median(timed(memory.link, path, "0.md") for path in paths[1:])
-        neighbours = median(timed(memory.neighbours, path) for path in paths)
-        updated = median(timed(memory.update, path, content=f"Changed: {path}") for path in paths)
-        deleted = median(timed(memory.delete, path) for path in paths)
+        linked = median(timed(memory.link, path, "0.md", namespace=namespace) for path in paths[1:])
+        neighbours = median(timed(memory.neighbours, path, namespace=namespace) for path in paths)
+        updated = median(timed(memory.update, path, content=f"Changed: {path}", namespace=namespace) for path in paths)
+        deleted = median(timed(memory.delete, path, namespace=namespace) for path in paths)
     return {
         f" batch of {BATCH}": many,
         " one": one,
@@ -247,8 +286,9 @@ def measure_add(folder: Path) -> dict[str, float]:
     }
 
 
-def measure_ingest(folder: Path) -> dict[str, float]:
+def measure_ingest(target: Target) -> dict[str, float]:
     """Ingest a folder of Markdown files into a fresh memory."""
+    folder = target.folder
     vault = folder / "vault"
     if not vault.exists():
         vault.mkdir()
@@ -262,9 +302,9 @@ def measure_ingest(folder: Path) -> dict[str, float]:
         return {"": timed(lambda: memory.ingest(vault, progress=lambda *_: None))}
 
 
-def measure_command(folder: Path) -> dict[str, float]:
+def measure_command(target: Target) -> dict[str, float]:
     """Run one search on the command line, from start to exit."""
-    path = folder / "command.db"
+    path = target.folder / "command.db"
     if not path.exists():
         with recollect.open(path, embedder="static") as memory:
             memory.add_many([{"content": text} for text in paragraphs(500)])
@@ -274,12 +314,12 @@ def measure_command(folder: Path) -> dict[str, float]:
     }
 
 
-MEASUREMENTS: dict[str, Callable[[Path], dict[str, float]]] = {
+STORE_MEASUREMENTS: dict[str, Callable[[Target], dict[str, float]]] = {"search": measure_search, "add": measure_add}
+MEASUREMENTS: dict[str, Callable[[Target], dict[str, float]]] = {
     "import": measure_import,
     "query": measure_query,
     "fusion": measure_fusion,
-    "search": measure_search,
-    "add": measure_add,
+    **STORE_MEASUREMENTS,
     "ingest": measure_ingest,
     "command": measure_command,
 }
