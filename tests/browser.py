@@ -13,12 +13,8 @@ from tests.requirements import require_program
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
+    *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--no-first-run"),
 )
 
 
@@ -40,9 +36,9 @@ class Visit:
     """A page with its console messages and the URLs that it requested."""
 
     def __init__(
-        self, browser: Browser, where: Path | str, *, width: int = 1200, height: int = 900, **options: Any
+        self, browser: Browser, target: Path | str, *, width: int = 1200, height: int = 900, **options: Any
     ) -> None:
-        """Open a file, or an address, in a window of this size."""
+        """Open a file or a URL in a window of this size."""
         self.messages: list[str] = []
         self.requested_urls: list[str] = []
         context = browser.new_context(viewport={"width": width, "height": height}, **options)
@@ -51,7 +47,7 @@ class Visit:
         self.page.on("pageerror", lambda error: self.messages.append(str(error)))
         self.page.on("request", lambda request: self.requested_urls.append(request.url))
         self.page.on("dialog", self._on_dialog)
-        self.page.goto(where.as_uri() if isinstance(where, Path) else where)
+        self.page.goto(target.as_uri() if isinstance(target, Path) else target)
 
     def _on_dialog(self, dialog: Dialog) -> None:
         """Record a dialog as a message; no page should open one."""

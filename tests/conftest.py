@@ -1,7 +1,7 @@
 """Hypothesis profiles, the quick tier, and fixtures for all tests.
 
-HYPOTHESIS_PROFILE chooses the tier: ``quick`` for every edit, ``default`` for CI, ``full`` for the longest. CI
-generates the same cases every time, so that a change never fails because of another one.
+HYPOTHESIS_PROFILE chooses the tier: ``quick`` for every edit, ``default`` for CI, ``full`` for a long search for
+failures. CI generates the same cases in every run, so that a commit fails only because of its own changes.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ SLOW_PATHS = (
     *("any_history", "browser", "concurrency", "crash", "endurance", "faults", "fuzz", "hostile", "million"),
     *("process", "screenshots", "test_eval_reports", "test_serv", "stdio"),
 )
-"""Parts of paths; tests in these files, with PostgreSQL or with a slow fixture are not in the quick tier."""
+"""Tests in files whose path contains one of these are not in the quick tier, nor are tests with slow fixtures."""
 
-# Background jobs of a shell ignore SIGINT, and so would processes that tests start and interrupt.
+# A shell starts background jobs with SIGINT ignored, and processes that tests start and interrupt would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -53,14 +53,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _is_slow(item: pytest.Item) -> bool:
     path = item.nodeid.partition("::")[0]
-    if "postgres" in item.nodeid or any(part in path for part in SLOW_PATHS):
+    if "postgres" in item.nodeid or any(fragment in path for fragment in SLOW_PATHS):
         return True
     return not SLOW_FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture
 def frozen_clock(monkeypatch: pytest.MonkeyPatch) -> FrozenClock:
-    """Replace the current time by one that the test sets."""
-    stopped = FrozenClock()
-    monkeypatch.setattr(arguments, "now", stopped.now)
-    return stopped
+    """Replace the clock of ``recollect.arguments.now`` by a clock that the test sets."""
+    clock = FrozenClock()
+    monkeypatch.setattr(arguments, "now", clock.now)
+    return clock

@@ -1,4 +1,4 @@
-"""A real HTTP server that responds to JSON with JSON, or misbehaves on demand."""
+"""A real HTTP server that responds to JSON requests with JSON, or with the errors that a test sets."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from typing import Any, NamedTuple, Self
 
 
 class Answer(NamedTuple):
+    """An HTTP response."""
+
     status: int = 200
     body: bytes = b""
     headers: dict[str, str] = {}  # noqa: RUF012 (never changed)
 
 
 Question = dict[str, Any]
+"""The JSON body of a request."""
 
 
 def as_json(content: Any) -> Answer:
@@ -44,24 +47,24 @@ class Listening:
 
 
 class JsonServer(Listening):
-    """Responds with ``answers``, then with the results of ``answer``; records requests in ``questions``."""
+    """Responds with ``answers`` in turn, then with what ``answer`` returns; records request bodies in ``questions``."""
 
-    def __init__(self, response: Callable[[Question], Answer]) -> None:
+    def __init__(self, answer: Callable[[Question], Answer]) -> None:
         self.questions: list[Question] = []
         self.paths: list[str] = []
         self.keys: list[str | None] = []
         self.answers: list[Answer | Callable[[Question], Answer]] = []
-        self.answer = response
-        owner = self
+        self.answer = answer
+        server = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                owner.questions.append(question)
-                owner.paths.append(self.path)
-                owner.keys.append(self.headers["Authorization"])
-                response = owner.answers.pop(0) if owner.answers else owner.answer
-                response = response if isinstance(response, Answer) else response(question)
+                server.questions.append(question)
+                server.paths.append(self.path)
+                server.keys.append(self.headers["Authorization"])
+                answer = server.answers.pop(0) if server.answers else server.answer
+                response = answer if isinstance(answer, Answer) else answer(question)
                 try:
                     self.send_response(response.status)
                     for name, value in {"Content-Length": str(len(response.body)), **response.headers}.items():

@@ -206,7 +206,7 @@ def test_accesses_are_written_without_thread(
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_forked_child_has_its_own_access_log(store: SQLiteStore, log: AccessLog) -> None:
     log.record(["a"], NAMESPACE)
-    with log._changed, log._flushing:  # other threads may have the locks during a fork
+    with log._changed, log._flush_lock:  # other threads may have the locks during a fork
         child = os.fork()
         if child == 0:
             good = not log._pending

@@ -55,9 +55,9 @@ def test_message_truncates_and_escapes_value() -> None:
 
 
 def test_message_for_value_without_repr() -> None:
-    class Shy:
+    class WithoutRepr:
         def __repr__(self) -> str:
             raise RuntimeError("not today")
 
-    with pytest.raises(ArgumentTypeError, match=r"something that cannot be shown \(Shy\)"):
-        arguments.text("content", Shy())
+    with pytest.raises(ArgumentTypeError, match=r"something that cannot be shown \(WithoutRepr\)"):
+        arguments.text("content", WithoutRepr())

@@ -1,4 +1,4 @@
-"""docs/comparison.md is right about Recollect, and has sources for the others."""
+"""docs/comparison.md describes Recollect correctly, and has sources for what it says about other products."""
 
 from __future__ import annotations
 
@@ -105,6 +105,6 @@ def test_numbers_are_those_of_the_study() -> None:
     rows = [_cells(line) for line in study.partition("MiniLM:")[2].partition("The static embedder:")[0].splitlines()]
     columns = next(cells[1:] for cells in rows if cells[0] == "system")
     measured = {cells[0].strip("`"): dict(zip(columns, cells[1:], strict=True)) for cells in rows if len(cells) > 2}
-    for name, figures in _table(TEXT, header).items():
-        for title, figure in zip(titles, figures, strict=True):
-            assert figure == measured[name][title], (name, title)
+    for name, values in _table(TEXT, header).items():
+        for title, value in zip(titles, values, strict=True):
+            assert value == measured[name][title], (name, title)

@@ -1,4 +1,4 @@
-"""The conformance script passes right results and fails wrong ones."""
+"""The conformance script accepts correct results and rejects wrong ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from scripts import conformance
 
-RIGHT: dict[str, dict[str, Any]] = {
+CORRECT_CASES: dict[str, dict[str, Any]] = {
     "normalise": {"input": " a  b ", "expected": "a b"},
     "parse_query": {
         "input": "tea*",
@@ -87,23 +87,23 @@ def last_line(output: str) -> str:
 
 
 def test_runners_pass_right_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert set(RIGHT) == set(conformance.RUNNERS)
-    for name, case in RIGHT.items():
+    assert set(CORRECT_CASES) == set(conformance.RUNNERS)
+    for name, case in CORRECT_CASES.items():
         write(tmp_path, name, case)
     assert conformance.main(tmp_path) == 0
-    assert last_line(capsys.readouterr().out) == f"{len(RIGHT)} passed, 0 failed"
+    assert last_line(capsys.readouterr().out) == f"{len(CORRECT_CASES)} passed, 0 failed"
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("name", CORRECT_CASES)
 def test_runners_fail_wrong_results(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = {"preference": 3} if name == "intent_multiplier" else {"expected": {"no": "such thing"}}
-    write(tmp_path, name, RIGHT[name], {**RIGHT[name], **wrong})
+    write(tmp_path, name, CORRECT_CASES[name], {**CORRECT_CASES[name], **wrong})
     assert conformance.main(tmp_path) == 1
     assert last_line(capsys.readouterr().out) == "1 passed, 1 failed"
 
 
 def test_unreadable_vectors_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(tmp_path, "normalise", {"expected": ""}, RIGHT["normalise"])
+    write(tmp_path, "normalise", {"expected": ""}, CORRECT_CASES["normalise"])
     write(tmp_path, "no_such_function", {"input": "", "expected": ""})
     (tmp_path / "broken.json").write_text("{", encoding="utf-8")
     (tmp_path / "shapeless.json").write_text("[]", encoding="utf-8")

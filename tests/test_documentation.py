@@ -30,7 +30,7 @@ PUBLIC = [(module, name) for module, names in SURFACE.items() for name in names.
 CALLABLES = [(module, name) for module, name in PUBLIC if callable(getattr(importlib.import_module(module), name))]
 WITHOUT_EXAMPLE = {"RecollectError", "ArgumentTypeError", "AnchorExtractor", "Renderer", "Expression"}
 WITHOUT_EXAMPLE |= {name for name in SURFACE["recollect"].split() if name.endswith(("Error", "Warning"))}
-WITHOUT_EXAMPLE |= {"Embedder", "Library", "Reranker"}  # protocols
+WITHOUT_EXAMPLE |= {"Embedder", "Reranker"}  # protocols
 WITHOUT_EXAMPLE |= {"Memory", "MemoryStats", "AsyncMemory"}  # shown in the examples of open() and open_async()
 WITHOUT_EXAMPLE |= {"Caller", "Key"}  # shown in the example of KeyRing
 WITHOUT_EXAMPLE |= {"serve_stdio"}  # runs until it is ended
@@ -138,7 +138,7 @@ def test_trace_fields_are_documented() -> None:
         results=[replace(candidate, steps=(step,))],
     ).to_dict()
     page = _page("pipeline.md").partition("## The trace, field by field")[2]
-    assert [name for name in _names(data) if f"`{name}`" not in page] == []
+    assert [name for name in _keys(data) if f"`{name}`" not in page] == []
 
 
 SECTIONS = [field for field in fields(Preset) if isinstance(getattr(Preset(name="plain"), field.name), Settings)]
@@ -156,10 +156,10 @@ class TestPresetsPage:
         assert default == _format(getattr(rules, setting), empty="empty")
         assert meaning
         if match := re.fullmatch(r"(\d+) to (\d+)(?:; 0 means (\d+))?", values):
-            least, most = int(match[1]), int(match[2])
-            for allowed, meant in ((least, int(match[3] or least)), (most, most)):
-                assert getattr(rules.changed({setting: allowed}), setting) == meant
-            for outside in (least - 1, most + 1):
+            minimum, maximum = int(match[1]), int(match[2])
+            for allowed, stored in ((minimum, int(match[3] or minimum)), (maximum, maximum)):
+                assert getattr(rules.changed({setting: allowed}), setting) == stored
+            for outside in (minimum - 1, maximum + 1):
                 with pytest.raises(ArgumentError, match=f"{section}.{setting}"):
                     rules.changed({setting: outside})
         elif values.startswith("a table"):
@@ -170,8 +170,8 @@ class TestPresetsPage:
                 assert getattr(rules.changed({setting: value}), setting) == value
 
     def test_every_setting_is_described(self) -> None:
-        for part in fields(Preset):
-            assert part in SECTIONS or _row("presets.md", f"`{part.name}`", columns=4)
+        for field in fields(Preset):
+            assert field in SECTIONS or _row("presets.md", f"`{field.name}`", columns=4)
 
     @pytest.mark.parametrize(("section", "setting"), SETTINGS)
     def test_settings_of_each_preset(self, section: str, setting: str) -> None:
@@ -180,7 +180,7 @@ class TestPresetsPage:
             assert _row("presets.md", f"`{section}.{setting}`", columns=6)[1:] == values
 
     def test_stages_of_each_preset(self) -> None:
-        stages = ["; ".join(map(_stage, preset.stages)) or "–" for preset in presets().values()]
+        stages = ["; ".join(map(_stage_cell, preset.stages)) or "–" for preset in presets().values()]
         assert _row("presets.md", "`stages`", columns=6)[1:] == stages
         assert _row("presets.md", "", columns=6)[1:] == [f"`{name}`" for name in presets()]
         thresholds = [_format(preset.answer_threshold) for preset in presets().values()]
@@ -209,24 +209,24 @@ def _anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w-]", "", title.lower().replace(" ", "-")) for title in titles}
 
 
-def _row(page: str, first: str, *, columns: int) -> list[str]:
-    """Return the cells of the one table row with this number of columns and this first cell."""
+def _row(page: str, first_cell: str, *, columns: int) -> list[str]:
+    """Return the cells of the only table row with this number of columns and this first cell."""
     rows = [_cells(line) for line in _page(page).splitlines() if line.startswith("|")]
-    (result,) = [row for row in rows if len(row) == columns and row[0] == first]
-    return result
+    (only_row,) = [row for row in rows if len(row) == columns and row[0] == first_cell]
+    return only_row
 
 
 def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").split("|")]
 
 
-def _stage(stage: Stage) -> str:
+def _stage_cell(stage: Stage) -> str:
     constants = ", ".join(f"{name} {_format(getattr(stage, name))}" for name in stage.names())
     return f"{stage.name}: {constants}" if constants else stage.name
 
 
 def _format(value: Any, *, empty: str = "–") -> str:
-    """Return the value of a setting as on the page."""
+    """Return the value of a setting as the page writes it."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {number:g}" for name, number in value.items()) or empty
     if isinstance(value, bool):
@@ -238,10 +238,10 @@ def _page(name: str) -> str:
     return (ROOT / "docs" / name).read_text(encoding="utf-8")
 
 
-def _names(data: Any) -> Iterator[str]:
+def _keys(data: Any) -> Iterator[str]:
     """Yield all keys in JSON data."""
     if isinstance(data, dict):
         yield from data
         data = list(data.values())
     for value in data if isinstance(data, list) else ():
-        yield from _names(value)
+        yield from _keys(value)

@@ -44,13 +44,13 @@ def fill(memory: Memory) -> None:
 
 
 def count_rows(folder: Path) -> int:
-    raw = apsw.Connection(str(folder / "memory.db"))
-    count: int = raw.execute("SELECT count(*) FROM notes").get
-    raw.close()
+    connection = apsw.Connection(str(folder / "memory.db"))
+    count: int = connection.execute("SELECT count(*) FROM notes").get
+    connection.close()
     return count
 
 
-READS: dict[str, Any] = {
+OPERATIONS: dict[str, Any] = {
     "get": lambda memory: memory.get("a"),
     "notes": lambda memory: list(memory.notes()),
     "search": lambda memory: memory.search("fig"),
@@ -66,13 +66,13 @@ READS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", READS)
+@pytest.mark.parametrize("name", OPERATIONS)
 def test_next_operation_deletes_expired_note(tmp_path: Path, frozen_clock: FrozenClock, name: str) -> None:
     with open_memory(tmp_path) as memory:
         fill(memory)
         assert count_rows(tmp_path) == 3
         frozen_clock.time += HOUR
-        READS[name](memory)
+        OPERATIONS[name](memory)
         assert count_rows(tmp_path) == 2 + (name == "add")
 
 

@@ -320,17 +320,14 @@ class TestModelChange:
         assert len(result) == 10
         assert "the store's vectors are of topics, not of other" in result.warnings[0]
         assert changed.stats().unembedded == 150
-        assert "150 notes have no vector of other; run reindex" in [f.problem for f in changed.doctor()]
-
-        class EnoughError(Exception):
-            pass
+        assert "150 notes have no vector of other; run reindex" in [finding.problem for finding in changed.doctor()]
 
         def interrupt(done: int, total: int, name: str) -> None:
             assert (total, name) == (150, "")
             if done >= 100:
-                raise EnoughError
+                raise InterruptedError
 
-        with pytest.raises(EnoughError):
+        with pytest.raises(InterruptedError):
             changed.reindex(progress=interrupt)
         assert changed.stats().unembedded == 150 - 128
         changed.add("new while half done: tea", path="new.md")
@@ -349,19 +346,19 @@ class TestModelChange:
         with recollect.open(path, embedder=None) as plain, recollect.open(path, embedder=Topics("topics")) as changed:
             plain.add("two teas", path="2.md")
 
-            def meanwhile(done: int, _total: int, _name: str) -> None:
+            def add_after_first(done: int, _total: int, _name: str) -> None:
                 if done == 1:
                     plain.add("three teas", path="3.md")
 
             activate = changed._store.activate
-            delayed = iter([lambda: plain.add("four teas", path="4.md")])
 
-            def activate_late(model: Any) -> bool:
-                next(delayed, lambda: None)()
+            def add_and_activate(model: Any) -> bool:
+                if not plain.has("4.md"):
+                    plain.add("four teas", path="4.md")
                 return activate(model)
 
-            changed._store.activate = activate_late  # type: ignore[method-assign]
-            assert changed.reindex(progress=meanwhile) == 3
+            changed._store.activate = add_and_activate  # type: ignore[method-assign]
+            assert changed.reindex(progress=add_after_first) == 3
             assert changed.stats().unembedded == 0
             assert len(changed.search("oolong", mode="semantic")) == 4
 
@@ -555,13 +552,13 @@ class TestIngest:
         assert names == ["bike.md", "tea.md"]
         assert paths(memory.search("sencha"))[0] == "tea.md"
         assert paths(memory.search("wheel", filters={"tags": ["ride"]})) == ["bike.md"]
-        assert [(n.note.path, n.kind) for n in memory.neighbours("tea.md")] == [
+        assert [(item.note.path, item.kind) for item in memory.neighbours("tea.md")] == [
             ("bike.md", "wikilink"),
             ("bike.md", "mention"),
         ]
-        embedded = len(embedder.texts)
+        embedded_count = len(embedder.texts)
         assert memory.ingest(vault).files_unchanged == 2
-        assert len(embedder.texts) == embedded
+        assert len(embedder.texts) == embedded_count
         (vault / "tea.md").unlink()
         report = memory.ingest(str(vault))
         assert (report.files_removed, report.notes_removed) == (1, 1)
@@ -599,12 +596,12 @@ class TestChunks:
         long, short = (json.loads(line)["vector"] for line in lines)
         assert (long["pieces"], "pieces" in short) == (4, False)
         model, (rows, row) = memory._store.vectors_of(list(memory.notes()))
-        created = len(embedder.texts)
+        embedded_count = len(embedder.texts)
         with recollect.open(tmp_path / "other.db", embedder=embedder) as copy:
             assert copy.load(lines) == 2
             assert list(copy.export()) == lines
             copied_model, (same_rows, same_row) = copy._store.vectors_of(list(copy.notes()))
-        assert len(embedder.texts) == created
+        assert len(embedder.texts) == embedded_count
         assert copied_model == model
         assert rows is not None
         assert row is not None
@@ -717,15 +714,15 @@ class TestExportAndLoad:
             assert list(copy.export()) == lines
 
     def test_export_while_a_note_changes(self, memory: Memory) -> None:
-        memory.add_many({"content": f"tea {n}", "path": f"{n}"} for n in range(100))
-        notes_iterator = memory.export()
-        first = json.loads(next(notes_iterator))
-        memory.update("90", content="a bike")
-        rest = {(note := json.loads(line))["path"]: note for line in notes_iterator}
+        memory.add_many({"content": f"tea {n}", "path": f"{n}"} for n in range(200))
+        lines = memory.export()
+        first = json.loads(next(lines))
+        memory.update("190", content="a bike")
+        by_path = {(note := json.loads(line))["path"]: note for line in lines}
         assert "vector" in first
-        assert rest["90"]["content"] == "tea 90"
-        assert "vector" not in rest["90"]
-        assert "vector" in rest["91"]
+        assert by_path["190"]["content"] == "tea 190"
+        assert "vector" not in by_path["190"]
+        assert "vector" in by_path["191"]
 
     @pytest.mark.parametrize(
         ("line", "problem"),
@@ -748,17 +745,17 @@ class TestExportAndLoad:
             memory.load(['{"content": "fine"}', line])
         assert [note.content for note in memory.notes()] == ["fine"]
 
-    @pytest.mark.parametrize(("good", "state"), [(0, "no notes before it are"), (1, "1 note before it is")])
-    def test_load_error_has_one_line_number_and_the_count(self, memory: Memory, good: int, state: str) -> None:
-        message = f"line {good + 1}: is not JSON: Expecting property name enclosed in double quotes at character 2"
+    @pytest.mark.parametrize(("count", "subject"), [(0, "no notes before it are"), (1, "1 note before it is")])
+    def test_load_error_has_one_line_number_and_the_count(self, memory: Memory, count: int, subject: str) -> None:
+        message = f"line {count + 1}: is not JSON: Expecting property name enclosed in double quotes at character 2"
         with pytest.raises(RecollectError) as caught:
-            memory.load([*['{"content": "fine"}'] * good, "{oops"])
-        assert str(caught.value) == f"{message}; {state} stored"
+            memory.load([*['{"content": "fine"}'] * count, "{oops"])
+        assert str(caught.value) == f"{message}; {subject} stored"
 
-    @pytest.mark.parametrize("bad", ["{oops", '{"path": "x"}'])
-    def test_load_stores_every_note_before_the_bad_line(self, memory: Memory, bad: str) -> None:
+    @pytest.mark.parametrize("invalid", ["{oops", '{"path": "x"}'])
+    def test_load_stores_every_note_before_the_invalid_line(self, memory: Memory, invalid: str) -> None:
         with pytest.raises(RecollectError, match="^line 101: .*; 100 notes before it are stored$"):
-            memory.load([*(f'{{"content": "tea {number}"}}' for number in range(100)), bad, '{"content": "later"}'])
+            memory.load([*(f'{{"content": "tea {number}"}}' for number in range(100)), invalid, '{"content": "later"}'])
         assert len(list(memory.notes())) == 100
 
     @pytest.mark.parametrize("file", ["notes.jsonl", b"notes.jsonl", Path("notes.jsonl")])
@@ -835,8 +832,8 @@ def test_page_and_count(tmp_path: Path) -> None:
         first = memory.page(2)
         assert [note.content for note in first.notes] == ["note 0", "note 1"]
         assert first.next is not None
-        rest = memory.page(2, after=first.next, filters={"tags": []})
-        assert ([note.content for note in rest.notes], rest.next) == (["note 2"], None)
+        second = memory.page(2, after=first.next, filters={"tags": []})
+        assert ([note.content for note in second.notes], second.next) == (["note 2"], None)
         assert (memory.count(), memory.count(namespace="work")) == (3, 0)
         with pytest.raises(ArgumentError, match="limit: must be at least 1"):
             memory.page(0)
@@ -850,10 +847,10 @@ def test_add_many_whole_is_atomic(tmp_path: Path) -> None:
 
     with recollect.open(tmp_path / "memory.db", embedder=embed) as memory:
         drafts = [{"content": f"note {number}", "id": str(number)} for number in range(200)]
-        taken: Any = {"content": "x", "id": "0", "path": "p"}
         assert len(memory.add_many(drafts, whole=True)) == 200
         memory.add("y", id="other", path="q")
-        conflicting = [{"content": f"new {number}"} for number in range(150)] + [{**taken, "id": "0", "path": "q"}]
+        new = [{"content": f"new {number}"} for number in range(150)]
+        conflicting = [*new, {"content": "x", "id": "0", "path": "q"}]  # another note has this path
         with pytest.raises(ArgumentError):
             memory.add_many(conflicting, whole=True)
         assert memory.count() == 201

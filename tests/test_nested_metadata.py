@@ -17,26 +17,27 @@ from recollect.stores import open_store
 from tests.strategies import nested
 
 T = TypeVar("T")
-OLD = 900
+STORED_DEPTH = 900
 """The depth of a note that was stored before the limit existed."""
 
 
-def with_small_stack(work: Callable[[], T], left: int = 300) -> T:
-    """Call a function with only ``left`` stack frames left."""
+def with_small_stack(function: Callable[[], T], free_frames: int = 300) -> T:
+    """Call a function when only ``free_frames`` more calls can be nested before the recursion limit."""
     depth, frame = 0, sys._getframe()
     while frame.f_back:
         depth, frame = depth + 1, frame.f_back
 
-    def call(further: int) -> T:
-        return call(further - 1) if further else work()
+    def call(recursions: int) -> T:
+        return call(recursions - 1) if recursions else function()
 
-    return call(max(0, sys.getrecursionlimit() - depth - left))
+    return call(max(0, sys.getrecursionlimit() - depth - free_frames))
 
 
 @pytest.fixture
-def old(tmp_path: Path) -> Iterator[Memory]:
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    """Open a memory with a note that is nested deeper than the limit."""
     store = open_store(tmp_path / "memory.db")
-    store.write([{"id": "old", "content": "Tea.", "metadata": {"a": nested(OLD), "entities": ["Ines"]}}])
+    store.write([{"id": "old", "content": "Tea.", "metadata": {"a": nested(STORED_DEPTH), "entities": ["Ines"]}}])
     store.close()
     with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
         yield memory
@@ -109,20 +110,20 @@ def test_ingest_reports_deeply_nested_files(tmp_path: Path, mode: Any) -> None:
     ]
 
 
-def test_deep_stored_note_can_be_read_and_changed(old: Memory) -> None:
+def test_deep_stored_note_can_be_read_and_changed(memory: Memory) -> None:
     def use() -> list[Any]:
-        note = old.update("old", title="Old", content="Green tea.")
-        (hit,) = old.search("green")
-        (line,) = old.export()
-        same = old.search("green", filters={"metadata": {"a": [1]}})
-        return [note.title, note.metadata.keys(), hit.id, line.count("["), len(same)]
+        note = memory.update("old", title="Old", content="Green tea.")
+        (hit,) = memory.search("green")
+        (line,) = memory.export()
+        filtered = memory.search("green", filters={"metadata": {"a": [1]}})
+        return [note.title, note.metadata.keys(), hit.id, line.count("["), len(filtered)]
 
-    assert with_small_stack(use) == ["Old", {"a", "entities"}, "old", OLD + 3, 0]
+    assert with_small_stack(use) == ["Old", {"a", "entities"}, "old", STORED_DEPTH + 3, 0]
 
 
-def test_deep_stored_note_cannot_be_added_again(old: Memory) -> None:
-    note = old.get("old")
+def test_deep_stored_note_cannot_be_added_again(memory: Memory) -> None:
+    note = memory.get("old")
     assert note is not None
     with pytest.raises(ArgumentError, match="^metadata: must not be nested deeper than 64 levels"):
-        old.add_many([note])
-    assert old.update("old", metadata={"a": 1}).metadata == {"a": 1}
+        memory.add_many([note])
+    assert memory.update("old", metadata={"a": 1}).metadata == {"a": 1}

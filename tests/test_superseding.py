@@ -30,8 +30,14 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield opened
 
 
-def order(result: SearchResult) -> list[str]:
+def ids(result: SearchResult) -> list[str]:
     return [hit.id for hit in result]
+
+
+def cycle(first: str, second: str) -> list[dict[str, Any]]:
+    """Return the drafts of two notes that supersede each other."""
+    links = ((first, second), (second, first))
+    return [{"id": source, "content": source, "links": [("supersedes", target)]} for source, target in links]
 
 
 class TestAdding:
@@ -84,24 +90,24 @@ class TestAdding:
 @pytest.mark.parametrize("mode", MODES)
 class TestSearching:
     def test_superseding_note_replaces_superseded(self, memory: Memory, mode: Mode) -> None:
-        assert order(memory.search("wifi called Amsel", mode=mode)) == ["a", "z"]
+        assert ids(memory.search("wifi called Amsel", mode=mode)) == ["a", "z"]
         memory.add("It is Drossel now.", id="b", supersedes="a")
         result = memory.search("wifi called Amsel", mode=mode)
-        before, after = order(result).index("b"), order(result).index("a")
-        assert (before, order(result)[0]) == (0, "b")
+        before, after = ids(result).index("b"), ids(result).index("a")
+        assert (before, ids(result)[0]) == (0, "b")
         assert after > 0
         assert {hit.id: hit.superseded_by for hit in result} == {"b": (), "a": ("b",), "z": ()}
         assert result[after].score < result[before].score
 
     def test_superseding_with_identical_text(self, memory: Memory, mode: Mode) -> None:
         memory.add("The wifi is called Amsel.", id="b", supersedes="a")
-        assert order(memory.search("wifi called Amsel", mode=mode)) == ["b", "z"]
+        assert ids(memory.search("wifi called Amsel", mode=mode)) == ["b", "z"]
 
     def test_supersession_chain_ends_at_current_note(self, memory: Memory, mode: Mode) -> None:
         memory.add("It is Drossel now.", id="b", supersedes="a")
         memory.add("Now Fink.", id="c", supersedes="b")
         result = memory.search("wifi called Amsel", mode=mode)
-        assert order(result)[0] == "c"
+        assert ids(result)[0] == "c"
         expected = {"c": (), "z": (), "a": ("c",), "b": ("c",)}
         if mode == "bm25":
             del expected["b"]  # of the notes that do not match, only the current one is added
@@ -136,7 +142,7 @@ class TestSearching:
         for number in range(60):
             last = memory.add(f"Wifi number {number}.", id=f"c{number}", supersedes=last).id
         result = memory.search("wifi called Amsel", mode=mode, top_k=100, candidate_k=100)
-        assert order(result)[0] == "c59"
+        assert ids(result)[0] == "c59"
         assert {hit.id for hit in result if not hit.superseded_by} == {"c59", "z"}
         assert {hit.superseded_by for hit in result if hit.id not in ("c59", "z")} == {("c59",)}
 
@@ -165,13 +171,13 @@ class TestSearching:
             memory.add("It is Drossel now.", id="b", supersedes="a")
             result = memory.search("wifi called Amsel", mode=mode)
             assert result.trace.reranked
-            assert order(result) == ["b", "z", "a"]
+            assert ids(result) == ["b", "z", "a"]
             assert [hit.superseded_by for hit in result] == [(), (), ("b",)]
 
 
 def test_expired_successor_no_longer_demotes(memory: Memory) -> None:
     memory.add("It is Drossel for now.", id="b", supersedes="a", expires_at="2999-01-01")
-    assert order(memory.search("wifi called Amsel"))[0] == "b"
+    assert ids(memory.search("wifi called Amsel"))[0] == "b"
     memory._store.write([{"id": "b", "expires_at": datetime(2020, 2, 2, tzinfo=UTC)}])
     result = memory.search("wifi called Amsel")
     assert [(hit.id, hit.superseded_by) for hit in result] == [("a", ()), ("z", ())]
@@ -225,7 +231,7 @@ class TestCycles:
 
     def test_add_many_update_and_link_warn_of_cycles(self, memory: Memory) -> None:
         with pytest.warns(recollect.RecollectWarning, match="supersede each other.*'b', 'c'; remove"):
-            memory.add_many([{"id": x, "content": x, "links": [("supersedes", y)]} for x, y in ("bc", "cb")])
+            memory.add_many(cycle("b", "c"))
         with pytest.warns(recollect.RecollectWarning, match="supersede each other.*'d', 'z'; remove"):
             memory.add("d", id="d", links=[("supersedes", "z"), ("superseded-by", "z")])
         memory.update("d", title="D")  # no warning: the links do not change
@@ -257,9 +263,7 @@ class TestCycles:
         with pytest.warns(recollect.RecollectWarning):
             memory.link("z", "b", kind="supersedes")
         with pytest.warns(recollect.RecollectWarning):
-            memory.add_many(
-                [{"id": x, "content": x, "links": [("supersedes", y)]} for x, y in ("cd", "dc")], namespace="ines"
-            )
+            memory.add_many(cycle("c", "d"), namespace="ines")
         assert "'b', 'z'; remove one of the links; these" in warning()
         assert "'c', 'd'; remove one of the links" in warning()
 

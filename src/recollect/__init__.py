@@ -11,7 +11,7 @@ Start with :func:`open`. The packages, from text to a ranked list:
 - :mod:`recollect.ranking`: the stages after fusion;
 - :mod:`recollect.rerankers`: second-stage models;
 - :mod:`recollect.evaluation`: datasets, measures, significance, tuning;
-- :mod:`recollect.client`: a memory behind the HTTP API of a server;
+- :mod:`recollect.client`: a client of the HTTP API of a Recollect server;
 - :mod:`recollect.integrations`: a memory as a retriever of LangChain and LlamaIndex;
 - :mod:`recollect.server`: HTTP, MCP and the web UI.
 
@@ -136,7 +136,7 @@ _MODULE_OF = {
         ("Preset", "Retrieval", "SearchOptions", "SearchResult", "Trace", "presets"), "recollect.retrieval"
     ),
 }
-"""The modules of public names that are imported on first use."""
+"""The module of each public name that is imported on first use."""
 
 
 def __getattr__(name: str) -> Any:
@@ -151,5 +151,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the public names, imported or not."""
+    """Return the public names, including those that are not imported yet."""
     return sorted(__all__)

@@ -1,4 +1,4 @@
-"""``python -m recollect`` is the command line."""
+"""Run the command line with ``python -m recollect``."""
 
 from recollect.cli import main
 

@@ -1,4 +1,4 @@
-"""Record when notes were last accessed: collected in memory and written by a background thread."""
+"""Record when notes were last accessed: collect the times in memory and write them in a background thread."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from recollect.errors import RecollectWarning, StoreBusyError, StoreError
 from recollect.stores.base import Store
 
 FLUSH_SECONDS = 60.0
-"""How long accesses are collected before they are written together."""
+"""Accesses are collected for this long and then written together."""
 MAX_PENDING = 4096
-"""With this many notes, accesses are written without waiting for the time to pass."""
+"""When accesses of this many notes are pending, they are written at once."""
 
 
 class AccessLog:
     """Collects accesses and writes them to a store.
 
-    Recording takes a lock and a dictionary update. A background thread writes the accesses; it starts with the first
-    pending one and ends when none is left. Errors of the store become a warning when the log is closed, and never
-    reach a search.
+    To record an access costs a lock and a dictionary update. A background thread writes the accesses; it starts with
+    the first pending access and ends when none is left. A search never fails because of the log: errors of the store
+    become a warning when the log is closed.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -44,20 +44,20 @@ class AccessLog:
         self._store = store
         self._closed = False
         self._reset()
-        _OPEN.add(self)
+        _OPEN_LOGS.add(self)
 
     def _reset(self) -> None:
-        """Drop all state. A forked child needs this, too: it has no threads, and may inherit locked locks."""
+        """Set the initial state, also in a forked child: it has no threads, and may inherit locks that are held."""
         self._changed = threading.Condition(threading.Lock())
-        self._flushing = threading.Lock()
-        self._pending: dict[tuple[str, str], datetime] = {}
+        self._flush_lock = threading.Lock()
+        self._pending: dict[tuple[str, str], datetime] = {}  # access times by namespace and note id
         self._thread: threading.Thread | None = None
-        self._busy = False
-        self._lost = 0
-        self._problem: StoreError | None = None
+        self._store_is_busy = False
+        self._lost_count = 0
+        self._last_error: StoreError | None = None
 
     def record(self, ids: Iterable[str], namespace: str) -> None:
-        """Record that these notes were accessed now."""
+        """Record that the notes with these ids were accessed now."""
         now = datetime.now(UTC)
         with self._changed:
             if self._closed:
@@ -66,51 +66,53 @@ class AccessLog:
             if len(self._pending) >= MAX_PENDING:
                 self._changed.notify_all()
             if self._pending and not (self._thread and self._thread.is_alive()):
-                self._thread = threading.Thread(target=self._work, name="recollect-access", daemon=True)
+                self._thread = threading.Thread(target=self._run, name="recollect-access", daemon=True)
                 try:
                     self._thread.start()
-                except RuntimeError:  # no more threads can start: the next search or close() writes
+                except RuntimeError:  # the process cannot start more threads: the next record() tries again
                     self._thread = None
 
     def flush(self) -> int:
-        """Write the pending accesses and return how many notes changed; what a busy store refuses stays pending."""
-        changed = 0
-        with self._flushing:
+        """Write the pending accesses and return how many notes changed; if the store is busy, they stay pending."""
+        changed_count = 0
+        with self._flush_lock:
             with self._changed:
                 pending, self._pending = self._pending, {}
-            self._busy = False
+            self._store_is_busy = False
             by_namespace: dict[str, dict[str, datetime]] = {}
             for (namespace, note_id), moment in pending.items():
                 by_namespace.setdefault(namespace, {})[note_id] = moment
-            for namespace, accessed in by_namespace.items():
+            for namespace, time_by_id in by_namespace.items():
                 try:
-                    changed += self._store.touch(accessed, namespace=namespace)
+                    changed_count += self._store.touch(time_by_id, namespace=namespace)
                 except StoreError as error:
-                    self._problem = error
+                    self._last_error = error
                     if not isinstance(error, StoreBusyError):
-                        self._lost += len(accessed)
+                        self._lost_count += len(time_by_id)
                         continue
-                    self._busy = True
-                    with self._changed:  # what was recorded meanwhile is newer
-                        self._pending = {(namespace, note): moment for note, moment in accessed.items()} | self._pending
-        return changed
+                    self._store_is_busy = True
+                    unwritten = {(namespace, note_id): moment for note_id, moment in time_by_id.items()}
+                    with self._changed:
+                        self._pending = unwritten | self._pending  # accesses recorded meanwhile are newer
+        return changed_count
 
     def close(self) -> None:
-        """Write the pending accesses, and warn if any could not be written."""
+        """Write the pending accesses, and warn if some could not be written."""
         with self._changed:
             if self._closed:
                 return
             self._closed = True
             self._changed.notify_all()
         self.flush()
-        lost = self._lost + len(self._pending)
-        if lost:
-            notes = "one note" if lost == 1 else f"{lost} notes"
+        lost_count = self._lost_count + len(self._pending)
+        if lost_count:
+            notes = "one note" if lost_count == 1 else f"{lost_count} notes"
             warnings.warn(
-                f"the last access of {notes} could not be written: {self._problem}", RecollectWarning, stacklevel=3
+                f"the last access of {notes} could not be written: {self._last_error}", RecollectWarning, stacklevel=3
             )
 
-    def _work(self) -> None:
+    def _run(self) -> None:
+        """Flush in the background until no access is pending or the log is closed."""
         while True:
             with self._changed:
                 self._changed.wait_for(self._should_flush, timeout=FLUSH_SECONDS)
@@ -123,15 +125,15 @@ class AccessLog:
                     return
 
     def _should_flush(self) -> bool:
-        return self._closed or (len(self._pending) >= MAX_PENDING and not self._busy)
+        return self._closed or (len(self._pending) >= MAX_PENDING and not self._store_is_busy)
 
 
-_OPEN: WeakSet[AccessLog] = WeakSet()
+_OPEN_LOGS: WeakSet[AccessLog] = WeakSet()
 
 
 def _after_fork_in_child() -> None:
-    """Leave the pending accesses at the time of a fork to the parent."""
-    for log in _OPEN:
+    """Drop the pending accesses in the child, because the parent writes them."""
+    for log in _OPEN_LOGS:
         log._reset()
 
 

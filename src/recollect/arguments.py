@@ -1,4 +1,4 @@
-"""Checks of arguments: each returns the value or raises an ``ArgumentError`` that names the argument."""
+"""Checks of arguments: each function returns the value, or raises an ``ArgumentError`` that names the argument."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_DEPTH = 64
-"""How deep JSON may be nested: more than real data needs, and far less than the stack allows."""
+"""The maximum depth of nested JSON: more than real data needs, and far less than Python's stack allows."""
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def now() -> datetime:
-    """Return the current time in UTC: the default of time arguments, and when notes expire; tests replace it."""
+    """Return the current time in UTC. Code that compares with the expiry of notes calls it, and tests replace it."""
     return datetime.now(UTC)
 
 
 def text(argument: str, value: Any) -> str:
     """Return ``value`` if it is a string."""
     if not isinstance(value, str):
-        raise ArgumentTypeError(argument, f"must be a string, got {_shown(value)}")
+        raise ArgumentTypeError(argument, f"must be a string, got {_describe(value)}")
     return value
 
 
 def line(argument: str, value: Any) -> str:
-    """Return ``value`` if it is a string of one line, without control characters; surrogates are made well formed."""
+    """Return ``value`` if it is a string of one line without control characters; see :func:`well_formed`."""
     if type(value) is str and value.isprintable():
         return value
-    if _CONTROL.search(text(argument, value)):
-        raise ArgumentError(argument, f"must be one line without control characters, got {_shown(value)}")
+    if _CONTROL_CHARACTER.search(text(argument, value)):
+        raise ArgumentError(argument, f"must be one line without control characters, got {_describe(value)}")
     return well_formed(value)
 
 
@@ -54,7 +54,7 @@ def name(argument: str, value: Any) -> str:
 
 
 def names(argument: str, value: Any) -> tuple[str, ...]:
-    """Return ``value`` as a tuple of names, each once."""
+    """Return ``value``, a sequence of names, as a tuple without repetitions."""
     if value == ():
         return ()
     items = sequence(argument, value)
@@ -73,14 +73,14 @@ def count(argument: str, value: Any) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise ArgumentTypeError(argument, f"must be a whole number, got {_shown(value)}") from None
+        raise ArgumentTypeError(argument, f"must be a whole number, got {_describe(value)}") from None
     if number < 0:
-        raise ArgumentError(argument, f"must not be negative, got {_shown(number)}")
+        raise ArgumentError(argument, f"must not be negative, got {_describe(number)}")
     return number
 
 
 def at_least_one(argument: str, value: Any) -> int:
-    """Return ``value`` as an ``int`` if it is a whole number from 1."""
+    """Return ``value`` as an ``int`` if it is a whole number of at least 1."""
     number = count(argument, value)
     if not number:
         raise ArgumentError(argument, "must be at least 1, got 0")
@@ -88,20 +88,20 @@ def at_least_one(argument: str, value: Any) -> int:
 
 
 def flag(argument: str, value: Any) -> bool:
-    """Return ``value`` if it is true or false."""
+    """Return ``value`` if it is a ``bool``."""
     if not isinstance(value, bool):
-        raise ArgumentTypeError(argument, f"must be true or false, got {_shown(value)}")
+        raise ArgumentTypeError(argument, f"must be true or false, got {_describe(value)}")
     return value
 
 
 def number(argument: str, value: Any, *, at_least: float | None = None, at_most: float | None = None) -> float:
     """Return ``value`` as a ``float`` if it is a finite number from ``at_least`` to ``at_most``."""
     if isinstance(value, (str, bytes, bool)):
-        raise ArgumentTypeError(argument, f"must be a number, got {_shown(value)}")
+        raise ArgumentTypeError(argument, f"must be a number, got {_describe(value)}")
     try:
         result = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ArgumentTypeError(argument, f"must be a number, got {_shown(value)}") from None
+        raise ArgumentTypeError(argument, f"must be a number, got {_describe(value)}") from None
     if not math.isfinite(result):
         raise ArgumentError(argument, f"must be a finite number, got {result}")
     if at_least is not None and result < at_least:
@@ -112,7 +112,7 @@ def number(argument: str, value: Any, *, at_least: float | None = None, at_most:
 
 
 def sequence(argument: str, value: Any) -> Sequence[Any]:
-    """Return ``value`` as a sequence; a string, a mapping or a set is not one."""
+    """Return ``value``, which may be any iterable except a string, a mapping or a set, as a sequence."""
     if isinstance(value, (list, tuple)):
         return value
     try:
@@ -120,24 +120,24 @@ def sequence(argument: str, value: Any) -> Sequence[Any]:
     except TypeError:
         items = None
     if items is None:
-        raise ArgumentTypeError(argument, f"must be a list, got {_shown(value)}")
+        raise ArgumentTypeError(argument, f"must be a list, got {_describe(value)}")
     return list(items)
 
 
 def record(argument: str, value: Any) -> tuple[Any, ...]:
-    """Return ``value`` as a tuple if it is a sequence."""
+    """Return ``value``, an iterable as in :func:`sequence`, as a tuple."""
     return tuple(sequence(argument, value))
 
 
 def choice(argument: str, value: Any, choices: Sequence[str]) -> str:
     """Return ``value`` if it is one of ``choices``."""
     if not isinstance(value, str) or value not in choices:
-        raise ArgumentError(argument, f"must be one of {', '.join(choices)}, got {_shown(value)}")
+        raise ArgumentError(argument, f"must be one of {', '.join(choices)}, got {_describe(value)}")
     return value
 
 
 def instant(argument: str, value: Any) -> datetime:
-    """Return ``value``, a ``date`` or an ISO-8601 string, as an instant in UTC; without an offset it is UTC."""
+    """Return ``value``, a ``date``, ``datetime`` or ISO-8601 string, as a time in UTC; no offset means UTC."""
     moment = value
     if isinstance(value, date) and not isinstance(value, datetime):
         moment = datetime(value.year, value.month, value.day, tzinfo=UTC)
@@ -145,9 +145,9 @@ def instant(argument: str, value: Any) -> datetime:
         try:
             moment = datetime.fromisoformat(value)
         except ValueError:
-            raise ArgumentError(argument, f"must be an ISO-8601 date or time, got {_shown(value)}") from None
+            raise ArgumentError(argument, f"must be an ISO-8601 date or time, got {_describe(value)}") from None
     if not isinstance(moment, datetime):
-        raise ArgumentTypeError(argument, f"must be a date, a datetime or an ISO-8601 string, got {_shown(value)}")
+        raise ArgumentTypeError(argument, f"must be a date, a datetime or an ISO-8601 string, got {_describe(value)}")
     if moment.tzinfo is None:
         return moment.replace(tzinfo=UTC)
     try:
@@ -157,21 +157,21 @@ def instant(argument: str, value: Any) -> datetime:
 
 
 def optional_instant(argument: str, value: Any) -> datetime | None:
-    """Return ``value`` as an instant in UTC, or ``None``."""
+    """Return ``None`` for ``None``, and else ``value`` as a time in UTC, as :func:`instant` does."""
     if value is None or (type(value) is datetime and value.tzinfo is UTC):
         return value
     return instant(argument, value)
 
 
 def json_object(argument: str, value: Any) -> Mapping[str, Any]:
-    """Return ``value`` as a mapping of JSON data, as it is after encoding and decoding."""
+    """Return a copy of the mapping ``value`` after encoding and decoding as JSON."""
     if type(value) is dict and not value:
         return value
     if not isinstance(value, Mapping):
-        raise ArgumentTypeError(argument, f"must be a mapping, got {_shown(value)}")
-    plain = check_depth(argument, dict(value))
+        raise ArgumentTypeError(argument, f"must be a mapping, got {_describe(value)}")
+    checked = check_depth(argument, dict(value))
     try:
-        encoded = json.dumps(plain, ensure_ascii=False, allow_nan=False)
+        encoded = json.dumps(checked, ensure_ascii=False, allow_nan=False)
         decoded: dict[str, Any] = json.loads(well_formed(encoded))
     except (TypeError, ValueError) as error:
         raise ArgumentError(argument, f"must be JSON data: {error}") from None
@@ -190,24 +190,25 @@ def check_depth(argument: str, value: T) -> T:
 def exceeds_max_depth(value: Any) -> bool:
     """Return whether lists and mappings are nested more than :data:`MAX_DEPTH` deep.
 
-    It goes level by level, without recursion, and visits shared values once; a value that contains itself is too deep.
+    The search goes level by level, without recursion. It visits a value that occurs twice on a level once, so that it
+    takes linear time; a value that contains itself exceeds the depth.
 
     >>> exceeds_max_depth({"cups": [1, 2]})
     False
     """
     level = [value] if isinstance(value, (dict, list, tuple)) else []
     for _ in range(MAX_DEPTH):
-        inner = (item for parent in level for item in (parent.values() if isinstance(parent, dict) else parent))
-        level = list({id(item): item for item in inner if isinstance(item, (dict, list, tuple))}.values())
+        children = (child for parent in level for child in (parent.values() if isinstance(parent, dict) else parent))
+        level = list({id(child): child for child in children if isinstance(child, (dict, list, tuple))}.values())
         if not level:
             return False
     return True
 
 
 def with_deep_stack(function: Callable[[], T]) -> T:
-    """Call ``function``; if the stack is too deep for it, call it in a new thread, whose stack is empty.
+    """Call ``function``; if it exceeds the recursion limit, call it again in a new thread, whose stack is empty.
 
-    Notes that were stored before :data:`MAX_DEPTH` existed may be nested deeper.
+    Stored notes may be nested deeper than :data:`MAX_DEPTH`, because earlier versions had no such limit.
 
     >>> with_deep_stack(lambda: 3)
     3
@@ -222,28 +223,28 @@ def with_deep_stack(function: Callable[[], T]) -> T:
 
 
 def vector(argument: str, value: Any) -> NDArray[float32]:
-    """Return ``value``, a list of numbers, or one for each chunk of a text, as an array of float32."""
+    """Return ``value``, a list of numbers or one such list for each chunk of a text, as an array of float32."""
     import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
 
     try:
-        numbers = np.asarray(value, dtype=np.float32)
+        array = np.asarray(value, dtype=np.float32)
     except (TypeError, ValueError):
-        raise ArgumentTypeError(argument, f"must be a list of numbers, got {_shown(value)}") from None
-    if numbers.ndim not in (1, 2) or not numbers.size:
+        raise ArgumentTypeError(argument, f"must be a list of numbers, got {_describe(value)}") from None
+    if array.ndim not in (1, 2) or not array.size:
         raise ArgumentError(
-            argument, f"must be a list of numbers, or one for each chunk, got an array of shape {numbers.shape}"
+            argument, f"must be a list of numbers, or one for each chunk, got an array of shape {array.shape}"
         )
-    if not np.isfinite(numbers).all():
+    if not np.isfinite(array).all():
         raise ArgumentError(argument, "must contain finite numbers only")
-    return numbers
+    return array
 
 
-def _shown(value: Any) -> str:
-    """Return ``value``, truncated, and its type for an error message."""
+def _describe(value: Any) -> str:
+    """Return a description of ``value`` for an error message: the value itself, truncated, and its type."""
     try:
-        shown = ascii(value)
+        description = ascii(value)
     except Exception:  # noqa: BLE001 (a value that cannot be shown must not hide the error)
-        shown = "something that cannot be shown"
-    if len(shown) > 60:
-        shown = shown[:57] + "..."
-    return f"{shown} ({type(value).__name__})"
+        description = "something that cannot be shown"
+    if len(description) > 60:
+        description = description[:57] + "..."
+    return f"{description} ({type(value).__name__})"

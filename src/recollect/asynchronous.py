@@ -1,4 +1,4 @@
-"""The async version of a memory: the same methods, each run in a thread."""
+"""The asynchronous version of a memory: the same methods, each of which runs in a thread."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 async def open_async(target: str | PathLike[str] = "recollect.db", **options: Any) -> AsyncMemory:
-    """Open a memory for use in a running loop; the options are those of :func:`recollect.open`.
+    """Open a memory for use in an asyncio event loop; the options are those of :func:`recollect.open`.
 
     >>> import asyncio
     >>> from tempfile import TemporaryDirectory
@@ -37,7 +37,7 @@ async def open_async(target: str | PathLike[str] = "recollect.db", **options: An
 def _in_thread(
     method: Callable[Concatenate[Memory, P], R],
 ) -> Callable[Concatenate[AsyncMemory, P], Coroutine[Any, Any, R]]:
-    """Return the async version of a method of ``Memory``, with its signature and docstring."""
+    """Return the asynchronous version of a method of ``Memory``, with the signature and docstring of the method."""
 
     @wraps(method)
     async def call(self: AsyncMemory, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -48,7 +48,7 @@ def _in_thread(
 
 
 class AsyncMemory:
-    """A :class:`Memory` whose methods are awaited; their arguments and results are the same."""
+    """A :class:`Memory` with asynchronous methods; their arguments and results are those of ``Memory``."""
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory

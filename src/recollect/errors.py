@@ -5,19 +5,19 @@ The tree::
     RecollectError
     ├── ArgumentError              an invalid value (also a ValueError)
     │   ├── ArgumentTypeError      a value of the wrong type (also a TypeError)
-    │   └── SecretFoundError       a text with a password or key, where none may be stored
+    │   └── SecretFoundError       a text with a password or key, which the memory does not store
     ├── NoteNotFoundError          no note has this id or path (also a LookupError)
     ├── StoreError                 a problem of the file or server with the notes
-    │   ├── StoreBusyError         other processes locked it for too long
-    │   ├── StoreDamagedError      it is damaged, or not a store
+    │   ├── StoreBusyError         other processes locked the store for too long
+    │   ├── StoreDamagedError      the file is damaged, or not a store
     │   ├── StoreFullError         there is no space to write
-    │   ├── StoreReadOnlyError     it cannot be written to
-    │   ├── StoreUnavailableError  its server cannot be reached
-    │   └── StoreVersionError      it was written by a newer version
+    │   ├── StoreReadOnlyError     the store cannot be written to
+    │   ├── StoreUnavailableError  the database server cannot be reached
+    │   └── StoreVersionError      a newer version of Recollect wrote the store
     ├── EmbedderError              an embedding model cannot be loaded, or fails
     ├── RerankerError              a reranking model cannot be loaded, or fails
     ├── IngestError                a file or record cannot be read
-    ├── ForbiddenError             the key of a request does not allow it
+    ├── ForbiddenError             the API key does not allow the request
     ├── KeyFileError               a server's key file cannot be read or written
     └── ServerError                a Recollect server cannot be reached, or fails
 
@@ -59,7 +59,7 @@ class ArgumentTypeError(ArgumentError, TypeError):
 
 
 class SecretFoundError(ArgumentError):
-    """A text contains a secret, and the memory refuses those. The message has its field and kind, never its value."""
+    """The memory refuses a text with a secret. The message names the field and the kind of secret, never its value."""
 
 
 class NoteNotFoundError(RecollectError, LookupError):
@@ -107,7 +107,7 @@ class IngestError(RecollectError):
 
 
 class ForbiddenError(RecollectError):
-    """The key of a request does not allow what it requests."""
+    """The API key does not allow the request."""
 
 
 class KeyFileError(RecollectError):

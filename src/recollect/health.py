@@ -19,7 +19,7 @@ class MemoryStats:
     embedder: str
     """The embedder, and why it was chosen."""
     unembedded: int
-    """How many notes have no vector of the embedder's model."""
+    """How many notes have no vector of the model: the embedder's, or without an embedder that of the stored vectors."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the statistics as JSON-ready data."""
@@ -30,23 +30,23 @@ class MemoryStats:
 
 
 def check_memory(store: Store, writer: NoteWriter, choice: EmbedderChoice, *, repair: bool) -> list[Finding]:
-    """Check the store (or repair it), the supersession links and the embedder; return the findings of each part."""
+    """Check the store (or repair it), the supersession links and the embedder; return one finding for each part."""
     findings = store.repair() if repair else store.check()
-    problems = supersession_problems(store, store.notes()) if store.stats().links else []
-    findings.append(Finding("supersessions", "", repairable=False, warning="; ".join(problems)))
-    problem = _embedder_problem(choice)
-    warning = ""
-    if not problem:
-        missing, model = writer.unembedded(), writer.model_name()
-        notes = "note has" if missing == 1 else "notes have"
-        problem = f"{missing} {notes} no vector of {model}; run reindex" if missing else ""
+    link_problems = supersession_problems(store, store.notes()) if store.stats().links else []
+    findings.append(Finding("supersessions", "", repairable=False, warning="; ".join(link_problems)))
+    embedder_problem = _embedder_problem(choice)
+    embedder_warning = ""
+    if not embedder_problem:
+        unembedded, model = writer.unembedded(), writer.model_name()
+        notes = "note has" if unembedded == 1 else "notes have"
+        embedder_problem = f"{unembedded} {notes} no vector of {model}; run reindex" if unembedded else ""
         if choice.embedder is None:
-            warning = choice.warning or "vector search is off: to use it, open the memory with an embedder"
-    return [*findings, Finding("embedder", problem, repairable=False, warning=warning)]
+            embedder_warning = choice.warning or "vector search is off: to use it, open the memory with an embedder"
+    return [*findings, Finding("embedder", embedder_problem, repairable=False, warning=embedder_warning)]
 
 
 def _embedder_problem(choice: EmbedderChoice) -> str:
-    """Return in one line why the embedder cannot embed a word; empty if it can, or if there is none."""
+    """Return in one line why the embedder cannot embed a word; empty if it can, or if there is no embedder."""
     if choice.embedder is None:
         return ""
     try:

@@ -37,17 +37,17 @@ if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
 BATCH_NOTES = 2000
-"""How many notes ``add_many`` writes in one transaction."""
+"""The maximum number of notes that ``add_many`` writes in one transaction."""
 
 MAX_EXPIRED_PER_READ = 100
-"""How many expired notes one read deletes, in about 30 ms; the store hides the rest."""
+"""The maximum number of expired notes that one read deletes (about 30 ms); the store hides the others."""
 
 Key = str | Note
 """A note's id, its path, or the note itself."""
 
 
 class Memory:
-    """Stores, searches, links and deletes notes. Thread-safe; each process opens its own.
+    """Stores, searches, links and deletes notes. Threads can share one object; each process must open its own.
 
     Without a ``namespace``, methods use the namespace ``default``. Namespaces are isolated from each other.
     """
@@ -65,7 +65,7 @@ class Memory:
         embedder_timeout: float = EMBEDDER_SECONDS,
         reranker_timeout: float = RERANKER_SECONDS,
     ) -> None:
-        """Connect the parts; warn if the stored vectors are of another model than the embedder's."""
+        """Combine a store with an embedder and the search; warn if another model computed the stored vectors."""
         self._store = store
         self._log = AccessLog(store) if record_access and not store.read_only else None
         self._choice = choice
@@ -102,21 +102,21 @@ class Memory:
 
     @property
     def described_embedder(self) -> str:
-        """The embedder and why it was chosen, in one line."""
+        """One line that names the embedder and says why it was chosen."""
         return self._choice.describe()
 
     @property
     def embedder_warning(self) -> str:
-        """Why vector search is off and what to install; empty if it is on, or if no embedder was requested."""
+        """Why vector search is off, and what to install; empty if it is on, or if the caller passed no embedder."""
         return self._choice.warning
 
     @property
     def preset(self) -> Preset:
-        """The preset of searches that name no other."""
+        """The preset of searches that do not name a preset."""
         return self._retrieval.preset
 
     def with_secrets(self, secrets: SecretsMode | None) -> Memory:
-        """Return a memory over the same store with another value of ``secrets``; closing either closes the store."""
+        """Return a memory on the same store with another value of ``secrets``; closing one of the two closes both."""
         memory = copy(self)
         memory._secrets = secrets
         memory._writer = NoteWriter(self._store, self._choice, secrets=secrets)
@@ -144,21 +144,23 @@ class Memory:
         vector: Sequence[float] | Vector | None = None,
         supersedes: Key | Sequence[Key] | None = None,
     ) -> Note:
-        """Store a note and return it. If a note has this ``id`` or ``path``, update it: fields not passed stay.
+        """Store a note and return it. If a note has this ``id`` or ``path``, update that note: fields not passed stay.
 
         When this returns, the note is on disk and searchable. An unchanged text is not embedded again; with ``vector``
         the text is not embedded at all. The note is deleted at ``expires_at``; ``"never"`` removes an expiry time.
-        ``supersedes`` names notes that this one replaces: it gets a link of that kind to each, and searches return it
-        instead of them. ``importance``, from 0 to 1, counts in the presets memini and weighted-graph only.
+        ``supersedes`` are the notes that this note replaces: each gets a link of that kind from this note, and searches
+        rank this note above them. Only the presets memini and weighted-graph use ``importance``, from 0 to 1.
         """
         fields = {name: value for name, value in locals().items() if name not in ("self", "supersedes")}
         draft = draft_of(fields)
         if supersedes is not None:
             keys = [supersedes] if isinstance(supersedes, (str, Note)) else arguments.sequence("supersedes", supersedes)
-            names = [_key(key) for key in keys]
-            for field, name in (("namespace", draft.get("namespace", "")), *(("supersedes", name) for name in names)):
-                self._writer.secret_filter().name(field, name)  # checked first: an error message would contain it
-            draft["links"] = superseding_links(self._store, draft, names)
+            superseded = [_id_or_path(key) for key in keys]
+            # A message about a note that does not exist would contain a secret in these names.
+            self._writer.secret_filter().name("namespace", draft.get("namespace", ""))
+            for name in superseded:
+                self._writer.secret_filter().name("supersedes", name)
+            draft["links"] = superseding_links(self._store, draft, superseded)
         with self._writer.secret_filter() as secrets:
             note = self._writer.write([secrets.draft(draft)])[0]
         self._warn_of_supersessions([note])
@@ -172,15 +174,15 @@ class Memory:
         whole: bool = False,
         progress: Progress | None = None,
     ) -> list[Note]:
-        """Store many notes, mappings with a note's fields, or texts, and return them as notes.
+        """Store many notes, and return them. Each is a :class:`Note`, a mapping with fields of a note, or a text.
 
-        Each batch is one transaction; with ``whole``, all notes are one batch. A :class:`Note` replaces all fields of
-        the note that it updates, a mapping only those that it contains.
+        Notes are written in batches, each in one transaction; with ``whole``, all notes are one batch. A :class:`Note`
+        replaces all fields of the note that it updates, a mapping only the fields that it contains.
         """
         total = len(notes) if isinstance(notes, Sequence) else 0
         stored: list[Note] = []
-        common = {} if namespace is None else {"namespace": arguments.name("namespace", namespace)}
-        drafts = ({**draft_of(note, argument=f"notes[{index}]"), **common} for index, note in enumerate(notes))
+        overrides = {} if namespace is None else {"namespace": arguments.name("namespace", namespace)}
+        drafts = ({**draft_of(note, argument=f"notes[{index}]"), **overrides} for index, note in enumerate(notes))
         with self._writer.secret_filter() as secrets:
             for batch in self._batches(drafts, whole=whole):
                 first = len(stored)
@@ -192,15 +194,15 @@ class Memory:
         return stored
 
     def _batches(self, drafts: Iterable[Draft], *, whole: bool) -> Iterator[list[Draft]]:
-        """Yield drafts in batches: smaller ones if they need vectors, because embedding takes longest."""
+        """Yield drafts in batches, which are smaller if drafts must be embedded, because embedding takes longest."""
         batch: list[Draft] = []
-        to_embed = 0
+        unembedded = 0
         for draft in drafts:
             batch.append(draft)
-            to_embed += self.embedder is not None and "vector" not in draft
-            if not whole and (len(batch) == BATCH_NOTES or to_embed == EMBED_BATCH):
+            unembedded += self.embedder is not None and "vector" not in draft
+            if not whole and (len(batch) == BATCH_NOTES or unembedded == EMBED_BATCH):
                 yield batch
-                batch, to_embed = [], 0
+                batch, unembedded = [], 0
         if batch:
             yield batch
 
@@ -217,10 +219,10 @@ class Memory:
         return stored
 
     def get(self, key: Key, *, namespace: str | None = None) -> Note | None:
-        """Return the note with this id, or else with this path; ``None`` if there is none."""
+        """Return the note with this id, or else the note with this path; ``None`` if no note has either."""
         namespace = _namespace(namespace, key)
         self._expire()
-        (note,) = self._store.get([_key(key)], namespace=namespace)
+        (note,) = self._store.get([_id_or_path(key)], namespace=namespace)
         if note is not None and self._log is not None:
             self._log.record([note.id], namespace)
         return note
@@ -229,7 +231,7 @@ class Memory:
         """Delete notes with their vectors and links, and return how many existed."""
         by_namespace: dict[str, list[str]] = {}
         for key in keys:
-            by_namespace.setdefault(_namespace(namespace, key), []).append(_key(key))
+            by_namespace.setdefault(_namespace(namespace, key), []).append(_id_or_path(key))
         return sum(self._store.delete(keys, namespace=name) for name, keys in by_namespace.items())
 
     def notes(
@@ -242,7 +244,7 @@ class Memory:
     def has(self, key: Key, *, namespace: str | None = None) -> bool:
         """Return whether a note has this id or path; unlike :meth:`get`, this does not count as an access."""
         self._expire()
-        return self._store.get([_key(key)], namespace=_namespace(namespace, key)) != [None]
+        return self._store.get([_id_or_path(key)], namespace=_namespace(namespace, key)) != [None]
 
     def count(self, *, namespace: str | None = None) -> int:
         """Return how many notes a namespace has."""
@@ -257,9 +259,10 @@ class Memory:
         namespace: str | None = None,
         filters: Filters | Mapping[str, Any] | None = None,
     ) -> Page:
-        """Return the next notes of a namespace in the order in which they were added, after the cursor ``after``.
+        """Return ``limit`` notes of a namespace, in the order in which they were added, after the cursor ``after``.
 
-        The page's ``next`` is the cursor of the next page, ``None`` at the end; it stays valid when notes are deleted.
+        ``next`` of the page is the cursor of the next page, or ``None`` on the last page; a cursor stays valid when
+        notes are deleted.
         """
         limit, after = arguments.at_least_one("limit", limit), arguments.count("after", after)
         self._expire()
@@ -279,7 +282,7 @@ class Memory:
         result = self._retrieval.search(query, options=options)
         self._warn_if_lexical_only(result, options)
         is_current = options.now is None and options.question_date is None
-        if self._log is not None and is_current:  # a search as of another time is no access now
+        if self._log is not None and is_current:  # a search for a past or future time does not count as an access
             self._log.record((hit.id for hit in result), _namespace(options.namespace))
         return result
 
@@ -292,18 +295,18 @@ class Memory:
         options: SearchOptions | None = None,
         **keywords: Unpack[SearchKeywords],
     ) -> dict[str, SearchResult]:
-        """Search with several presets, by default all, and return the results by the presets' names."""
+        """Search with several presets, by default all, and return each result by the name of its preset."""
         specs = all_presets() if presets is None else arguments.sequence("presets", presets)
-        chosen: dict[str, Preset] = {}
+        by_name: dict[str, Preset] = {}
         for spec in specs:
             preset = preset_from(spec)
-            if preset.name in chosen:
+            if preset.name in by_name:
                 raise ArgumentError("presets", f"contains two presets called {preset.name!r}; rename one")
-            chosen[preset.name] = preset
+            by_name[preset.name] = preset
         options = SearchOptions.of(options, keywords)
         self._expire()
         results = {
-            name: self._retrieval.search(query, options=options, preset=preset) for name, preset in chosen.items()
+            name: self._retrieval.search(query, options=options, preset=preset) for name, preset in by_name.items()
         }
         for result in results.values():
             self._warn_if_lexical_only(result, options)
@@ -318,24 +321,24 @@ class Memory:
         return [self.search(query, options=options) for query in arguments.sequence("queries", queries)]
 
     def link(self, source: Key, target: Key, *, kind: str = "related", namespace: str | None = None) -> bool:
-        """Link a note to another by id, path or name; return whether the link is new. The target need not exist yet."""
-        link = Link(arguments.name("kind", kind), arguments.name("target", _key(target)))
+        """Link a note to the id, path or name of another, which need not exist yet; return whether the link is new."""
+        link = Link(arguments.name("kind", kind), arguments.name("target", _id_or_path(target)))
         for field, name in link.to_dict().items():
             self._writer.secret_filter().name(field, name)
-        created = self._store.link(_key(source), link, namespace=_namespace(namespace, source))
+        created = self._store.link(_id_or_path(source), link, namespace=_namespace(namespace, source))
         if link.kind in SUPERSESSION_KINDS:
             self._warn_of_supersessions([self._get_existing(source, namespace)])
         return created
 
     def unlink(self, source: Key, target: Key, *, kind: str = "related", namespace: str | None = None) -> bool:
         """Remove a link and return whether it existed."""
-        link = Link(arguments.name("kind", kind), arguments.name("target", _key(target)))
-        return self._store.unlink(_key(source), link, namespace=_namespace(namespace, source))
+        link = Link(arguments.name("kind", kind), arguments.name("target", _id_or_path(target)))
+        return self._store.unlink(_id_or_path(source), link, namespace=_namespace(namespace, source))
 
     def neighbours(self, key: Key, *, namespace: str | None = None) -> list[Neighbour]:
         """Return the notes connected to a note: by position, links, mentions or a shared entity."""
         self._expire()
-        return self._store.neighbours(_key(key), namespace=_namespace(namespace, key))
+        return self._store.neighbours(_id_or_path(key), namespace=_namespace(namespace, key))
 
     def ingest(
         self,
@@ -348,30 +351,25 @@ class Memory:
     ) -> IngestReport:
         """Ingest a file, or a folder of Markdown, text and JSONL; unchanged files are skipped.
 
-        Notes of deleted files are deleted. The report lists files that cannot be read, and files whose path is that of
-        a different note from another source; with ``adopt``, for example after a folder was moved, such notes become
-        the file's. Without ``progress``, a bar is drawn if standard error is a terminal.
+        Notes of deleted files are deleted. Every path starts with ``prefix``. The report lists files that cannot be
+        read, and files whose path another source's note already has; with ``adopt``, for example after a folder was
+        moved, the file takes over that note. Without ``progress``, a bar is drawn if standard error is a terminal.
         """
         from recollect.ingest import ingest  # noqa: PLC0415 (imports Markdown and YAML)
 
         writer = NoteWriter(self._store, self._choice, adopt=adopt, secrets=self._secrets)
         name = _namespace(namespace)
-        with _progress(progress, "Reading") as report, writer.document_filter as secrets:
+        with _progress_or_bar(progress, "Reading") as report, writer.document_filter as secrets:
             secrets.name("namespace", name)
             return ingest(Path(source), writer, prefix=prefix, namespace=name, progress=report, screen=secrets.file)
 
     def ingest_texts(
-        self,
-        texts: Mapping[str, str],
-        *,
-        prefix: str = "",
-        adopt: bool = False,
-        namespace: str | None = None,
+        self, texts: Mapping[str, str], *, prefix: str = "", adopt: bool = False, namespace: str | None = None
     ) -> IngestReport:
-        """Ingest the texts of files by their names, as :meth:`ingest` does with files.
+        """Ingest a mapping from file names to texts, as :meth:`ingest` does with files.
 
-        The suffix of a name determines the format. A text replaces all notes of the earlier text with its name; notes
-        of other texts stay.
+        The suffix of a name determines the format. A text replaces all notes of an earlier text with the same name; the
+        notes of other texts stay.
         """
         from recollect.ingest import ingest_texts  # noqa: PLC0415 (imports Markdown and YAML)
 
@@ -382,52 +380,48 @@ class Memory:
             return ingest_texts(texts, writer, prefix=prefix, namespace=name, screen=secrets.file)
 
     def reindex(self, *, progress: Progress | None = None) -> int:
-        """Embed the notes that have no vector of the embedder's model, and return how many.
+        """Embed the notes that have no vector of the embedder's model, and return how many they are.
 
-        It can be interrupted and called again: finished vectors stay. Until every note has one, searches use those of
-        the previous model.
+        After an interruption, call it again: the new vectors are kept. Until every note has a vector of the new model,
+        searches use the vectors of the previous one.
         """
-        with _progress(progress, "Embedding") as report:
+        with _progress_or_bar(progress, "Embedding") as report:
             return self._writer.reindex(report)
 
     def export(self, *, namespace: str | None = None, vectors: bool = True) -> Iterator[str]:
-        """Yield each note of all namespaces, or of one, as a line of JSON, by default with its vector."""
+        """Yield a line of JSON for each note of all namespaces, or of one; with ``vectors``, lines contain vectors."""
         self._expire()
         notes = self._store.notes(namespace=None if namespace is None else arguments.name("namespace", namespace))
         while batch := list(islice(notes, EMBED_BATCH)):
-            model, stored = self._store.vectors_of(batch) if vectors else (None, [None] * len(batch))
-            for note, vector in zip(batch, stored, strict=True):
+            model, note_vectors = self._store.vectors_of(batch) if vectors else (None, [None] * len(batch))
+            for note, vector in zip(batch, note_vectors, strict=True):
                 yield line_of(note, model.name if model else "", vector)
 
     def load(
-        self,
-        lines: Iterable[str | bytes],
-        *,
-        namespace: str | None = None,
-        progress: Progress | None = None,
+        self, lines: Iterable[str | bytes], *, namespace: str | None = None, progress: Progress | None = None
     ) -> int:
-        """Store notes from the lines of :meth:`export`, or of an open file, and return how many.
+        """Store notes from the lines of :meth:`export`, or of an open file, and return how many were stored.
 
-        A line that cannot be stored is an error with its number; the notes before it stay stored. Vectors of the model
-        in use here are stored; notes without one are embedded. Notes that have expired are skipped, with a
-        :class:`~recollect.RecollectWarning`.
+        If a line cannot be stored, the error contains the number of the line, and the notes before it stay stored.
+        Vectors in the lines are stored if this memory uses the same model; other notes are embedded. Notes that have
+        expired are skipped, with a :class:`~recollect.RecollectWarning`.
         """
         return self._writer.load(lines, namespace, progress or (lambda *_: None))
 
     def stats(self) -> MemoryStats:
-        """Return what the memory holds, and its embedder."""
+        """Return the statistics of the store, and the embedder."""
         self._expire()
         return MemoryStats(self._store.stats(), self._choice.describe(), self._writer.unembedded())
 
     def doctor(self, *, repair: bool = False) -> list[Finding]:
-        """Check every part and return the findings; with ``repair``, first rebuild what is derived from the notes.
+        """Check every part and return the findings; ``repair`` first rebuilds the data that is computed from notes.
 
-        The embedder is loaded and embeds one word. Notes that supersede each other are a warning.
+        The embedder is loaded and embeds one word. Notes that supersede each other cause a warning.
         """
         return check_memory(self._store, self._writer, self._choice, repair=repair)
 
     def backup(self, target: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a compact, consistent copy; others may read and write meanwhile."""
+        """Write a compact, consistent copy of the store; other threads and processes may read and write meanwhile."""
         self._expire()
         self._store.backup(Path(fspath(target)).expanduser(), overwrite=overwrite)
 
@@ -440,7 +434,7 @@ class Memory:
             self._store.close()
 
     def _expire(self) -> None:
-        """Delete expired notes before a read. If that fails, no harm is done: the store hides them."""
+        """Delete expired notes before a read. An error is ignored, because the store hides expired notes anyway."""
         with suppress(StoreError):
             self._store.expire(arguments.now(), most=MAX_EXPIRED_PER_READ)
 
@@ -456,13 +450,13 @@ class Memory:
 
     def _get_existing(self, key: Key, namespace: str | None) -> Note:
         name = _namespace(namespace, key)
-        (note,) = self._store.get([_key(key)], namespace=name)
+        (note,) = self._store.get([_id_or_path(key)], namespace=name)
         if note is None:
-            raise NoteNotFoundError(f"there is no note {_key(key)!r} in namespace {name!r}")
+            raise NoteNotFoundError(f"there is no note {_id_or_path(key)!r} in namespace {name!r}")
         return note
 
 
-def _key(key: Key) -> str:
+def _id_or_path(key: Key) -> str:
     return key.id if isinstance(key, Note) else well_formed(arguments.text("key", key))
 
 
@@ -472,5 +466,5 @@ def _namespace(namespace: str | None, key: Key = "") -> str:
     return key.namespace if isinstance(key, Note) else DEFAULT_NAMESPACE
 
 
-def _progress(progress: Progress | None, label: str) -> AbstractContextManager[Progress]:
+def _progress_or_bar(progress: Progress | None, label: str) -> AbstractContextManager[Progress]:
     return shown_progress(label) if progress is None else nullcontext(progress)

@@ -37,15 +37,16 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
     embedder_timeout: float = EMBEDDER_SECONDS,
     reranker_timeout: float = RERANKER_SECONDS,
 ) -> Memory:
-    """Open the memory at ``target``, a file or the address of a database; a missing file is created.
+    """Open the memory at ``target``, a file or the URL of a database; a missing file is created.
 
-    ``embedder`` is ``"auto"`` (the model of the stored vectors, else the best installed one), ``None``, or any spec of
-    :func:`recollect.embedders.embedder_from`; ``reranker`` is one of :func:`recollect.rerankers.reranker_from`. Models
-    are loaded on first use. ``preset`` is the name of a preset, the path of a TOML file, or a
-    :class:`~recollect.Preset`. ``record_access`` stores when notes were last returned, within a minute or when the
-    memory is closed. ``secrets="refuse"`` raises :class:`~recollect.SecretFoundError` for a text with a password, key
-    or card number; ``"redact"`` stores it without. A search skips an embedder or reranker that does not respond within
-    ``embedder_timeout`` or ``reranker_timeout`` seconds.
+    ``embedder`` is ``"auto"`` (the model of the stored vectors, else the best installed one), ``None``, or a value that
+    :func:`recollect.embedders.embedder_from` accepts; ``reranker`` is a value that
+    :func:`recollect.rerankers.reranker_from` accepts. Models are loaded on first use. ``aliases`` maps a term to the
+    alternatives that are searched in its place. ``preset`` is the name of a preset, the path of a TOML file, or a
+    :class:`~recollect.Preset`. ``record_access`` stores when notes were last returned. ``secrets="refuse"`` raises
+    :class:`~recollect.SecretFoundError` for a text with a password, key or card number; ``"redact"`` stores the text
+    without it. A search skips an embedder or reranker that does not respond within ``embedder_timeout`` or
+    ``reranker_timeout`` seconds.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, open(f"{folder}/memory.db", embedder=None) as memory:
@@ -53,9 +54,9 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
     ...     [hit.path for hit in memory.search("which tea?")]
     ['memory/tea.md']
     """
-    # Arguments are checked before a file is created.
+    # All arguments are checked before open_store may create a file.
     choice = choose_embedder(embedder)
-    parts: dict[str, Any] = {
+    options: dict[str, Any] = {
         "reranker": reranker_from(reranker),
         "preset": preset_from(preset),
         "aliases": AliasTable(aliases) if aliases else None,
@@ -66,11 +67,11 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
     store = open_store(target, read_only=read_only)
     if embedder == "auto":
         choice = _embedder_of_vectors(choice, store.model)
-    return Memory(store, choice, record_access=record_access, **parts)
+    return Memory(store, choice, record_access=record_access, **options)
 
 
 def _embedder_of_vectors(choice: EmbedderChoice, model: Model | None) -> EmbedderChoice:
-    """Return the embedder whose model computed the stored vectors, if it is installed, else ``choice``."""
+    """Return the embedder of ``model``, which computed the stored vectors, if it is installed, else ``choice``."""
     if model is None or choice.embedder is None or choice.embedder.name == model.name:
         return choice
     for spec in (name for name, entry in EMBEDDERS.items() if entry.unavailable_reason):
@@ -85,11 +86,11 @@ def _embedder_of_vectors(choice: EmbedderChoice, model: Model | None) -> Embedde
 
 @dataclass(frozen=True, slots=True)
 class CopyReport:
-    """What was copied, and how the copy compares with the source."""
+    """What :func:`copy` copied, and the comparison of the copy with the source."""
 
     copied: Copied
     verified: StoreComparison | None
-    """``None`` without ``verify``."""
+    """The comparison; ``None`` if ``verify`` was false."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-ready data."""
@@ -107,12 +108,12 @@ def copy(
 ) -> CopyReport:
     """Copy the memory at ``source`` to ``target``, which is created if it is missing, and compare the two.
 
-    Notes keep every field, links, vectors, documents and their order; nothing is embedded. ``source`` is only read.
-    Notes that ``target`` already has are skipped: after an interruption the same call continues, and later it copies
-    what changed. A ``target`` with notes that ``source`` lacks is refused, unless ``merge`` keeps them. ``namespaces``
-    are those to copy, by default all. ``verify`` reads and compares everything at the end, and searches both sides for
-    some notes; ``verified.same`` of the report is the result. Without ``progress``, a bar is drawn if standard error is
-    a terminal.
+    The copy has the same notes in the same order, with all fields, links, vectors and documents; nothing is embedded
+    and ``source`` does not change. Notes that ``target`` already has are skipped: the same call continues after an
+    interruption, and later copies only what changed. A ``target`` with notes that ``source`` lacks is an error, unless
+    ``merge`` is true. ``namespaces`` are the namespaces to copy, by default all. ``verify`` compares all notes at the
+    end and searches both memories for some notes; ``verified.same`` of the report is the result. Without ``progress``,
+    a bar is drawn if standard error is a terminal.
 
     >>> from tempfile import TemporaryDirectory
     >>> import recollect
@@ -124,12 +125,12 @@ def copy(
     (1, True)
     """
     names = None if namespaces is None else arguments.names("namespaces", namespaces)
-    shown = shown_progress("Copying") if progress is None else nullcontext(progress)
+    progress_bar = shown_progress("Copying") if progress is None else nullcontext(progress)
     try:
         source_store = open_store(source, read_only=True)
     except ArgumentError as error:
         raise type(error)("source", error.problem) from None
-    with closing(source_store) as old, closing(open_store(target)) as new, shown as report:
-        copied = copy_store(old, new, namespaces=names, merge=merge, report=report)
-        verified = compare_stores(old, new, namespaces=names, merged=merge, report=report) if verify else None
+    with closing(source_store) as old, closing(open_store(target)) as new, progress_bar as show:
+        copied = copy_store(old, new, namespaces=names, merge=merge, report=show)
+        verified = compare_stores(old, new, namespaces=names, merged=merge, report=show) if verify else None
     return CopyReport(copied, verified)

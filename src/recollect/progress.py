@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 Progress: TypeAlias = Callable[[int, int, str], None]
-"""Called with the number of finished items, their total, and the name of the current one."""
+"""A function that long work calls with the number of finished items, their total, and the name of the current item."""
 
 
 @contextmanager
 def shown_progress(label: str) -> Iterator[Progress]:
-    """Yield a callback that draws a bar on standard error if that is a terminal, and else does nothing.
+    """Yield a callback that draws a progress bar if standard error is a terminal, and else does nothing.
 
     >>> with shown_progress("Embedding") as progress:
     ...     progress(1, 2, "first")

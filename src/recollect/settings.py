@@ -1,7 +1,7 @@
-"""Tables of checked settings, as the sections of a preset, the stages and the fusion methods declare them.
+"""Tables of checked settings: the base class of the sections of a preset, of stages and of fusion methods.
 
-A setting has a default and a check. The check gets the setting's name and a value, and returns the value or raises an
-``ArgumentError`` that names the setting.
+A setting has a default and a check: a function that gets the setting's name and a value, and returns the value or
+raises an ``ArgumentError`` that names the setting.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from recollect.errors import ArgumentError, ArgumentTypeError
 Check = Callable[[str, Any], Any]
 
 MAX_SETTING = 1_000_000
-"""The largest absolute value of a number that has no range of its own."""
+"""The largest absolute value of a numeric setting that declares no range."""
 
 
 def setting(default: Any, check: Check) -> Any:
@@ -39,16 +39,16 @@ def count(at_least: int = 0, at_most: int = MAX_SETTING) -> Check:
     """Return a check for whole numbers in a range."""
 
     def check(argument: str, value: Any) -> int:
-        checked = arguments.count(argument, value)
-        if not at_least <= checked <= at_most:
-            raise ArgumentError(argument, f"must lie between {at_least} and {at_most}, got {checked}")
-        return checked
+        whole_number = arguments.count(argument, value)
+        if not at_least <= whole_number <= at_most:
+            raise ArgumentError(argument, f"must lie between {at_least} and {at_most}, got {whole_number}")
+        return whole_number
 
     return check
 
 
 def one_of(*choices: str) -> Check:
-    """Return a check for one of several words."""
+    """Return a check for strings that are one of ``choices``."""
     return lambda argument, value: arguments.choice(argument, value, choices)
 
 
@@ -58,7 +58,7 @@ def flag(*, default: bool) -> Any:
 
 
 def weight_table(*names: str, at_least: float = 0, at_most: float = 1000) -> Any:
-    """Return a dataclass field for a table of weights, empty by default; without ``names``, every name is allowed."""
+    """Return a dataclass field for a table of weights by name, empty by default; no ``names`` means any name."""
 
     def check(argument: str, value: Any) -> Mapping[str, float]:
         if not isinstance(value, Mapping):
@@ -67,18 +67,18 @@ def weight_table(*names: str, at_least: float = 0, at_most: float = 1000) -> Any
             arguments.name(f"a name in {argument}", name)
             if names and name not in names:
                 raise ArgumentError(argument, f"has no {name!r}; there are {', '.join(names)}")
-        weight = number(at_least, at_most)
-        return MappingProxyType({name: weight(f"{argument}.{name}", entry) for name, entry in value.items()})
+        check_weight = number(at_least, at_most)
+        return MappingProxyType({name: check_weight(f"{argument}.{name}", weight) for name, weight in value.items()})
 
     return field(default_factory=dict, metadata={"check": check})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """A frozen table of settings that checks itself, whether it is made in code or read from a file."""
+    """A frozen table of settings that checks all values when it is created."""
 
     table: ClassVar[str] = ""
-    """The name of the table in messages."""
+    """The name of the table in error messages."""
 
     def __post_init__(self) -> None:
         prefix = f"{self.table}." if self.table else ""
@@ -92,7 +92,7 @@ class Settings:
         return [entry.name for entry in fields(cls)]
 
     def changed(self, changes: Any) -> Self:
-        """Return the settings with the changes of a mapping."""
+        """Return a copy with the values of a mapping from setting names; ``changes`` itself if it is of this class."""
         if isinstance(changes, type(self)):
             return changes
         if not isinstance(changes, Mapping):
@@ -103,6 +103,6 @@ class Settings:
         return replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as plain data."""
+        """Return the settings as JSON-ready data."""
         values = {name: getattr(self, name) for name in self.names()}
         return {name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()}

@@ -1,8 +1,8 @@
 r"""Text primitives: white space, words, Unicode normalisation, well-formedness.
 
 The published systems that some presets reproduce run on JavaScript, whose ``\s`` and ``trim`` differ from Python's:
-U+FEFF is white space there, and U+001C to U+001F and U+0085 are not. Code that must treat text as they do uses this
-module.
+in JavaScript, U+FEFF is white space, and U+001C to U+001F and U+0085 are not. Code that must treat text as those
+systems do uses this module.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ WHITESPACE = (
     "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
-"""All white space of JavaScript; usable inside a character class of a regular expression."""
+"""All white space characters of JavaScript; they can stand between the brackets of a regular expression."""
 
 _WHITESPACE_RUN = re.compile(f"[{WHITESPACE}]+")
 _MANY_MARKS = regex.compile(r"\p{M}{32,}")
-_ACCENTED = re.compile("[\u00c0-\u024f\u0300-\u036f\u1e00-\u1eff]")
-_NOT_DECOMPOSED = {"ı": "i", "ø": "o", "ł": "l", "đ": "d", "ß": "ss", "æ": "ae", "œ": "oe"}
+_ACCENTED_OR_MARK = re.compile("[\u00c0-\u024f\u0300-\u036f\u1e00-\u1eff]")
+_BASE_LETTERS = {"ı": "i", "ø": "o", "ł": "l", "đ": "d", "ß": "ss", "æ": "ae", "œ": "oe"}
 _WORD_SEPARATORS = regex.compile(r"[^\p{L}\p{N}]+")  # re has no Unicode classes
 
 
@@ -41,8 +41,8 @@ def collapse_whitespace(text: str) -> str:
 def compose(text: str) -> str:
     r"""Return ``text`` in Unicode NFC, in linear time.
 
-    NFC sorts the marks on a letter, and Python uses insertion sort: a hundred thousand marks on one letter take
-    minutes. Sorting long runs first does not change the result.
+    NFC sorts the combining marks after a letter, and Python uses insertion sort: a hundred thousand marks after one
+    letter take minutes. So long runs of marks are sorted before, which does not change the result.
 
     >>> compose("e\u0301")
     'é'
@@ -51,7 +51,7 @@ def compose(text: str) -> str:
 
 
 def _sorted_marks(match: regex.Match[str]) -> str:
-    """Sort each run of marks by combining class; a mark of class 0 keeps its position and ends a run."""
+    """Sort each run of marks by Unicode combining class; a mark of class 0 keeps its position and ends a run."""
     marks = "".join(unicodedata.normalize("NFD", mark) for mark in match[0])  # a mark of class 0 may decompose
     runs = [[marks[0]]]
     for mark in marks[1:]:
@@ -65,23 +65,23 @@ def _sorted_marks(match: regex.Match[str]) -> str:
 def fold_accents(text: str) -> str:
     """Return lower-case ``text`` with plain Latin letters instead of accented ones.
 
-    Letters that Unicode does not decompose are folded, too: ı, ø, ł, đ, and ß, æ, œ, which become two letters each.
+    Letters that Unicode does not decompose are replaced, too: ı, ø, ł, đ by one letter, ß, æ, œ by two.
 
     >>> fold_accents("sørensen, łódź, straße, kovářová")
     'sorensen, lodz, strasse, kovarova'
     """
-    return text if text.isascii() else _ACCENTED.sub(_without_accent, text)
+    return text if text.isascii() else _ACCENTED_OR_MARK.sub(_without_accent, text)
 
 
-def _without_accent(letter: re.Match[str]) -> str:
-    base = _NOT_DECOMPOSED.get(letter[0]) or unicodedata.normalize("NFD", letter[0])[0]
+def _without_accent(match: re.Match[str]) -> str:
+    base = _BASE_LETTERS.get(match[0]) or unicodedata.normalize("NFD", match[0])[0]
     return "" if unicodedata.combining(base[0]) else base
 
 
 def has_new_capitals(text: str) -> bool:
-    """Return whether ``text`` contains capitals that are newer than Unicode 3.2.
+    """Return whether ``text`` contains capital letters that are newer than Unicode 3.2.
 
-    Python lowers them; an engine with older tables, such as SQLite, does not.
+    Python converts them to lower case; an engine with older Unicode tables, such as SQLite, does not.
 
     >>> has_new_capitals("ÉLAN"), has_new_capitals("ᲐᲑᲒ")
     (False, True)
@@ -92,7 +92,7 @@ def has_new_capitals(text: str) -> bool:
 
 
 def javascript_pattern(source: str) -> re.Pattern[str]:
-    r"""Compile a JavaScript pattern with the flag ``i`` so that it matches the same texts as in JavaScript.
+    r"""Compile a regular expression so that it matches the same texts as in JavaScript with the flag ``i``.
 
     ``\b``, ``\d`` and case-insensitivity are limited to ASCII; ``\s`` is JavaScript's white space.
 

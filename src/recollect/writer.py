@@ -1,4 +1,4 @@
-"""Write notes with their vectors: drafts, documents and JSON lines; supersession links between notes."""
+"""Write notes with their vectors, from drafts, documents and lines of JSON; check supersession links between notes."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
 EMBED_BATCH = 64
-"""How many notes are embedded, and then written, in one batch."""
+"""The maximum number of notes that are embedded, and then written, in one batch."""
 MAX_NAMES_IN_MESSAGE = 10
 
 _Line = tuple[int, Draft, str]
-"""The number of a line, its draft, and the name of the model of its vector."""
+"""The number of a line, its draft, and the name of the model of its vector; empty if the line has no vector."""
 
 
 class _LineError(RecollectError):
-    """A line cannot be read or stored; the message has its number."""
+    """A line cannot be read or stored; the message begins with the number of the line."""
 
 
 class PassThrough:
@@ -80,31 +80,32 @@ class PassThrough:
 
 
 class NoteWriter:
-    """Writes notes to a store and embeds the texts that need a vector. Ingest uses it as its document store."""
+    """Writes notes to a store and embeds the texts that need a vector. It is the ``DocumentStore`` of ingest."""
 
     def __init__(
         self, store: Store, choice: EmbedderChoice, *, adopt: bool = False, secrets: SecretsMode | None = None
     ) -> None:
-        """Connect a store and an embedder, if there is one; with ``adopt``, documents take over notes at their paths.
+        """Write to ``store`` with the embedder of ``choice``, if it has one.
 
-        ``secrets`` says what happens to texts with secrets; ``None`` stores them.
+        With ``adopt``, documents take over notes of other sources that have the same path. ``secrets`` is what to do
+        with a text that contains a secret; ``None`` stores the text.
         """
         self._store = store
         self._choice = choice
         self._adopt = adopt
         self._secrets = secrets
         self.document_filter = self.secret_filter()
-        """The filter of all documents of an ingest: a context manager, to be exited when the ingest ends."""
+        """The filter for all documents of one ingest: a context manager around the whole ingest."""
 
     def secret_filter(self) -> SecretFilter | PassThrough:
-        """Return a filter for the drafts of one call, as a context manager."""
+        """Return a filter for the drafts of one call: a context manager around that call."""
         return PassThrough() if self._secrets is None else SecretFilter(self._secrets)
 
     def write(self, drafts: Sequence[Draft], *, create: bool = True, first: int | None = None) -> list[Note]:
         """Embed drafts, then write them in one transaction.
 
-        A draft that has expired, or that leaves its note without any text, raises ``ArgumentError``; it names the draft
-        by its index, counted from ``first``.
+        A draft that has expired, or that leaves its note without any text, raises ``ArgumentError``. ``first`` is the
+        index of the first draft in the caller's list, for the message; ``None`` for a single note.
         """
         for index, draft in enumerate(drafts):
             self._check_text(draft, "" if first is None else f"notes[{first + index}].")
@@ -137,7 +138,7 @@ class NoteWriter:
         return notes
 
     def documents(self, root: str, namespace: str) -> Mapping[str, str]:
-        """Return the fingerprints of the stored documents below ``root``, by their names."""
+        """Return the fingerprint of each stored document below ``root`` by the document's name."""
         return self._store.documents(root, namespace=namespace)
 
     def write_documents(self, documents: Sequence[Document], namespace: str) -> WriteCounts:
@@ -154,7 +155,7 @@ class NoteWriter:
             )
             for document in documents
         ]
-        # A document's draft is a whole note: what it leaves out is empty, whatever is stored.
+        # A document's draft is a complete note: a title or summary that it lacks is empty, even if one is stored.
         drafts: list[Draft] = [
             {"title": "", "summary": "", **draft, "namespace": namespace}
             for document in documents
@@ -173,78 +174,78 @@ class NoteWriter:
             yield NoteName(note.id, note.path, note.title, aliases_of(note.metadata))
 
     def supersession_cycles(self, paths: Sequence[str], namespace: str) -> list[tuple[Sequence[str], str]]:
-        """Return the notes of each supersession cycle that the notes at ``paths`` are in, and a message."""
+        """Return the paths of each supersession cycle to which the notes at ``paths`` lead, with a message about it."""
         ids = [note.id for note in self._store.get(paths, namespace=namespace) if note is not None]
         return [(cycle, cycle_message(cycle)) for cycle in supersession_cycles(self._store, ids, namespace)]
 
     def remove_documents(self, root: str, names: Sequence[str], namespace: str) -> int:
-        """Delete documents and their notes; return how many notes that were."""
+        """Delete documents and their notes; return the number of deleted notes."""
         return self._store.remove_documents(root, names, namespace=namespace)
 
     def load(self, lines: Iterable[str | bytes], namespace: str | None, progress: Progress) -> int:
-        """Write notes from lines of JSON and return how many.
+        """Write notes from lines of JSON and return how many were stored.
 
-        A line that cannot be stored stops it: the notes before it are stored, and the error has its number and how
-        many they are. Notes that have expired since are skipped with a warning.
+        The first line that cannot be stored ends the call: the notes before that line are stored, and the error
+        contains the line's number and how many notes were stored. Expired notes are skipped, with a warning.
         """
         if isinstance(lines, str | bytes | PathLike):
-            kind = type(lines).__name__
-            raise ArgumentTypeError("lines", f"must be lines or an open file, got {kind}; pass open(path)")
+            type_name = type(lines).__name__
+            raise ArgumentTypeError("lines", f"must be lines or an open file, got {type_name}; pass open(path)")
         if namespace is not None:
             namespace = arguments.name("namespace", namespace)
-        stored = expired = 0
+        stored_count = expired_count = 0
         problem: RecollectError | None = None
         numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
         with self.secret_filter() as secrets:
             while problem is None and (batch := list(islice(numbered, EMBED_BATCH))):
-                read, problem = self._read_lines(batch, namespace, secrets)
-                current = [line for line in read if not is_expired(line[1])]
+                parsed, problem = self._parse_lines(batch, namespace, secrets)
+                unexpired = [line for line in parsed if not is_expired(line[1])]
                 try:
-                    # Vectors of one model are written together, and notes keep their order.
-                    for model, group in groupby(current, key=lambda line: line[2]):
+                    # Adjacent lines with vectors of one model are written together, so that notes keep their order.
+                    for model, group in groupby(unexpired, key=lambda line: line[2]):
                         for count in self._write_lines(list(group), model):
-                            stored += count
+                            stored_count += count
                 except _LineError as error:
                     problem = error
-                expired += len(read) - len(current)
-                progress(stored + expired, stored + expired, "")
-        if expired:
-            notes = "one note was" if expired == 1 else f"{expired} notes were"
+                expired_count += len(parsed) - len(unexpired)
+                progress(stored_count + expired_count, stored_count + expired_count, "")
+        if expired_count:
+            notes = "one note was" if expired_count == 1 else f"{expired_count} notes were"
             warnings.warn(f"{notes} skipped as expired", RecollectWarning, stacklevel=3)
         if problem is not None:
-            before = "1 note before it is" if stored == 1 else f"{stored or 'no'} notes before it are"
+            before = "1 note before it is" if stored_count == 1 else f"{stored_count or 'no'} notes before it are"
             if isinstance(problem, ArgumentError):
                 raise type(problem)(problem.argument, f"{problem.problem}; {before} stored")
             raise RecollectError(f"{problem}; {before} stored")
-        return stored
+        return stored_count
 
-    def _read_lines(
+    def _parse_lines(
         self, lines: Sequence[tuple[int, str | bytes]], namespace: str | None, secrets: SecretFilter | PassThrough
     ) -> tuple[list[_Line], RecollectError | None]:
-        """Return the lines up to the first that cannot be read or stored, and why not."""
-        read: list[_Line] = []
+        """Return the lines before the first line that cannot be read, and the error of that line, or ``None``."""
+        parsed: list[_Line] = []
         for number, line in lines:
             try:
                 draft, model = draft_from_line(line, self.model_name())
             except RecollectError as error:
-                return read, _LineError(f"line {number}: {error}")
+                return parsed, _LineError(f"line {number}: {error}")
             if namespace is not None:
                 draft["namespace"] = namespace
             try:
                 draft = secrets.draft(draft, f"line {number}: ")
             except SecretFoundError as error:
-                return read, error
-            read.append((number, draft, model if "vector" in draft else ""))
-        return read, None
+                return parsed, error
+            parsed.append((number, draft, model if "vector" in draft else ""))
+        return parsed, None
 
     def _write_lines(self, lines: Sequence[_Line], model_name: str) -> Iterator[int]:
-        """Write lines whose vectors are of one model, or that have none; yield how many; an error names its line."""
+        """Write lines with vectors of one model, or without; if one fails, write line by line. Yield how many."""
         drafts = [draft for _, draft, _ in lines]
         model = self._model()
         if model_name:
-            current = model or self._store.model
+            active = model or self._store.model
             dimension = drafts[0]["vector"].shape[-1]
-            model = current if current and current.name == model_name else Model(model_name, dimension)
+            model = active if active and active.name == model_name else Model(model_name, dimension)
         try:
             for draft in drafts:
                 self._check_text(draft)
@@ -258,15 +259,15 @@ class NoteWriter:
             yield len(lines)
 
     def reindex(self, progress: Progress) -> int:
-        """Embed the notes without a vector of the embedder's model, then make it the active one; return how many."""
+        """Embed the notes without a vector of the embedder's model, then activate that model; return how many."""
         embedder = self._require_embedder()
         model = Model(embedder.name, embedder.dimension)
         total = sum(self._store.stats().notes.values())
         embedded = 0
         while True:
-            last = None
-            while pending := self._store.pending(model, EMBED_BATCH, after=last):
-                last = pending[-1].key
+            last_key = None
+            while pending := self._store.pending(model, EMBED_BATCH, after=last_key):
+                last_key = pending[-1].key
                 self._embed_pending(pending, model)
                 embedded += len(pending)
                 progress(embedded, max(total, embedded), "")
@@ -274,7 +275,7 @@ class NoteWriter:
                 return embedded
 
     def model_name(self) -> str | None:
-        """Return the name of the embedder's model, else of the stored vectors' model; ``None`` if there is neither."""
+        """Return the name of the embedder's model; without an embedder, that of the stored vectors, or ``None``."""
         if self._choice.embedder is not None:
             return self._choice.embedder.name
         model = self._store.model
@@ -286,32 +287,32 @@ class NoteWriter:
         return sum(stats.notes.values()) - stats.vectors.get(model, 0) if model else 0
 
     def _new_vectors(self, drafts: Sequence[Draft], model: Model | None) -> dict[bytes, Vector]:
-        """Embed the texts of drafts that have no vector yet, before the transaction, and return them by digest."""
+        """Embed the texts of drafts that have no vector yet, before the transaction; return vectors by text digest."""
         texts = [] if model is None else self._store.texts_to_embed(drafts, model=model)
         return dict(zip(map(text_digest, texts), self._embed(texts), strict=True)) if texts else {}
 
     def _embed_pending(self, pending: Sequence[Pending], model: Model | None) -> None:
-        """Embed stored notes; after :meth:`write`, those that another writer changed between embedding and writing."""
+        """Embed stored notes: after a write, those that another process changed between embedding and writing."""
         if pending and model is not None:
             vectors = self._embed([note.text for note in pending])
             self._store.embed(model, list(zip(pending, vectors, strict=True)))
 
     def _embed(self, texts: Sequence[EmbeddingText]) -> list[Vector]:
-        """Return the vector of each text; that of a text in several chunks has a row for each chunk."""
+        """Return the vector of each text; for a text of several chunks, a matrix with a row for each chunk."""
         import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
 
         embedder = self._require_embedder()
-        chunks = [embedding_chunks(text) for text in texts]
-        flat = [chunk for text_chunks in chunks for chunk in text_chunks]
-        output = embedder.embed_documents(flat)
-        if not isinstance(embedder, ModelEmbedder):  # a ModelEmbedder has checked its rows
-            output = unit_rows(embedder.name, output, count=len(flat), dimension=embedder.dimension)
-        rows = iter(output)
-        by_text = [list(islice(rows, len(text_chunks))) for text_chunks in chunks]
-        return [vectors[0] if len(vectors) == 1 else np.stack(vectors) for vectors in by_text]
+        chunks_by_text = [embedding_chunks(text) for text in texts]
+        chunks = [chunk for text_chunks in chunks_by_text for chunk in text_chunks]
+        vectors = embedder.embed_documents(chunks)
+        if not isinstance(embedder, ModelEmbedder):  # a ModelEmbedder checks and normalises its vectors itself
+            vectors = unit_rows(embedder.name, vectors, count=len(chunks), dimension=embedder.dimension)
+        remaining = iter(vectors)
+        vectors_by_text = [list(islice(remaining, len(text_chunks))) for text_chunks in chunks_by_text]
+        return [rows[0] if len(rows) == 1 else np.stack(rows) for rows in vectors_by_text]
 
     def _model(self) -> Model | None:
-        """Return the embedder's model; an embedder that does not know its dimension runs once."""
+        """Return the embedder's model; an embedder with an unknown dimension embeds one text to find it."""
         embedder = self._choice.embedder
         return None if embedder is None else Model(embedder.name, embedder.dimension)
 
@@ -322,9 +323,9 @@ class NoteWriter:
 
 
 def superseding_links(store: Store, draft: Draft, keys: Sequence[str]) -> tuple[Link, ...]:
-    """Return the links of a draft's note, and a link ``supersedes`` to each of the notes with these ids or paths.
+    """Return the links of a draft's note, and a link ``supersedes`` to each note with one of these ids or paths.
 
-    The notes must exist. Links lead to their ids, which stay when a path changes.
+    These notes must exist. The links use their ids, which stay the same when a path changes.
 
     >>> from tempfile import TemporaryDirectory
     >>> from recollect.stores import open_store
@@ -337,34 +338,35 @@ def superseding_links(store: Store, draft: Draft, keys: Sequence[str]) -> tuple[
     (Link(kind='related', target='mug.md'), Link(kind='supersedes', target='old'))
     """
     namespace = _namespace(draft)
-    own_id, own_path = draft.get("id", ""), draft.get("path", "")
-    *superseded, by_id, by_path = store.get([*keys, own_id, own_path], namespace=namespace)
-    own = by_id or (by_path if by_path and by_path.path == own_path else None)
+    draft_id, draft_path = draft.get("id", ""), draft.get("path", "")
+    *superseded, by_id, by_path = store.get([*keys, draft_id, draft_path], namespace=namespace)
+    stored = by_id or (by_path if by_path and by_path.path == draft_path else None)
     links = []
     for key, note in zip(keys, superseded, strict=True):
         if note is None:
             raise NoteNotFoundError(f"there is no note {key!r} in namespace {namespace!r} to supersede")
-        if own is not None and note.id == own.id:
+        if stored is not None and note.id == stored.id:
             raise ArgumentError(
                 "supersedes",
                 f"{key!r} is the note itself; leave it out to change that note, or give the new one a path",
             )
         links.append(Link("supersedes", note.id))
-    return tuple(dict.fromkeys((*draft.get("links", own.links if own else ()), *links)))
+    other_links = draft.get("links", stored.links if stored else ())
+    return tuple(dict.fromkeys((*other_links, *links)))
 
 
 def supersession_cycles(store: Store, ids: Iterable[str], namespace: str) -> list[tuple[str, ...]]:
-    """Return the supersession cycles that the notes with these ids are in or lead into, each as paths or else ids.
+    """Return each supersession cycle to which the links of these notes lead, as the paths of its notes, or ids.
 
-    It takes one query for each step of the longest chain.
+    The number of queries is the length of the longest chain of supersession links.
     """
 
-    def successors(notes: list[str]) -> dict[str, set[str]]:
-        results: dict[str, set[str]] = {}
-        for edge in store.edges(notes, namespace=namespace, kinds=SUPERSESSION_KINDS):
+    def successors(note_ids: list[str]) -> dict[str, set[str]]:
+        successors_by_id: dict[str, set[str]] = {}
+        for edge in store.edges(note_ids, namespace=namespace, kinds=SUPERSESSION_KINDS):
             if (edge.kind, edge.direction) in SUPERSEDED_BY:
-                results.setdefault(edge.source, set()).add(edge.target)
-        return results
+                successors_by_id.setdefault(edge.source, set()).add(edge.target)
+        return successors_by_id
 
     return [
         tuple(sorted(note.path or note.id for note in store.get(cycle, namespace=namespace) if note is not None))
@@ -373,7 +375,7 @@ def supersession_cycles(store: Store, ids: Iterable[str], namespace: str) -> lis
 
 
 def supersession_problems(store: Store, notes: Iterable[Note]) -> list[str]:
-    """Return the problems of stored notes with supersession links: cycles, and notes that supersede themselves."""
+    """Return messages about the supersession links of stored notes: cycles, and notes that supersede themselves."""
     by_namespace: dict[str, list[Note]] = {}
     for note in notes:
         if any(link.kind in SUPERSESSION_KINDS for link in note.links):
@@ -391,7 +393,7 @@ def supersession_problems(store: Store, notes: Iterable[Note]) -> list[str]:
 
 
 def cycle_message(names: Sequence[str]) -> str:
-    """Return the message about notes that supersede each other.
+    """Return the message about a cycle: notes that supersede each other.
 
     >>> cycle_message(["a.md", "b.md"])
     "these notes supersede each other, so none of them is demoted: 'a.md', 'b.md'; remove one of the links"

@@ -268,7 +268,7 @@ def test_rrf_keeps_all_ids_and_copies_candidates(lists: list[list[Candidate]]) -
     [
         ("ab", {}, r"lists: must be a list, got 'ab' \(str\)"),
         ([5], {}, r"lists\[0\]: must be a list, got 5 \(int\)"),
-        ([[5]], {}, r"lists\[0\]\[0\]: must be a Candidate or a mapping with its keys, got int"),
+        ([[5]], {}, r"lists\[0\]\[0\]: must be a Candidate or a mapping with its fields, got int"),
         ([[], [{}]], {}, r"lists\[1\]\[0\]: has no 'id'"),
         ([[{"id": None}]], {}, r"lists\[0\]\[0\].id: must be a string, got None"),
         ([[{"id": 5}]], {}, r"lists\[0\]\[0\].id: must be a string, got 5"),

@@ -115,7 +115,7 @@ def test_draft_has_only_given_fields() -> None:
     draft = draft_of(Note(content="tea"))
     assert {"id", "path", "created_at"}.isdisjoint(draft)
     assert draft["position"] is None
-    with pytest.raises(ArgumentError, match="^note: has no field 'text'; it may have id, path, title"):
+    with pytest.raises(ArgumentError, match="^note: has no field 'text'; the fields are id, path, title"):
         draft_of({"text": "tea"})
     with pytest.raises(ArgumentError, match="^note: must be a Note, a mapping or a string, got int"):
         draft_of(7)  # type: ignore[arg-type]

@@ -43,7 +43,9 @@ def test_candidate_checks_values() -> None:
     assert Candidate("n", steps=[]).steps == ()  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="^evidence: must be a list, got 5"):
         Candidate("n", evidence=5)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="^candidate: must be a Candidate or a mapping with its keys, got NoneType"):
+    with pytest.raises(
+        ArgumentError, match="^candidate: must be a Candidate or a mapping with its fields, got NoneType"
+    ):
         Candidate.from_mapping(None)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="^score: must be a finite number, got inf"):
         Candidate("n", score=float("inf"))
@@ -108,7 +110,7 @@ def test_filters_without_condition_are_false() -> None:
     ("value", "problem"),
     [
         (7, "filters: must be Filters or a mapping, got int"),
-        ({"tag": "x"}, "filters: has no condition 'tag'; there are path_prefix, tags"),
+        ({"tag": "x"}, "filters: has no condition 'tag'; the conditions are path_prefix, tags"),
         ({"path_prefix": 7}, "filters.path_prefix: must be a string"),
         ({"created_before": "soon"}, "filters.created_before: must be an ISO-8601"),
         ({"metadata": {"x": object()}}, "filters.metadata: must be JSON data"),
@@ -147,7 +149,7 @@ def test_hit_has_tags_and_metadata() -> None:
     assert (data["tags"], data["metadata"]) == (["drinks", "tea"], {"author": "Ines", "pages": [1, 2]})
 
 
-def result(*hits: tuple[str, float | None, tuple[str, ...]], threshold: float = 0.25) -> SearchResult:
+def search_result(*hits: tuple[str, float | None, tuple[str, ...]], threshold: float = 0.25) -> SearchResult:
     ranked = tuple(
         Hit(rank, Candidate(name, confidence=confidence, superseded_by=superseded_by))
         for rank, (name, confidence, superseded_by) in enumerate(hits, 1)
@@ -170,20 +172,22 @@ def result(*hits: tuple[str, float | None, tuple[str, ...]], threshold: float = 
     ],
 )
 def test_weak_flags(confidences: list[float | None], threshold: float, weak: list[bool]) -> None:
-    ranked = result(*((f"n{n}", confidence, ()) for n, confidence in enumerate(confidences)), threshold=threshold)
+    ranked = search_result(
+        *((f"n{index}", confidence, ()) for index, confidence in enumerate(confidences)), threshold=threshold
+    )
     assert ranked.weak_flags == weak
-    assert [hit.id for hit in ranked.strong_hits] == [f"n{n}" for n, flag in enumerate(weak) if not flag]
-    assert [hit.id for hit in ranked.weak_hits] == [f"n{n}" for n, flag in enumerate(weak) if flag]
+    assert [hit.id for hit in ranked.strong_hits] == [f"n{index}" for index, flag in enumerate(weak) if not flag]
+    assert [hit.id for hit in ranked.weak_hits] == [f"n{index}" for index, flag in enumerate(weak) if flag]
 
 
 def test_superseded_note_is_as_weak_as_its_successor() -> None:
     hits = [("new", 0.9, ()), ("old", 0.01, ("new",)), ("odd", 0.01, ()), ("older", 0.01, ("odd",))]
-    assert result(*hits).weak_flags == [False, False, True, True]
-    assert result(*hits, ("gone", 0.01, ("nowhere",))).weak_flags[-1]
+    assert search_result(*hits).weak_flags == [False, False, True, True]
+    assert search_result(*hits, ("gone", 0.01, ("nowhere",))).weak_flags[-1]
 
 
 def test_ranked_hits_are_a_sequence() -> None:
-    ranked = result(("new", 0.9, ()), ("old", 0.01, ("new", "gone")))
+    ranked = search_result(("new", 0.9, ()), ("old", 0.01, ("new", "gone")))
     assert (ranked[0].id, [hit.id for hit in ranked[1:]]) == ("new", ["old"])
     assert repr(ranked) == "<SearchResult 'tea': 2 hits, has_answer=True, ['new', 'old']>"
     assert ranked.marked_text(ranked[0], "Sencha.") == "Sencha."

@@ -96,7 +96,7 @@ LATEST = " [Note: look for the most recently dated event]"
 
 
 def test_expand_temporal_documented_example() -> None:
-    # The source document appends a note here, but the question has none of its six hints.
+    # The published system appends a note here, although the question has none of the six words that ask for one.
     question = "what did I watch 2 weeks ago last Friday?"
     assert expand_temporal(question, "2026-04-18 (Sat)").to_dict() == {
         "originalQuery": question,
@@ -112,7 +112,7 @@ def test_expand_temporal_documented_example() -> None:
 @pytest.mark.parametrize(
     ("question", "anchor", "hints"),
     [
-        ("1 month ago", "2026-03-31", ["2026/03/03"]),  # rolls forward, as the document says
+        ("1 month ago", "2026-03-31", ["2026/03/03"]),  # 31 February rolls over to March
         ("12 months ago", "2024-02-29", ["2023/03/01"]),
         ("2 months ago", "2026-01-15", ["2025/11/15"]),
         ("25 months ago", "2026-01-15", ["2023/12/15"]),
@@ -121,12 +121,12 @@ def test_expand_temporal_documented_example() -> None:
         ("007 days ago", "2026-04-18", ["2026/04/11"]),
         ("0 days ago", "2026-04-18", ["2026/04/18"]),
         ("2 days\u3000\n ago", "2026-04-18", ["2026/04/16"]),
-        ("2 days\x1cago", "2026-04-18", []),  # U+001C is no white space
+        ("2 days\x1cago", "2026-04-18", []),  # U+001C is not white space in JavaScript
         ("٣ days ago", "2026-04-18", []),  # JavaScript's \d has no Arabic digits
-        ("last monday", "2026-04-20", ["2026/04/13"]),  # a Monday itself: seven days back
+        ("last monday", "2026-04-20", ["2026/04/13"]),  # on a Monday: seven days before
         ("last tuesday", "2026-04-20", ["2026/04/14"]),
         ("last sunday", "2026-04-20", ["2026/04/19"]),
-        ("blast mondays", "2026-04-20", ["2026/04/13"]),  # no word boundaries
+        ("blast mondays", "2026-04-20", ["2026/04/13"]),  # the pattern has no word boundaries
         ("last monday, 7 days ago", "2026-04-20", ["2026/04/13"]),  # each date once
         ("last monday, 1 day ago", "2026-04-20", ["2026/04/19", "2026/04/13"]),  # relative times first
         ("yesterday, last month, this week, two weeks ago", "2026-04-20", []),

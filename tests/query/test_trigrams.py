@@ -51,12 +51,12 @@ def test_jaccard_of_a_misspelling() -> None:
 
 def test_trigram_search_sorts_by_similarity_and_path() -> None:
     notes = [
-        {"id": "long", "path": "n/alpha-beta-gamma-delta.md"},  # a single word is too small a part
+        {"id": "long", "path": "n/alpha-beta-gamma-delta.md"},  # one word of four is below the threshold
         {"id": "b", "path": "b/kubernetes.md"},
         {"id": "a", "path": "a/kubernetes.md"},
         {"id": "x", "path": "c/kubernetes-x.md"},
-        {"id": "", "path": "a/kubernetes.md"},  # no id: passed over
-        {"id": "a", "path": "z/kubernetes.md"},  # an id again: the first counts
+        {"id": "", "path": "a/kubernetes.md"},  # ignored: the id is empty
+        {"id": "a", "path": "z/kubernetes.md"},  # ignored: the id is repeated
     ]
     matches = trigram_search(notes, ["alpha", "kubernetes"], 5)
     assert [(match.id, match.path) for match in matches] == [

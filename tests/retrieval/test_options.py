@@ -62,7 +62,7 @@ def test_every_option_has_help_and_scalar_ranges() -> None:
         ({"min_confidence": 1.5}, "min_confidence: must be at most 1, got 1.5"),
         ({"answer_threshold": -0.5}, "answer_threshold: must be at least 0, got -0.5"),
         ({"namespace": ""}, "namespace: must not be empty"),
-        ({"filters": {"author": "x"}}, "filters: has no condition 'author'; there are path_prefix, tags, "),
+        ({"filters": {"author": "x"}}, "filters: has no condition 'author'; the conditions are path_prefix, tags, "),
         ({"question_date": "some day"}, "question_date: must be a date such as 2026-04-18, "),
         ({"now": "soon"}, "now: must be an ISO-8601 date or time, got 'soon' (str)"),
     ],

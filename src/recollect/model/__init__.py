@@ -22,16 +22,7 @@ from recollect.model.note import (
     is_blank,
     is_expired,
 )
-from recollect.model.search import (
-    Candidate,
-    Contribution,
-    Filters,
-    Hit,
-    RankedHits,
-    Step,
-    as_candidate,
-    as_candidates,
-)
+from recollect.model.search import Candidate, Contribution, Filters, Hit, RankedHits, Step, as_candidate, as_candidates
 
 __all__ = [
     "DEFAULT_NAMESPACE",

@@ -1,4 +1,4 @@
-"""A note, the table of its fields, drafts, documents, and the chunks of a note that are embedded.
+"""Notes and the table of their fields, drafts, documents, and the chunks of a note that are embedded.
 
 The dataclass :class:`Note` is the only list of a note's fields: each field carries its check and its description.
 :data:`NOTE_FIELDS` is the same list as a table, from which drafts, JSON and the schemas of other interfaces are built.
@@ -32,10 +32,10 @@ TEXT_FIELDS = ("content", "title", "summary")
 """The text fields of a note; a note in which all of them are blank is not stored."""
 
 UNCHANGED_IF_EMPTY = frozenset(("id", "path", "created_at", "updated_at", "last_accessed_at"))
-"""Fields of a whole :class:`Note` that do not change the stored value if they are empty."""
+"""If one of these fields is empty in a :class:`Note` that is written, the stored value stays."""
 
 MAX_POSITION = 2**63 - 1
-"""The largest integer of SQL engines."""
+"""The largest integer that a column of SQLite or PostgreSQL can hold: 64 bits, signed."""
 
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
@@ -56,7 +56,7 @@ class Link(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A connection between two notes of a graph, seen from ``source``, whose neighbours were requested."""
+    """A connection between the note ``source``, whose edges were requested, and the note ``target``; both are ids."""
 
     source: str
     target: str
@@ -65,7 +65,7 @@ class Edge(NamedTuple):
     direction: Literal["out", "in"]
     """Whether the edge leads from ``source`` to ``target`` ("out") or from ``target`` to ``source`` ("in")."""
     distance: int = 1
-    """The difference of their positions in a conversation or document."""
+    """The difference between the positions of the two notes in their session; 1 for links, mentions and entities."""
 
 
 class NoteField(NamedTuple):
@@ -81,7 +81,7 @@ class NoteField(NamedTuple):
     default: Any
     """The value of a new note that does not set the field; ``None`` for ``content``, which is required."""
     by_hand: bool
-    """Whether people and models may set it; the others are set by the store and by programs that copy notes."""
+    """Whether people and language models may set the field; else only the store and programs that copy notes do."""
 
 
 def _text(argument: str, value: Any) -> str:
@@ -95,10 +95,10 @@ def _expiry(argument: str, value: Any) -> datetime | None:
 def _position(argument: str, value: Any) -> int | None:
     if value is None:
         return None
-    number = arguments.count(argument, value)
-    if number > MAX_POSITION:
-        raise ArgumentError(argument, f"must be at most {MAX_POSITION}, got {number}")
-    return number
+    position = arguments.count(argument, value)
+    if position > MAX_POSITION:
+        raise ArgumentError(argument, f"must be at most {MAX_POSITION}, got {position}")
+    return position
 
 
 def _links(argument: str, value: Any) -> tuple[Link, ...]:
@@ -109,7 +109,7 @@ def _links(argument: str, value: Any) -> tuple[Link, ...]:
 
 
 def _link(argument: str, value: Any) -> Link:
-    """Return ``value`` as a link: a pair of kind and target, a mapping with both, or a target alone."""
+    """Return ``value`` as a link: a pair (kind, target), a mapping with both, or a target, of the kind ``related``."""
     if isinstance(value, str):
         value = ("related", value)
     if isinstance(value, Mapping):
@@ -121,16 +121,16 @@ def _link(argument: str, value: Any) -> Link:
 
 def _field(description: str, check: Callable[[str, Any], Any], default: Any = "", *, by_hand: bool = True) -> Any:
     """Return an optional field of :class:`Note`; ``default`` may be a function that returns the default."""
-    default_of: dict[str, Any] = {"default_factory" if callable(default) else "default": default}
-    return field(**default_of, metadata={"description": description, "check": check, "by_hand": by_hand})
+    default_keyword: dict[str, Any] = {"default_factory" if callable(default) else "default": default}
+    return field(**default_keyword, metadata={"description": description, "check": check, "by_hand": by_hand})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
     """One memory. Only ``content`` is required; :data:`NOTE_FIELDS` describes the fields.
 
-    Times are in UTC; a time without offset is taken as UTC. A note with an ``expires_at`` in the past is not returned.
-    A value that cannot be stored raises :class:`ArgumentError` with the name of the field.
+    Times are in UTC; a time without an offset counts as UTC. A memory does not return notes whose ``expires_at`` is in
+    the past. A value that cannot be stored raises :class:`ArgumentError` with the name of the field.
 
     >>> note = Note(content="Prefers green tea.", path="memory/tea.md", tags=["drinks"], created_at="2026-04-18")
     >>> note.tags, note.created_at.isoformat()
@@ -181,7 +181,7 @@ class Note:
 
     @classmethod
     def from_checked(cls, values: Mapping[str, Any]) -> Note:
-        """Return a note with values that were checked before, such as those of a store; all fields must be present."""
+        """Return a note without checking ``values``, such as those of a store; they must include every field."""
         note = object.__new__(cls)
         for name, _ in _CHECKS:
             object.__setattr__(note, name, values[name])
@@ -189,11 +189,11 @@ class Note:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the note as JSON-ready data, which ``Note(**data)`` reads back without loss."""
-        return dict(zip(NOTE_FIELDS, map(to_json, _VALUES(self)), strict=True))
+        return dict(zip(NOTE_FIELDS, map(to_json, _get_values(self)), strict=True))
 
 
 def to_json(value: Any) -> Any:
-    """Return the value of a field as JSON-ready data."""
+    """Return the value of a note's or candidate's field as JSON-ready data."""
     if type(value) in _JSON_TYPES:
         return value
     if isinstance(value, datetime):
@@ -212,15 +212,15 @@ class StoredMetadata(Mapping[str, Any]):
     A search fetches hundreds of candidates and shows few: decoding all metadata would take longer than fetching it.
     """
 
-    __slots__ = ("_json", "_values")
+    __slots__ = ("_json_text", "_values")
 
-    def __init__(self, text: str) -> None:
-        self._json = text
+    def __init__(self, json_text: str) -> None:
+        self._json_text = json_text
         self._values: dict[str, Any] | None = None
 
     def _decoded(self) -> dict[str, Any]:
         if self._values is None:
-            self._values = arguments.with_deep_stack(lambda: json.loads(self._json))
+            self._values = arguments.with_deep_stack(lambda: json.loads(self._json_text))
         return self._values
 
     def __getitem__(self, key: str) -> Any:
@@ -233,26 +233,26 @@ class StoredMetadata(Mapping[str, Any]):
         return len(self._decoded())
 
     def __bool__(self) -> bool:
-        return self._json != "{}"
+        return self._json_text != "{}"
 
     def __repr__(self) -> str:
         return repr(self._decoded())
 
 
-def field_default(declared: Field[Any]) -> Any:
-    """Return the default of a field of a dataclass; ``None`` if it is required."""
-    if declared.default_factory is not MISSING:
-        return declared.default_factory()
-    return None if declared.default is MISSING else declared.default
+def field_default(dataclass_field: Field[Any]) -> Any:
+    """Return the default of a field of a dataclass; ``None`` if the field is required."""
+    if dataclass_field.default_factory is not MISSING:
+        return dataclass_field.default_factory()
+    return None if dataclass_field.default is MISSING else dataclass_field.default
 
 
 NOTE_FIELDS = {
-    declared.name: NoteField(
-        name=declared.name, type=str(declared.type), default=field_default(declared), **declared.metadata
+    attribute.name: NoteField(
+        name=attribute.name, type=str(attribute.type), default=field_default(attribute), **attribute.metadata
     )
-    for declared in fields(Note)
+    for attribute in fields(Note)
 }
-"""Every field of a note by name, in the order of its JSON."""
+"""The definition of each field of a note by the field's name, in the order of :meth:`Note.to_dict`."""
 
 DRAFT_FIELDS = NOTE_FIELDS | {
     "vector": NoteField(
@@ -264,26 +264,26 @@ DRAFT_FIELDS = NOTE_FIELDS | {
         by_hand=False,
     )
 }
-"""The fields that a draft may have: those of a note, and its vector."""
+"""The fields that a draft may have: the fields of a note, and ``vector``."""
 
 _CHECKS = [(name, definition.check) for name, definition in NOTE_FIELDS.items()]
-_VALUES = attrgetter(*NOTE_FIELDS)
+_get_values = attrgetter(*NOTE_FIELDS)
 
 Draft: TypeAlias = dict[str, Any]
-"""Checked values of some of :data:`DRAFT_FIELDS`. When a draft is stored, a field that it lacks keeps the value of the
-note that exists already, or gets its default in a new note."""
+"""A mapping from the names of some :data:`DRAFT_FIELDS` to checked values. Fields that a draft lacks stay as they are
+if the draft updates a stored note, and get their defaults in a new note."""
 
 
 def draft_of(value: Note | str | Mapping[str, Any], *, argument: str = "note") -> Draft:
-    """Return the draft of a whole note, of a mapping with some of its fields, or of its content alone.
+    """Return the draft of a note, of a mapping from some of its field names to values, or of a text as its content.
 
-    ``None`` counts as missing. ``expires_at="never"`` removes the expiry of a stored note.
+    A value of ``None`` counts as missing. ``expires_at="never"`` removes the expiry of a stored note.
 
     >>> draft_of({"content": "Prefers green tea.", "importance": 1})
     {'content': 'Prefers green tea.', 'importance': 1.0}
     """
     if isinstance(value, Note):
-        arguments.check_depth("metadata", value.metadata)  # notes of older versions had no limit
+        arguments.check_depth("metadata", value.metadata)  # a note of an older version may be nested deeper
         values = {name: getattr(value, name) for name in NOTE_FIELDS}
         return {name: item for name, item in values.items() if item or name not in UNCHANGED_IF_EMPTY}
     if isinstance(value, str):
@@ -293,19 +293,20 @@ def draft_of(value: Note | str | Mapping[str, Any], *, argument: str = "note") -
     draft: Draft = {}
     for name, item in value.items():
         if name not in DRAFT_FIELDS:
-            raise ArgumentError(argument, f"has no field {name!r}; it may have {', '.join(DRAFT_FIELDS)}")
+            raise ArgumentError(argument, f"has no field {name!r}; the fields are {', '.join(DRAFT_FIELDS)}")
         if item is not None:
             draft[name] = DRAFT_FIELDS[name].check(name, item)
     return draft
 
 
 def aliases_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the alternative names in a note's metadata: ``aliases`` or ``alias``, a list or text with commas."""
+    """Return the alternative names in a note's metadata: ``aliases`` or ``alias``, a list or names joined by commas."""
     aliases: dict[str, None] = {}
     for key, value in metadata.items():
         if key.strip().lower() in ("aliases", "alias"):
-            names = value.split(",") if isinstance(value, str) else value if isinstance(value, (list, tuple)) else ()
-            aliases.update(dict.fromkeys(name.strip() for name in names if isinstance(name, str) and name.strip()))
+            names = value.split(",") if isinstance(value, str) else value
+            if isinstance(names, (list, tuple)):
+                aliases.update(dict.fromkeys(name.strip() for name in names if isinstance(name, str) and name.strip()))
     return tuple(aliases)
 
 
@@ -318,7 +319,8 @@ def _has_text(text: str) -> bool:
     """Return whether a text has a letter, a digit or a symbol such as an emoji."""
     if _LETTER_OR_DIGIT.search(text):
         return True
-    return any(sign not in punctuation and unicodedata.category(sign)[0] not in "PZC" for sign in text)
+    # The Unicode categories P, Z and C are punctuation, separators and control characters.
+    return any(char not in punctuation and unicodedata.category(char)[0] not in "PZC" for char in text)
 
 
 def is_expired(draft: Draft) -> bool:
@@ -328,19 +330,19 @@ def is_expired(draft: Draft) -> bool:
 
 
 class Document(NamedTuple):
-    """A file, whose notes are replaced as a whole: its location, a fingerprint of its contents, and the notes."""
+    """An ingested file: its location, a fingerprint, and the drafts of its notes, which replace the earlier ones."""
 
     root: str
-    """The folder that was read, as an absolute path."""
+    """The ingested folder, as an absolute path."""
     name: str
     """The file's path below the root, with slashes."""
     fingerprint: str
-    """Changes whenever the file changes: size, modification time and a hash."""
+    """A text that changes whenever the file changes; see :mod:`recollect.ingest.ingestion`."""
     drafts: Sequence[Draft]
 
 
 class NoteName(NamedTuple):
-    """The names by which links refer to a note; names that it lacks are empty."""
+    """The names that a link may use for a note; a name that the note lacks is empty."""
 
     id: str
     path: str
@@ -349,7 +351,7 @@ class NoteName(NamedTuple):
 
 
 class WriteCounts(NamedTuple):
-    """The numbers of notes that a write of documents added, updated, left unchanged and removed."""
+    """How many notes a write of documents added, updated, left unchanged and removed."""
 
     added: int = 0
     updated: int = 0
@@ -358,17 +360,18 @@ class WriteCounts(NamedTuple):
     """Notes that the documents no longer contain."""
 
 
-# An encoder reads about a page, and the vector of a page hardly reflects one sentence. So a long note has a vector for
-# each chunk, and its similarity to a query is that of its best chunk. Splitting is written by hand: the text splitters
-# of libraries do not repeat the title in each chunk, and a change of theirs would make all stored vectors stale.
+# An embedding model reads about a page, and the vector of a page hardly reflects one sentence. So a long note has a
+# vector for each chunk, and the similarity of the note is that of its best chunk. No library splits the text: none
+# repeats the title in each chunk, and an update of the library could make all stored vectors stale.
 
 CHUNK_CHARS = 300
-"""The largest number of characters of a chunk, without its heading: a few sentences."""
+"""The maximum length of a chunk without its heading, in characters: a few sentences."""
 MAX_UNSPLIT_CHARS = 900
-"""A text of at most so many characters is not split."""
+"""A text of at most this many characters is not split."""
 MAX_CHUNKS = 64
-"""The maximum number of chunks of a text; the rest of it has no vector."""
+"""The maximum number of chunks of a text; the text after the last chunk has no vector."""
 MAX_HEADING_CHARS = 200
+"""A longer title is not repeated in each chunk."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
 
@@ -381,43 +384,44 @@ class EmbeddingText(str):
 
 
 def embedding_text(title: str, summary: str, content: str) -> EmbeddingText:
-    """Return the text of a note that is embedded: title, summary and content, those that are not empty."""
-    text = EmbeddingText("\n".join(part for part in (title, summary, content) if part) if title or summary else content)
+    """Return the text that is embedded for a note: the title, summary and content that are not empty, on lines."""
+    filled = [field_text for field_text in (title, summary, content) if field_text]
+    text = EmbeddingText("\n".join(filled))
     text.heading = title if len(title) <= MAX_HEADING_CHARS else ""
     return text
 
 
 def text_digest(text: str) -> bytes:
-    """Return the digest of an embedded text, which is stored with its vector."""
+    """Return the digest that is stored with a text's vector and shows later whether the text has changed."""
     return blake2b(text.encode(), digest_size=16).digest()
 
 
 def embedding_chunks(text: str) -> list[str]:
-    """Split a text into chunks that end where a sentence or line does; a short text is its only chunk."""
+    """Split a text into chunks, where possible at the ends of sentences and lines; a short text is one chunk."""
     if len(text) <= MAX_UNSPLIT_CHARS:
         return [str(text)]
     heading = getattr(text, "heading", "")
     body = text[len(heading) :].lstrip("\n") if heading else text
     chunks: list[str] = []
-    for separator, part in _parts(body):
-        if chunks and len(chunks[-1]) + 1 + len(part) <= CHUNK_CHARS:
-            chunks[-1] += separator + part
+    for separator, fragment in _fragments(body):
+        if chunks and len(chunks[-1]) + 1 + len(fragment) <= CHUNK_CHARS:
+            chunks[-1] += separator + fragment
         elif len(chunks) == MAX_CHUNKS:
             break
         else:
-            chunks.append(part)
+            chunks.append(fragment)
     if not chunks:
         return [str(text[:MAX_UNSPLIT_CHARS])]  # white space only
     return [f"{heading}\n{chunk}" for chunk in chunks] if heading else chunks
 
 
-def _parts(text: str) -> Iterator[tuple[str, str]]:
-    """Yield (separator, part): lines, sentences of long lines, and slices of long sentences."""
+def _fragments(text: str) -> Iterator[tuple[str, str]]:
+    """Yield lines, sentences of long lines and slices of long sentences, each with the separator before it."""
     for line in map(str.strip, text.split("\n")):
         separator = "\n"
         for sentence in _SENTENCE_END.split(line) if len(line) > CHUNK_CHARS else (line,):
-            for part in _slices(sentence):
-                yield separator, part
+            for fragment in _slices(sentence):
+                yield separator, fragment
                 separator = " "
 
 

@@ -19,16 +19,16 @@ from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.model.note import DEFAULT_IMPORTANCE, field_default, to_json
 
 T = TypeVar("T")
-_REPR_HITS = 3
+_MAX_HITS_IN_REPR = 3
 
 WEAK_SHARE = 0.1
-"""If there is an answer, hits whose confidence is below both the threshold and this share of the best are weak."""
+"""A hit is weak if its confidence is below both the answer threshold and this share of the best confidence."""
 
 
 class Contribution(NamedTuple):
     """What one leg (``lexical``, ``vector``, ``graph`` or the caller's own) added to a fused score.
 
-    ``rank``, from 1, and ``score`` are those in the leg's list; ``points`` is the addend of the fused score.
+    ``rank`` (from 1) and ``score`` come from the leg's list; the fused score is the sum of the ``points`` of all legs.
 
     >>> Contribution(leg="lexical", rank=1, score=7.25, points=1 / 61).points
     0.01639344262295082
@@ -47,7 +47,7 @@ class Contribution(NamedTuple):
 class Step(NamedTuple):
     """What one stage did to a candidate, and why: ``score_after = score_before * factor + addend``.
 
-    Ranks count from 1. A stage without effect has factor 1 and addend 0.
+    Ranks count from 1. A stage that changes nothing has factor 1 and addend 0.
 
     >>> step = Step("importance", "importance 0.80", 0.94, 0.0, 0.5, 0.47, 2, 1)
     >>> step.factor * step.score_before + step.addend == step.score_after
@@ -77,10 +77,10 @@ _TRACE_NAMES = ("stage", "reason", "factor", "addend", "scoreBefore", "scoreAfte
 
 @dataclass(slots=True)
 class Candidate:
-    """A note that a search considers, with the record of its score.
+    """A note that a search considers, with the records that explain its score.
 
-    Only ``id`` is required. ``None`` counts as missing, and dates may be ISO-8601 strings. ``score`` is the sum of
-    :attr:`contributions`, the addends of the legs, changed by ``steps``, the effects of the stages.
+    Only ``id`` is required. A value of ``None`` counts as missing, and dates may be ISO-8601 strings. ``score`` is the
+    fused score, which is the sum of the points of :attr:`contributions`, after the ``steps`` of the stages.
 
     >>> Candidate("n1", path="memory/tea.md", score=0.5).importance
     0.5
@@ -108,11 +108,11 @@ class Candidate:
     confidence: float | None = None
     """The probability, from 0 to 1, that the note answers the query."""
     superseded_by: tuple[str, ...] = ()
-    """The ids of the notes that supersede it."""
+    """The ids of the notes that supersede this one."""
     inherited_relevance: float | None = None
-    """The best relevance of the notes that it supersedes, if that is higher than its own."""
+    """The highest relevance of the notes that this one supersedes, if it exceeds the relevance of this note."""
     inherited_confidence: float | None = None
-    """The best confidence of the notes that it supersedes, if that is higher than its own."""
+    """The highest confidence of the notes that this one supersedes, if it exceeds the confidence of this note."""
     ceiling: float | None = None
     """The highest score that the fusion could have given to any candidate."""
     evidence: tuple[Any, ...] = ()
@@ -127,19 +127,19 @@ class Candidate:
 
     @property
     def in_keyword(self) -> bool:
-        """Whether the lexical leg returned it."""
+        """Whether the lexical leg returned the note."""
         return self.lexical_rank is not None
 
     @property
     def in_semantic(self) -> bool:
-        """Whether the vector leg returned it."""
+        """Whether the vector leg returned the note."""
         return self.vector_rank is not None
 
     @property
     def contributions(self) -> tuple[Contribution, ...]:
         """What each leg added to the fused score."""
-        flat = iter(self.evidence)
-        return tuple(map(Contribution, flat, flat, flat, flat))  # takes four values at a time
+        values = iter(self.evidence)
+        return tuple(map(Contribution, values, values, values, values))  # each contribution takes the next four values
 
     @property
     def relevance(self) -> float | None:
@@ -153,14 +153,14 @@ class Candidate:
 
     @property
     def own_relevance(self) -> float | None:
-        """The relevance without that of superseded notes."""
+        """The relevance without what the note inherits from the notes that it supersedes."""
         if self.ceiling is None:
             return None
         fused = fsum(self.evidence[3::4])
         return min(1.0, fused / self.ceiling) if self.ceiling > 0 else 0.0
 
     def copy(self) -> Candidate:
-        """Return a copy. The fields are written out, which is the fastest way: a search makes hundreds of copies."""
+        """Return a copy. Assigning each field is faster than a loop, and a search makes hundreds of copies."""
         copied = object.__new__(Candidate)
         copied.id = self.id
         copied.path = self.path
@@ -199,13 +199,13 @@ class Candidate:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any], *, argument: str = "candidate") -> Candidate:
-        """Return a candidate from a mapping with its field names as keys; other keys are ignored."""
+        """Return a candidate from a mapping of field names to values; other keys are ignored."""
         if not isinstance(values, Mapping):
             raise ArgumentTypeError(
-                argument, f"must be a Candidate or a mapping with its keys, got {type(values).__name__}"
+                argument, f"must be a Candidate or a mapping with its fields, got {type(values).__name__}"
             )
         if "id" not in values:
-            raise ArgumentError(argument, "has no 'id'")
+            raise ArgumentError(argument, "has no 'id'; every candidate needs one")
         candidate = BLANK_CANDIDATE.copy()
         for name in _CHECKS:
             if name in values and name not in ("evidence", "steps"):
@@ -214,7 +214,7 @@ class Candidate:
 
 
 def as_candidates(argument: str, values: Iterable[Candidate | Mapping[str, Any]]) -> list[Candidate]:
-    """Return ``values`` as a new list of candidates; mappings with a candidate's keys become candidates."""
+    """Return ``values`` as a new list of candidates; a mapping is converted by :meth:`Candidate.from_mapping`."""
     items = arguments.sequence(argument, values)
     if set(map(type, items)) <= {Candidate}:
         return list(items)
@@ -225,7 +225,7 @@ def as_candidates(argument: str, values: Iterable[Candidate | Mapping[str, Any]]
 
 
 def as_candidate(argument: str, value: Candidate | Mapping[str, Any]) -> Candidate:
-    """Return ``value`` as a candidate; unlike in :func:`as_candidates`, the id may be missing."""
+    """Return ``value`` as a candidate; unlike in :func:`as_candidates`, a mapping may lack an id."""
     if isinstance(value, Candidate):
         return value
     if isinstance(value, Mapping):
@@ -255,11 +255,11 @@ _CHECKS: dict[str, tuple[Callable[[str, Any], Any], Any]] = {
 }
 _CHECKS["superseded_by"] = arguments.record, ()  # ids that a store returned
 BLANK_CANDIDATE = Candidate("")
-"""Copying it and setting fields is faster than a call of ``Candidate``, which checks every field."""
+"""A candidate with default values. Copying it is faster than calling ``Candidate``, which checks every field."""
 
 
 class _CandidateField(property, Generic[T]):
-    """A read-only attribute of a hit that is an attribute of its candidate."""
+    """A read-only attribute of a hit whose value is that of the same attribute of the hit's candidate."""
 
     def __init__(self, name: str, doc: str) -> None:
         super().__init__(attrgetter(f"candidate.{name}"), doc=doc)
@@ -320,8 +320,8 @@ class Hit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the hit as JSON-ready data."""
-        own = {"rank": self.rank, "highlights": [list(span) for span in self.highlights]}
-        return {name: own[name] if name in own else to_json(getattr(self.candidate, name)) for name in _HIT_KEYS}
+        data: dict[str, Any] = {"rank": self.rank, "highlights": [list(span) for span in self.highlights]}
+        return {name: data[name] if name in data else to_json(getattr(self.candidate, name)) for name in _HIT_KEYS}
 
 
 _HIT_KEYS = (
@@ -341,7 +341,7 @@ class RankedHits(Sequence[Hit]):
     @property
     @abstractmethod
     def answer_threshold(self) -> float:
-        """The lowest confidence at which the best hit counts as an answer, from 0 to 1."""
+        """The confidence, from 0 to 1, that the best hit must reach to count as an answer."""
 
     @property
     def best_confidence(self) -> float:
@@ -355,17 +355,17 @@ class RankedHits(Sequence[Hit]):
 
     @property
     def weak_flags(self) -> list[bool]:
-        """For each hit, whether it is weak: user interfaces and tools for models show weak hits only on demand.
+        """For each hit, whether it is weak: user interfaces and MCP tools show weak hits only on demand.
 
-        If there is no answer, every hit is weak. Else a hit is weak if its confidence is below the answer threshold
-        and below a tenth of the best confidence; a hit without a confidence is not weak. A superseded note is not weak
-        if a note that supersedes it is a strong hit: together they show what changed.
+        If the result has no answer, every hit is weak. Else a hit is weak if its confidence is below the answer
+        threshold and below a tenth of the best confidence; a hit without a confidence is not weak. A superseded note is
+        not weak if a note that supersedes it is a strong hit: together they show what changed.
         """
         if not self.has_answer:
             return [True] * len(self.hits)
-        limit = min(self.answer_threshold, WEAK_SHARE * self.best_confidence)
-        strong = {hit.id for hit in self.hits if hit.confidence is None or hit.confidence >= limit}
-        return [hit.id not in strong and strong.isdisjoint(hit.superseded_by) for hit in self.hits]
+        min_confidence = min(self.answer_threshold, WEAK_SHARE * self.best_confidence)
+        strong_ids = {hit.id for hit in self.hits if hit.confidence is None or hit.confidence >= min_confidence}
+        return [hit.id not in strong_ids and strong_ids.isdisjoint(hit.superseded_by) for hit in self.hits]
 
     @property
     def strong_hits(self) -> tuple[Hit, ...]:
@@ -378,21 +378,21 @@ class RankedHits(Sequence[Hit]):
         return tuple(hit for hit, weak in zip(self.hits, self.weak_flags, strict=True) if weak)
 
     def __repr__(self) -> str:
-        names = [hit.path or hit.id for hit in self.hits[:_REPR_HITS]]
-        shown = ", ".join(map(repr, names)) + (", …" if len(self.hits) > _REPR_HITS else "")
-        return f"<{type(self).__name__} {self.query!r}: {len(self.hits)} hits, has_answer={self.has_answer}, [{shown}]>"
+        first = [hit.path or hit.id for hit in self.hits[:_MAX_HITS_IN_REPR]]
+        names = ", ".join(map(repr, first)) + (", …" if len(self.hits) > _MAX_HITS_IN_REPR else "")
+        return f"<{type(self).__name__} {self.query!r}: {len(self.hits)} hits, has_answer={self.has_answer}, [{names}]>"
 
     def marked_text(self, hit: Hit, text: str | None = None) -> str:
-        """Return a hit's content, or a part of it, with a first line that names the notes that supersede it, if any.
+        """Return the content of a hit, or ``text`` instead; if the note is superseded, a line before it says by which.
 
-        The line names them by path if they are among the hits, else by id.
+        That line names each superseding note by its path if the note is among the hits, else by its id.
         """
-        shown = hit.content if text is None else text
+        body = hit.content if text is None else text
         if not hit.superseded_by:
-            return shown
-        paths = {other.id: other.path for other in self.hits}
-        names = ", ".join(paths.get(note) or note for note in hit.superseded_by)
-        return f"[Out of date: superseded by {names}]\n{shown}"
+            return body
+        path_by_id = {other.id: other.path for other in self.hits}
+        names = ", ".join(path_by_id.get(note_id) or note_id for note_id in hit.superseded_by)
+        return f"[Out of date: superseded by {names}]\n{body}"
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -408,7 +408,7 @@ class RankedHits(Sequence[Hit]):
         return self.hits[index]
 
 
-def _tags(argument: str, value: Any) -> tuple[str, ...]:
+def _check_tags(argument: str, value: Any) -> tuple[str, ...]:
     return arguments.names(argument, [value] if isinstance(value, str) else value)
 
 
@@ -417,15 +417,15 @@ class Filters:
     """Conditions, all of which a note must meet; the store applies them before ranking.
 
     A note matches if its path starts with ``path_prefix``, it has all of ``tags``, it belongs to ``session``, its dates
-    lie in the intervals (``…_after`` is inclusive, ``…_before`` exclusive), and its metadata has every key of
-    ``metadata`` with the same value.
+    are not before ``created_after`` and ``updated_after`` and are before ``created_before`` and ``updated_before``, and
+    its metadata has every key of ``metadata`` with the same value.
 
     >>> Filters.of({"tags": ["tea"], "created_after": "2026-01-01"}).tags
     ('tea',)
     """
 
     path_prefix: str = field(default="", metadata={"check": arguments.line})
-    tags: tuple[str, ...] = field(default=(), metadata={"check": _tags})
+    tags: tuple[str, ...] = field(default=(), metadata={"check": _check_tags})
     session: str | None = field(default=None, metadata={"check": arguments.line})
     created_after: datetime | None = field(default=None, metadata={"check": arguments.instant})
     created_before: datetime | None = field(default=None, metadata={"check": arguments.instant})
@@ -453,7 +453,8 @@ class Filters:
             raise ArgumentTypeError("filters", f"must be Filters or a mapping, got {type(value).__name__}")
         unknown = [name for name in value if name not in _CONDITIONS]
         if unknown:
-            raise ArgumentError("filters", f"has no condition {unknown[0]!r}; there are {', '.join(_CONDITIONS)}")
+            names = ", ".join(_CONDITIONS)
+            raise ArgumentError("filters", f"has no condition {unknown[0]!r}; the conditions are {names}")
         return cls(**{name: item for name, item in value.items() if item is not None})
 
 

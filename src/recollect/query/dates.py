@@ -1,7 +1,7 @@
-"""The date of a question, and temporal expansion: relative times become dates as texts contain them. All in UTC.
+"""Parse the date of a question, and expand relative times in it to dates as notes contain them. All dates are in UTC.
 
-Temporal expansion runs before the parser and returns text. It has only the three recognisers of the source document, in
-English: "N days/weeks/months ago", "last <weekday>", and words that ask for the first or the latest event.
+Temporal expansion runs before the parser and returns text. It reproduces a published system, which recognises three
+expressions, all English: "N days/weeks/months ago", "last <weekday>", and words for the first or the latest event.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from recollect.query.parser import Query, Token, require_query
 from recollect.text import collapse_whitespace, javascript_pattern
 
 QuestionDate = str | date | None
-"""A date as text, as a ``date`` or ``datetime``, or none."""
+"""The date on which a question is asked: a text, a ``date`` or a ``datetime``; ``None`` if it is unknown."""
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
@@ -26,14 +26,14 @@ MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 
-_NUMERIC = javascript_pattern(
+_NUMERIC_DATE = javascript_pattern(
     r"(?P<year>\d{4})[-/](?P<month>\d{2})[-/](?P<day>\d{2})"
     r"(?:\s*\([^()]*\))?"
     r"(?:(?:\s+|T)(?P<hour>\d{2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?P<fraction>[.,]\d+)?)?"
     r"\s*(?:Z|(?P<sign>[-+])(?P<hours>\d{2})(?::?(?P<minutes>\d{2}))?)?)?"
     r"(?:\s*\([^()]*\))?"
 )
-_RFC_2822 = javascript_pattern(
+_RFC_2822_DATE = javascript_pattern(
     r"(?:(?:mon|tue|wed|thu|fri|sat|sun)(?:,\s*|\s+))?\d{1,2}\s+(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\s+\d{4}"
     r"\s+\d{2}:\d{2}(?::\d{2})?(?:\s+(?:[-+]\d{4}|UTC?|GMT|Z|[ECMP][SD]T))?(?:\s*\([^()]*\))?"
 )
@@ -43,7 +43,7 @@ def parse_question_date(text: QuestionDate) -> datetime | None:
     """Return the instant in UTC that ``text`` names, or ``None`` if it is not a date.
 
     Formats are ``YYYY-MM-DD`` and ``YYYY/MM/DD``, with a weekday in brackets or a time or both; ISO-8601; RFC 2822.
-    A time without offset is UTC. Fields that overflow roll over, as in JavaScript.
+    A time without offset is UTC. A month or day outside its range rolls over, as in JavaScript.
 
     >>> parse_question_date("2023/04/10 (Mon) 23:07").isoformat()
     '2023-04-10T23:07:00+00:00'
@@ -56,10 +56,10 @@ def parse_question_date(text: QuestionDate) -> datetime | None:
 
 
 def check_question_date(value: QuestionDate) -> QuestionDate:
-    """Return ``value`` if it is a date that the query language can read, ``None`` for an empty text.
+    """Return ``value`` if it is a date of the calendar, ``None`` for an empty text; raise ``ArgumentError`` otherwise.
 
-    :func:`parse_question_date` is lenient: it ignores other texts, and fields roll over, so that 2026-13-40 is a day in
-    February 2027. This raises ``ArgumentError`` for both.
+    :func:`parse_question_date` is lenient: it returns ``None`` for a text that is not a date, and reads 2026-13-40 as a
+    day in February 2027. This function accepts neither.
     """
     if isinstance(value, str) and not value.strip():
         return None
@@ -73,7 +73,7 @@ def check_question_date(value: QuestionDate) -> QuestionDate:
 
 
 def date_search_tokens(text: QuestionDate) -> list[str]:
-    """Return the forms in which texts contain a date: ISO date, slash date, year, weekday, month.
+    """Return how notes may write a date: with hyphens, with slashes, its year, weekday and month; empty if no date.
 
     >>> date_search_tokens("2026-04-18 (Sat)")
     ['2026-04-18', '2026/04/18', '2026', 'Saturday', 'April']
@@ -81,12 +81,13 @@ def date_search_tokens(text: QuestionDate) -> list[str]:
     instant = read_date("text", text)
     if instant is None:
         return []
-    day = f"{instant.year:04d}-{instant.month:02d}-{instant.day:02d}"
-    return [day, day.replace("-", "/"), day[:4], WEEKDAYS[instant.weekday()], MONTHS[instant.month - 1]]
+    iso_date = f"{instant.year:04d}-{instant.month:02d}-{instant.day:02d}"
+    year, weekday, month = iso_date[:4], WEEKDAYS[instant.weekday()], MONTHS[instant.month - 1]
+    return [iso_date, iso_date.replace("-", "/"), year, weekday, month]
 
 
 def read_date(argument: str, value: QuestionDate, *, rolls_over: bool = True) -> datetime | None:
-    """Return the instant in UTC that ``value`` names, or ``None``; an error names ``argument``."""
+    """Return ``value`` as an instant in UTC, or ``None`` if it is not a date; 2026-02-30 is one if ``rolls_over``."""
     if value is not None and not isinstance(value, (str, date)):
         raise ArgumentTypeError(argument, f"must be a string or a date, got {type(value).__name__}")
     try:
@@ -94,12 +95,12 @@ def read_date(argument: str, value: QuestionDate, *, rolls_over: bool = True) ->
             return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
         if isinstance(value, date):
             return datetime(value.year, value.month, value.day, tzinfo=UTC)
-        parsed = _fields(collapse_whitespace(value)) if value else None
+        parsed = _date_fields(collapse_whitespace(value)) if value else None
         if parsed is None:
             return None
         (year, month, day, hour, minute, second), offset = parsed
         if not rolls_over:
-            datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+            datetime(year, month, day, hour, minute, second, tzinfo=UTC)  # raises ValueError
         return rollover_date(year, month, day) + timedelta(hours=hour, minutes=minute, seconds=second) - offset
     except (OverflowError, ValueError):  # outside of the years 1 to 9999, or of the calendar
         return None
@@ -107,23 +108,25 @@ def read_date(argument: str, value: QuestionDate, *, rolls_over: bool = True) ->
 
 def rollover_date(year: int, month: int, day: int) -> datetime:
     """Return midnight of a day; a month or day outside its range rolls over, as in JavaScript."""
-    years, month = divmod(month - 1, 12)
-    if not 1 <= year + years <= 9999:
+    extra_years, month_index = divmod(month - 1, 12)
+    year += extra_years
+    if not 1 <= year <= 9999:
         raise OverflowError
-    return datetime(year + years, month + 1, 1, tzinfo=UTC) + timedelta(days=day - 1)
+    return datetime(year, month_index + 1, 1, tzinfo=UTC) + timedelta(days=day - 1)
 
 
-def _fields(text: str) -> tuple[tuple[int, ...], timedelta] | None:
-    """Return the fields of a date, from its year to its second, and its offset from UTC; ``None`` if it is no date."""
-    if match := _NUMERIC.fullmatch(text):
+def _date_fields(text: str) -> tuple[tuple[int, ...], timedelta] | None:
+    """Return year, month, day, hour, minute and second of a date, and its UTC offset; ``None`` if it is not a date."""
+    if match := _NUMERIC_DATE.fullmatch(text):
         milliseconds = int(float(f"0{(match['fraction'] or '.0').replace(',', '.')}") * 1000)
         sign, hours, minutes = match["sign"], match["hours"], match["minutes"]
         offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0)) * (-1 if sign == "-" else 1)
-        fields = (match[name] for name in ("year", "month", "day", "hour", "minute", "second"))
-        return tuple(int(digits or 0) for digits in fields), offset - timedelta(milliseconds=milliseconds)
+        digits = (match[name] for name in ("year", "month", "day", "hour", "minute", "second"))
+        # The caller subtracts the offset, and thereby adds the milliseconds.
+        return tuple(int(field or 0) for field in digits), offset - timedelta(milliseconds=milliseconds)
     from email.utils import parsedate_tz  # noqa: PLC0415 (rarely needed, and slow to import)
 
-    parsed = parsedate_tz(text) if _RFC_2822.fullmatch(text) else None
+    parsed = parsedate_tz(text) if _RFC_2822_DATE.fullmatch(text) else None
     return None if parsed is None else (parsed[:6], timedelta(seconds=parsed[9] or 0))
 
 
@@ -139,10 +142,10 @@ class TemporalExpansion:
     expanded_query: str
     date_hints: tuple[str, ...]
     resolved: bool
-    """Whether a relative time was found."""
+    """Whether a relative time was resolved to a date."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the documented form: originalQuery, expandedQuery, dateHints, resolved."""
+        """Return the expansion as JSON-ready data: originalQuery, expandedQuery, dateHints, resolved."""
         return {
             "originalQuery": self.original_query,
             "expandedQuery": self.expanded_query,
@@ -154,7 +157,7 @@ class TemporalExpansion:
 def expand_temporal(question: str, question_date: QuestionDate) -> TemporalExpansion:
     """Return ``question`` with a date after each time relative to ``question_date``.
 
-    Without a valid date the question is not changed.
+    Without a valid date, the question stays unchanged.
 
     >>> expand_temporal("what did I watch 2 weeks ago last Friday?", "2026-04-18 (Sat)").expanded_query
     'what did I watch 2 weeks ago (around 2026/04/04) last Friday (2026/04/17)?'
@@ -176,33 +179,33 @@ def expand_temporal(question: str, question_date: QuestionDate) -> TemporalExpan
         hints[hint] = None
         return f"{match[0]} ({prefix}{hint})"
 
-    expanded = _RELATIVE_TIME.sub(lambda match: with_date(match, _ago, "around "), question)
-    expanded = _LAST_WEEKDAY.sub(lambda match: with_date(match, _last_weekday, ""), expanded)
+    expanded = _RELATIVE_TIME.sub(lambda match: with_date(match, _resolve_ago, "around "), question)
+    expanded = _LAST_WEEKDAY.sub(lambda match: with_date(match, _resolve_last_weekday, ""), expanded)
     return TemporalExpansion(question, expanded + _ordering_note(question), tuple(hints), resolved=bool(hints))
 
 
 def augment_with_temporal(question: str, question_date: QuestionDate) -> str:
-    """Return ``question`` followed by its dates, with slashes and with hyphens.
+    """Return ``question`` followed by the dates of its relative times, each with slashes and with hyphens.
 
     >>> augment_with_temporal("what happened 1 month ago?", "2026-03-31")
     'what happened 1 month ago? 2026/03/03 2026-03-03'
     """
     hints = expand_temporal(question, question_date).date_hints
-    return " ".join((question, *(spelling for hint in hints for spelling in (hint, hint.replace("/", "-")))))
+    return " ".join([question, *(f"{hint} {hint.replace('/', '-')}" for hint in hints)])
 
 
 def with_dates(query: Query, date_hints: Iterable[str]) -> Query:
     """Return ``query`` with each date added as an optional phrase.
 
-    Unlike appended text, a date added here cannot become part of an open quote or of an operator at the end.
+    A date that is appended to the text would become part of an open quote, or the operand of an operator at the end.
 
     >>> from recollect.query import parse
     >>> question = 'tea "bought 3 days ago'
     >>> [token.text for token in with_dates(parse(question), expand_temporal(question, "2026-04-18").date_hints).tokens]
     ['tea', 'bought 3 days ago', '2026 04 15']
     """
-    dates = [arguments.text("date_hints", hint) for hint in arguments.sequence("date_hints", date_hints)]
-    phrases = [Token("phrase", collapse_whitespace(date.translate(_TO_SPACES)), None, date) for date in dates]
+    hints = [arguments.text("date_hints", hint) for hint in arguments.sequence("date_hints", date_hints)]
+    phrases = [Token("phrase", collapse_whitespace(hint.translate(_TO_SPACES)), None, hint) for hint in hints]
     return replace(require_query(query), tokens=(*query.tokens, *phrases))
 
 
@@ -211,30 +214,31 @@ _TO_SPACES = str.maketrans("/-", "  ")
 # The look-behind avoids quadratic time on a long number.
 _RELATIVE_TIME = javascript_pattern(r"(?<!\d)(\d+)\s+(day|days|week|weeks|month|months)\s+ago")
 _LAST_WEEKDAY = javascript_pattern(r"last\s+(monday|tuesday|wednesday|thursday|friday|saturday|sunday)")
-_EARLIEST = ("first", "earlier", "before")
-_LATEST = ("most recent", "latest", "last time")
+_EARLIEST_WORDS = ("first", "earlier", "before")
+_LATEST_WORDS = ("most recent", "latest", "last time")
 _MAX_DIGITS = 7  # ten million days are more than the calendar has
 
 
-def _ago(match: re.Match[str], anchor: datetime) -> datetime:
+def _resolve_ago(match: re.Match[str], anchor: datetime) -> datetime:
     digits, unit = match[1].lstrip("0"), match[2].lower()
     if len(digits) > _MAX_DIGITS:
         raise OverflowError
-    number = int(digits or 0)
+    count = int(digits or 0)
     if unit.startswith("month"):
-        return rollover_date(anchor.year, anchor.month - number, anchor.day)
-    return anchor - timedelta(days=number * (7 if unit.startswith("week") else 1))
+        return rollover_date(anchor.year, anchor.month - count, anchor.day)
+    return anchor - timedelta(days=count * (7 if unit.startswith("week") else 1))
 
 
-def _last_weekday(match: re.Match[str], anchor: datetime) -> datetime:
+def _resolve_last_weekday(match: re.Match[str], anchor: datetime) -> datetime:
     weekday = WEEKDAYS.index(match[1].capitalize())
-    return anchor - timedelta(days=(anchor.weekday() - weekday - 1) % 7 + 1)
+    days_ago = (anchor.weekday() - weekday - 1) % 7 + 1  # from 1 to 7: never today
+    return anchor - timedelta(days=days_ago)
 
 
 def _ordering_note(question: str) -> str:
     lowered = question.lower()
-    if any(hint in lowered for hint in _EARLIEST):
+    if any(words in lowered for words in _EARLIEST_WORDS):
         return " [Note: look for the earliest dated event]"
-    if any(hint in lowered for hint in _LATEST):
+    if any(words in lowered for words in _LATEST_WORDS):
         return " [Note: look for the most recently dated event]"
     return ""

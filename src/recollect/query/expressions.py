@@ -1,15 +1,13 @@
-"""The boolean expression of a query, which every engine renders in its own language, and other forms of its words.
+"""Convert a parsed query to a boolean expression, which each engine renders in its own language; other forms of words.
 
-The parser returns a flat list of tokens, as its source document specifies. Here it becomes nested nodes, with one of
-two semantics:
+The parser returns a flat list of tokens. This module converts them to nested nodes, with one of two semantics:
 
 ``literal``
-    with the precedence of SQLite FTS5: NOT binds tighter than AND, AND tighter than OR; a leading NOT is ignored. The
-    presets that reproduce a source document use it.
+    Operators have the precedence of SQLite FTS5: NOT binds tighter than AND, AND tighter than OR; a leading NOT is
+    ignored. The presets that reproduce published systems use it.
 ``strict``
-    (the included words with their operators) NOT (any excluded word), wherever a NOT is written. A word with
-    punctuation inside, such as ``node.js``, matches in both spellings, and words of only punctuation are ignored. The
-    default preset uses it.
+    A note must match the words without NOT, joined by their operators, and no word after a NOT, wherever the NOT is
+    written. ``node.js`` also matches ``nodejs``, and words of only punctuation are ignored. The default preset uses it.
 
 In both, the aliases of one word are alternatives, and a date is a phrase, so that 2026/04/04 matches 2026-04-04.
 """
@@ -44,7 +42,7 @@ Semantics = Literal["strict", "literal"]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Notes that contain this term, phrase or prefix; in a prefix of several words, only the last is a prefix."""
+    """Notes that contain a term, phrase or prefix; in a prefix of several words, only the last word is a prefix."""
 
     kind: Kind
     text: str
@@ -66,7 +64,7 @@ class AllOf:
 
 @dataclass(frozen=True, slots=True)
 class Except:
-    """Notes that match one expression and not the other."""
+    """Notes that match the included expression and not the excluded one."""
 
     included: Expression
     excluded: Expression
@@ -79,23 +77,23 @@ Rendered = TypeVar("Rendered")
 
 
 class Renderer(Protocol[Rendered]):
-    """A visitor that writes each kind of node in an engine's language."""
+    """A visitor that converts each kind of node to a query of an engine."""
 
     def match(self, kind: Kind, text: str) -> Rendered:
-        """Write a leaf."""
+        """Return the query for notes that contain ``text``."""
 
     def any_of(self, parts: Sequence[Rendered]) -> Rendered:
-        """Write a disjunction of rendered parts."""
+        """Return the query for notes that match at least one of ``parts``, which are rendered already."""
 
     def all_of(self, parts: Sequence[Rendered]) -> Rendered:
-        """Write a conjunction of rendered parts."""
+        """Return the query for notes that match all ``parts``, which are rendered already."""
 
     def without(self, included: Rendered, excluded: Rendered) -> Rendered:
-        """Write the included part without the excluded one."""
+        """Return the query for notes that match ``included`` and not ``excluded``."""
 
 
 def render(node: Expression, renderer: Renderer[Rendered]) -> Rendered:
-    """Return ``node`` as ``renderer`` writes it, leaves first.
+    """Return what ``renderer`` makes of ``node``; parts are rendered before the node that contains them.
 
     >>> from recollect.query import parse
     >>> class Plain:
@@ -115,11 +113,11 @@ def render(node: Expression, renderer: Renderer[Rendered]) -> Rendered:
             return renderer.all_of([render(part, renderer) for part in parts])
         case Except(included, excluded):
             return renderer.without(render(included, renderer), render(excluded, renderer))
-    raise ArgumentTypeError("node", f"must be an expression, which an empty query has not; got {node!r}")
+    raise ArgumentTypeError("node", f"must be an expression; an empty query has none, got {node!r}")
 
 
 def expression(query: Query, semantics: Semantics = "strict") -> Expression | None:
-    """Return the expression of ``query``, or ``None`` if there is nothing to match.
+    """Return the expression of ``query``, or ``None`` if the query has no words to match.
 
     >>> from recollect.query import parse
     >>> expression(parse("foo OR bar NOT baz"), "literal")  # doctest: +NORMALIZE_WHITESPACE
@@ -129,10 +127,11 @@ def expression(query: Query, semantics: Semantics = "strict") -> Expression | No
     require_query(query)
     arguments.choice("semantics", semantics, ("strict", "literal"))
     if semantics == "literal":
-        return _join_clauses([(group[0].operator, _any([_leaf(token) for token in group])) for group in _groups(query)])
+        leaves = ((group[0].operator, [_leaf(token) for token in group]) for group in _token_groups(query))
+        return _join_clauses([(operator, _any_of(alternatives)) for operator, alternatives in leaves])
     included: list[_Clause] = [
-        (group[0].operator, _any([leaf for token in group for leaf in _spellings(token)]))
-        for group in _groups(query)
+        (group[0].operator, _any_of([leaf for token in group for leaf in _spellings(token)]))
+        for group in _token_groups(query)
         if group[0].operator != "NOT"
     ]
     positive, negative = _join_clauses(included, strict=True), exclusion(query)
@@ -140,7 +139,7 @@ def expression(query: Query, semantics: Semantics = "strict") -> Expression | No
 
 
 _Clause = tuple[Operator | None, Expression]
-"""A word of the query with its alternatives, and the operator before it."""
+"""The operator before a word of the query, and the expression of the word with its alternatives."""
 
 
 def exclusion(query: Query) -> Expression | None:
@@ -152,21 +151,21 @@ def exclusion(query: Query) -> Expression | None:
     """
     excluded = [
         leaf
-        for group in _groups(require_query(query))
+        for group in _token_groups(require_query(query))
         if group[0].operator == "NOT"
-        for leaf in (*(leaf for token in group for leaf in _spellings(token)), *_as_written(group[0]))
+        for leaf in (*(leaf for token in group for leaf in _spellings(token)), *_source_spellings(group[0]))
     ]
-    return _any(list(dict.fromkeys(excluded))) if excluded else None
+    return _any_of(list(dict.fromkeys(excluded))) if excluded else None
 
 
-def _as_written(token: Token) -> list[Match]:
-    """Return the excluded word itself, which aliases or dates may have replaced."""
-    written = Token("term", clean_word(token.source), None, token.source) if token.alternative else token
-    return [*_spellings(written), Match(written.kind, written.text)]
+def _source_spellings(token: Token) -> list[Match]:
+    """Return the leaves of an excluded word as the user typed it: aliases, or the phrase of a date, may replace it."""
+    typed = Token("term", clean_word(token.source), None, token.source) if token.alternative else token
+    return [*_spellings(typed), Match(typed.kind, typed.text)]
 
 
-def _groups(query: Query) -> list[list[Token]]:
-    """Return the tokens grouped by the word of the query that they are alternatives of."""
+def _token_groups(query: Query) -> list[list[Token]]:
+    """Return one group of tokens for each word of the query: the word itself, or the alternatives that replace it."""
     groups: list[list[Token]] = []
     for token in query.tokens:
         if token.alternative > 1 and groups:
@@ -177,10 +176,10 @@ def _groups(query: Query) -> list[list[Token]]:
 
 
 def _join_clauses(clauses: Sequence[_Clause], *, strict: bool = False) -> Expression | None:
-    """Join clauses with the precedence of FTS5; the operator of the first one is ignored.
+    """Join clauses with the precedence of FTS5; the operator of the first clause is ignored.
 
-    Repeated dates are dropped. No index contains punctuation, so ``tea AND "?!"`` matches nothing; with ``strict``,
-    punctuation is ignored, and all repetitions are dropped, because they only cost time.
+    Repeated dates are dropped. No index contains punctuation, so ``tea AND "?!"`` matches nothing. With ``strict``,
+    clauses of only punctuation are ignored, and every repeated alternative is dropped, because it only costs time.
     """
     groups: list[tuple[list[Expression], list[Expression]]] = []
     for index, (operator, node) in enumerate(clauses):
@@ -190,15 +189,15 @@ def _join_clauses(clauses: Sequence[_Clause], *, strict: bool = False) -> Expres
         (excluded if operator == "NOT" and index else required).append(node)
     alternatives: dict[Expression | int, Expression] = {}
     for index, (required, excluded) in enumerate(groups):
-        words = [node for node in required if _has_word(node)] if strict else []
-        parts = words or required
+        with_words = [node for node in required if _has_word(node)] if strict else []
+        parts = with_words or required
         node = parts[0] if len(parts) == 1 else AllOf(tuple(parts))
         if excluded:
-            node = Except(node, _any(excluded))
-        # Temporal expansion writes each date in two spellings.
+            node = Except(node, _any_of(excluded))
+        # Temporal expansion writes each date with slashes and with hyphens: two equal phrases.
         is_date = isinstance(node, Match) and _DATE_WORDS.fullmatch(node.text)
         alternatives.setdefault(node if strict or is_date else index, node)
-    return _any(list(alternatives.values())) if alternatives else None
+    return _any_of(list(alternatives.values())) if alternatives else None
 
 
 def _has_word(node: Expression) -> bool:
@@ -206,7 +205,7 @@ def _has_word(node: Expression) -> bool:
     return any(isinstance(leaf, Match) and _WORD.search(leaf.text) for leaf in leaves)
 
 
-def _any(parts: Sequence[Expression]) -> Expression:
+def _any_of(parts: Sequence[Expression]) -> Expression:
     return parts[0] if len(parts) == 1 else AnyOf(tuple(parts))
 
 
@@ -217,45 +216,45 @@ _TO_SPACES = {ord(character): " " for character in PUNCTUATION}
 
 
 def _leaf(token: Token) -> Match:
-    """Return the leaf of a token; a date, which the parser joined into one number, becomes a phrase of its parts."""
+    """Return the leaf of a token; a date, whose punctuation the parser removed, becomes a phrase of three numbers."""
     date = None if token.alternative or token.kind == "phrase" else _DATE.fullmatch(token.source)
     if date is None:
         return Match(token.kind, token.text)
-    return Match(_KIND_OF_PARTS[token.kind], " ".join(date.groups()))
+    return Match(_KIND_OF_SEVERAL_WORDS[token.kind], " ".join(date.groups()))
 
 
 def _spellings(token: Token) -> list[Match]:
-    """Return the leaf of a token, and the other forms in which an index may contain the word."""
+    """Return the leaf of a token, and leaves for the other ways in which an index may contain the same word."""
     leaf = _leaf(token)
     if token.alternative or leaf.text != token.text:
         return [leaf]
     is_phrase = token.kind == "phrase"
     spellings = [leaf]
     if has_new_capitals(token.source):
-        written = token.source.strip('" ') if is_phrase else strip_punctuation(token.source)
-        spellings.append(Match(token.kind, written))
-    parts = [] if is_phrase else collapse_whitespace(token.source.translate(_TO_SPACES)).lower().split(" ")
-    if len(parts) > 1:
-        spellings.append(Match(_KIND_OF_PARTS[token.kind], " ".join(parts)))
+        with_capitals = token.source.strip('" ') if is_phrase else strip_punctuation(token.source)
+        spellings.append(Match(token.kind, with_capitals))
+    words = [] if is_phrase else collapse_whitespace(token.source.translate(_TO_SPACES)).lower().split(" ")
+    if len(words) > 1:
+        spellings.append(Match(_KIND_OF_SEVERAL_WORDS[token.kind], " ".join(words)))
     return spellings
 
 
-_KIND_OF_PARTS: dict[Kind, Kind] = {"term": "phrase", "phrase": "phrase", "prefix": "prefix"}
+_KIND_OF_SEVERAL_WORDS: dict[Kind, Kind] = {"term": "phrase", "phrase": "phrase", "prefix": "prefix"}
 
 
-# Other written forms of the same number, identifier or name. Hyphens, spaces and thousands separators vary: 1,240 and
-# 1240, W-118 and W118. So do letters that keyboards lack: Sørensen and Sorensen. In a lexical index these are different
-# words.
+# The forms of a word: other spellings of the same number, identifier or name. Hyphens, spaces and thousands separators
+# vary: 1,240 and 1240, W-118 and W118. So do letters that keyboards lack: Sørensen and Sorensen. In a lexical index
+# these are different words.
 
 MAX_FORMS = 96
 """The maximum number of forms of one word."""
 _MAX_PARTS = 7
-"""For a word with more parts, only two forms are tried: all parts joined, and all split."""
+"""The parts of a word are its runs of letters and of digits. If a word has more, its combinations are not tried."""
 _MAX_CHARS = 40
 _MAX_JOINED_WORDS = 6
 _THOUSAND_DIGITS = 3
 _PHONE_DIGITS = range(7, 16)
-"""The lengths of numbers that may be split anywhere, such as telephone numbers."""
+"""Numbers with so many digits, such as telephone numbers, may be split anywhere."""
 _MIN_GROUPED_CHARS = 12
 """Identifiers from this length on may be written in groups of four, such as an IBAN."""
 _PART = re.compile(r"\d+|[^\W\d_]+")
@@ -264,14 +263,14 @@ _HEXADECIMAL = re.compile(r"(?:0x)?([0-9a-f]{4,16})")
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)+)")
 _LETTER_FORMS = {"i": "ı", "o": "ø", "l": "ł", "d": "đ", "ss": "ß", "ae": "æ", "oe": "œ"}
 _REPLACEABLE_LETTERS = re.compile("ss|ae|oe|[iold]")
-_MAX_REPLACED = 5
+_MAX_COMBINED_LETTERS = 5
 
 Form = tuple[Kind, str]
-"""A term, or a phrase of several words."""
+"""A form of a word: ``("term", word)``, or ``("phrase", words)`` if it has several words."""
 
 
 class JoinedWords(NamedTuple):
-    """Adjacent words of a query, its ``tokens[first:last]``, that may be written as one word in a note."""
+    """Adjacent words of a query, its ``tokens[first:last]``, that a note may contain as one word, ``form``."""
 
     first: int
     last: int
@@ -284,13 +283,13 @@ def number_forms(written: str) -> list[Form]:
     lowered = written.lower()
     if not _DIGIT.search(lowered) or len(lowered) > _MAX_CHARS:
         return []
-    original = {_form(_words(lowered)), _form([clean_word(lowered)])}
+    searched_already = {_form(_words(lowered)), _form([clean_word(lowered)])}
     forms = dict.fromkeys(_form(words) for words in _divisions(lowered))
-    return [form for form in forms if form[1] and form not in original][:MAX_FORMS]
+    return [form for form in forms if form[1] and form not in searched_already][:MAX_FORMS]
 
 
 def letter_forms(word: str) -> list[Form]:
-    """Return the forms of a word with interchangeable letters replaced: ø for o, ß for ss, and vice versa."""
+    """Return the forms of a word with interchangeable letters replaced: ø for o, ß for ss, and the reverse."""
     lowered = word.lower()
     if not lowered.isalpha() or not 3 <= len(lowered) <= _MAX_CHARS:
         return []
@@ -299,7 +298,7 @@ def letter_forms(word: str) -> list[Form]:
         return [("term", folded)]
     count = len(_REPLACEABLE_LETTERS.findall(lowered))
     choices: Iterable[Sequence[bool]] = product((False, True), repeat=count)
-    if count > _MAX_REPLACED:  # one at a time, instead of all combinations
+    if count > _MAX_COMBINED_LETTERS:  # replace one letter at a time instead of all combinations
         choices = ([index == replaced for index in range(count)] for replaced in range(count))
     forms = dict.fromkeys(_replace_letters(lowered, choice) for choice in choices)
     return [("term", form) for form in forms if form != lowered]
@@ -311,7 +310,7 @@ def _replace_letters(word: str, choice: Iterable[bool]) -> str:
 
 
 def joined_forms(query: Query) -> list[JoinedWords]:
-    """Return runs of adjacent words, one of them with a digit, that may be one word in a note, longest first."""
+    """Return runs of adjacent words, one of them with a digit, that may be one word in a note; longest runs first."""
     if query.has_operators:
         return []
     words = list(_words_as_written(query))
@@ -319,27 +318,27 @@ def joined_forms(query: Query) -> list[JoinedWords]:
     for size in range(min(_MAX_JOINED_WORDS, len(words)), 1, -1):
         for start in range(len(words) - size + 1):
             run = words[start : start + size]
-            tokens = [index for index, _ in run if index is not None]
-            parts = [word.strip(PUNCTUATION).lower() for _, word in run]
-            with_digit = [_DIGIT.search(part) is not None for part in parts]
-            if not tokens or not any(with_digit) or not all(with_digit[1:-1]):
+            token_indexes = [index for index, _ in run if index is not None]
+            cleaned = [word.strip(PUNCTUATION).lower() for _, word in run]
+            has_digit = [_DIGIT.search(word) is not None for word in cleaned]
+            if not token_indexes or not any(has_digit) or not all(has_digit[1:-1]):
                 continue
-            joined = "".join(parts)
-            if len(joined) <= _MAX_CHARS and STOPWORDS.isdisjoint(parts) and "" not in parts:
+            joined = "".join(cleaned)
+            if len(joined) <= _MAX_CHARS and STOPWORDS.isdisjoint(cleaned) and "" not in cleaned:
                 written = " ".join(word for _, word in run)
-                runs.append(JoinedWords(tokens[0], tokens[-1] + 1, written, _form(_words(joined))))
+                runs.append(JoinedWords(token_indexes[0], token_indexes[-1] + 1, written, _form(_words(joined))))
     return runs
 
 
 def form_tokens(written: str, forms: Iterable[Form]) -> tuple[Token, ...]:
-    """Return tokens that are alternatives for one word, as aliases are."""
-    return tuple(Token(kind, text, None, written, number) for number, (kind, text) in enumerate(forms, 1))
+    """Return the forms of one word as tokens that are alternatives of each other."""
+    return tuple(Token(kind, text, None, written, index) for index, (kind, text) in enumerate(forms, 1))
 
 
 def _divisions(lowered: str) -> Iterator[list[str]]:
-    """Yield the lists of words that a number or identifier may be divided into.
+    """Yield the ways to divide a number or identifier into words, each as a list of words.
 
-    Digits around a point or comma are joined only if it may separate thousands.
+    Digits before and after a point or comma are joined only if the mark may separate thousands.
     """
     spellings = [lowered]
     if version := _VERSION.fullmatch(lowered):
@@ -351,37 +350,39 @@ def _divisions(lowered: str) -> Iterator[list[str]]:
         may_join = [
             gap not in (".", ",") or len(right) == _THOUSAND_DIGITS or not right.isdecimal() for gap, right in gaps
         ]
-        many = len(parts) > _MAX_PARTS
-        for joined in [tuple(may_join)] if many else product(*((False, True) if may else (False,) for may in may_join)):
+        combinations_of_joins = product(*((False, True) if may else (False,) for may in may_join))
+        for joins in [tuple(may_join)] if len(parts) > _MAX_PARTS else combinations_of_joins:
             words = parts[:1]
-            for part, is_joined in zip(parts[1:], joined, strict=True):
+            for part, is_joined in zip(parts[1:], joins, strict=True):
                 words = [*words[:-1], words[-1] + part] if is_joined else [*words, part]
             yield words
             yield [group for word in words for group in (_thousands(word) if word.isdecimal() else [word])]
         if all(may_join):
             yield from _digit_groups("".join(parts))
-    if (number := _HEXADECIMAL.fullmatch(lowered)) and _DIGIT.search(number[1]):
-        yield [number[1] if lowered.startswith("0x") else f"0x{lowered}"]
+    if (hexadecimal := _HEXADECIMAL.fullmatch(lowered)) and _DIGIT.search(hexadecimal[1]):
+        yield [hexadecimal[1] if lowered.startswith("0x") else f"0x{lowered}"]
 
 
 def _digit_groups(characters: str) -> Iterator[list[str]]:
-    """Yield the groups in which long numbers and identifiers may be written."""
+    """Yield the groups in which a long number or identifier may be written, each time as a list of groups."""
     if characters.isdecimal() and len(characters) in _PHONE_DIGITS:
         for size in (2, 3, 4):
             yield _split(characters, range(size, len(characters), size))
-        for count in (1, 2):
-            for ends in combinations(range(2, len(characters) - 1), count):
-                if all(second - first > 1 for first, second in pairwise(ends)):
+        for split_count in (1, 2):
+            for ends in combinations(range(2, len(characters) - 1), split_count):
+                if all(second - first > 1 for first, second in pairwise(ends)):  # no group of one digit
                     yield _split(characters, ends)
     elif len(characters) >= _MIN_GROUPED_CHARS:
         yield _split(characters, range(4, len(characters), 4))
 
 
 def _thousands(digits: str) -> list[str]:
-    return _split(digits, range(len(digits) % _THOUSAND_DIGITS or _THOUSAND_DIGITS, len(digits), _THOUSAND_DIGITS))
+    first_length = len(digits) % _THOUSAND_DIGITS or _THOUSAND_DIGITS
+    return _split(digits, range(first_length, len(digits), _THOUSAND_DIGITS))
 
 
 def _split(characters: str, ends: Iterable[int]) -> list[str]:
+    """Return the characters in groups that end at the offsets ``ends``, and the group after the last offset."""
     all_ends = [*ends, len(characters)]
     return [characters[start:end] for start, end in zip([0, *all_ends], all_ends, strict=False)]
 
@@ -395,7 +396,7 @@ def _form(words: list[str]) -> Form:
 
 
 def _words_as_written(query: Query) -> Iterator[tuple[int | None, str]]:
-    """Yield the words of a query with the index of their token; dropped words have none."""
+    """Yield each word of a query as typed, after the index of its token; ``None`` if the parser dropped the word."""
     sources = [token.source if token.kind == "term" and not token.alternative else None for token in query.tokens]
     index = 0
     for word in query.raw.split(" "):

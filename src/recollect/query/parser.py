@@ -1,7 +1,7 @@
 """Parse a text into a query tree, which is independent of any engine, and expand aliases of its terms.
 
 The grammar is small: quoted phrases, ``AND``, ``OR`` and ``NOT`` in capitals, a trailing ``*`` for a prefix, and
-bare words. No text is an error.
+bare words. Every text is a valid query.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from recollect.query.terms import STOPWORDS
 from recollect.text import WHITESPACE, collapse_whitespace, compose, split_words, well_formed
 
 MAX_LENGTH = 100_000
-"""How many characters of a query are read."""
+"""The parser ignores the text of a query after this many characters."""
 
 PUNCTUATION = "*():^+\"-?!.,;/\\[]{}<>|&'$#@%=~`"
 """The characters that are removed from bare words."""
@@ -32,7 +32,7 @@ _OPERATORS = frozenset(("AND", "OR", "NOT"))
 _WORD_OR_PHRASE = re.compile(r'"[^"]*"?|[^ "]+')
 _DIGIT = re.compile(r"\d")
 _SYMBOLIC_NAME = re.compile(r"[\"'(\[{<]*(\.[^\W\d_][^\W_]*|[^\W\d_]+(?:\+{1,2}|#))[\"'?!.,;:)\]}>]*")
-_PARTIAL_WORD = re.compile(rf"[{WHITESPACE}][^{WHITESPACE}]*\Z")
+_LAST_WORD = re.compile(rf"[{WHITESPACE}][^{WHITESPACE}]*\Z")
 _AUXILIARIES = frozenset(
     "am are be been can could did do does had has have is may might must shall should was were will would".split()
 )
@@ -40,7 +40,7 @@ _QUESTION_WORDS = frozenset(
     "how what when where which who whom whose why hoe waar waarom wanneer wat welk welke wie".split()
 )
 _OPERATOR_WORD = re.compile(r"(?<![^ ])(AND|OR|NOT)(?![^ ])")
-_LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_WORD_WITH_APOSTROPHE = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _FTS5_SYNTAX = {"term": "{}", "phrase": '"{}"', "prefix": "{}*"}
 _CONNECTIVES = {None: "OR", "OR": "OR", "AND": "AND", "NOT": "AND NOT"}
 
@@ -60,10 +60,10 @@ class Token(NamedTuple):
     source: str = ""
     """The text as written: ``node.js`` if ``text`` is ``nodejs``."""
     alternative: int = 0
-    """0 for a word of the query; 1, 2, … for the aliases or forms that replace one."""
+    """0 for a word of the query; 1, 2, … for the aliases or other forms that replace such a word."""
 
     def to_dict(self) -> dict[str, str]:
-        """Return the documented form: kind, text, and the operator if there is one."""
+        """Return the token as JSON-ready data: kind, text, and the operator if there is one."""
         data: dict[str, str] = {"kind": self.kind, "text": self.text}
         return data if self.operator is None else {**data, "operator": self.operator}
 
@@ -81,12 +81,12 @@ class Query:
     tokens: tuple[Token, ...]
     """Terms, phrases and prefixes in the order of the text."""
     has_operators: bool
-    """Whether the text has a quote or an operator, which turns the stopword filter off."""
+    """Whether the text contains a quote or an operator; if so, no stopwords are dropped."""
     warnings: tuple[str, ...] = ()
-    """Messages for the user about how the text was read."""
+    """Messages for the user, such as that the query was too long."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the documented syntax tree: raw, tokens, hasOperators."""
+        """Return the query as JSON-ready data: raw, tokens, hasOperators."""
         return {
             "raw": self.raw,
             "tokens": [token.to_dict() for token in self.tokens],
@@ -95,7 +95,7 @@ class Query:
 
 
 def require_query(value: Any) -> Query:
-    """Return ``value`` if it is a parsed query."""
+    """Return ``value`` if it is a parsed query; raise ``ArgumentTypeError`` otherwise."""
     if not isinstance(value, Query):
         raise ArgumentTypeError("query", f"must be a Query as parse() returns it, got {type(value).__name__}")
     return value
@@ -121,11 +121,11 @@ def normalise(text: str) -> str:
 
 
 def parse(text: str, *, drop_stopwords: bool = True, keep_short: bool = False) -> Query:
-    """Return the tree of ``text``.
+    """Return the query tree of ``text``.
 
-    Stopwords, and words of one or two letters, are dropped from a query without quotes and operators, unless
-    ``drop_stopwords`` is false. ``keep_short`` keeps short words that are names (:func:`is_short_name`). Text beyond
-    :data:`MAX_LENGTH` characters is ignored, with a warning in the query.
+    Stopwords, and words of one or two characters, are dropped from a query without quotes and operators, unless
+    ``drop_stopwords`` is false. ``keep_short`` keeps short words that are names (:func:`is_short_name`). Text after
+    :data:`MAX_LENGTH` characters is ignored, and ``warnings`` of the query says so.
 
     >>> [token.text for token in parse("The Kubernetes Deployment").tokens]
     ['kubernetes', 'deployment']
@@ -138,34 +138,35 @@ def parse(text: str, *, drop_stopwords: bool = True, keep_short: bool = False) -
     warnings: tuple[str, ...] = ()
     if len(text) > MAX_LENGTH:
         warnings = (f"the query has {len(text):,} characters; only the first {MAX_LENGTH:,} were read",)
-        first = text[:MAX_LENGTH]  # without a last word that is cut off
-        text = first if text[MAX_LENGTH] in WHITESPACE else _PARTIAL_WORD.sub("", first) or first
+        truncated = text[:MAX_LENGTH]
+        ends_in_word = text[MAX_LENGTH] not in WHITESPACE
+        text = (_LAST_WORD.sub("", truncated) or truncated) if ends_in_word else truncated
     raw = normalise(text)
-    quoted = '"' in raw
-    words = _WORD_OR_PHRASE.findall(raw) if quoted else raw.split(" ")
-    has_operators = quoted or not _OPERATORS.isdisjoint(words)
-    filtering = drop_stopwords and not has_operators
+    has_quotes = '"' in raw
+    words = _WORD_OR_PHRASE.findall(raw) if has_quotes else raw.split(" ")
+    has_operators = has_quotes or not _OPERATORS.isdisjoint(words)
+    drops_words = drop_stopwords and not has_operators
 
     tokens: list[Token] = []
-    pending: Operator | None = None
+    operator: Operator | None = None
     for word in words:
         if word in _OPERATORS:
-            pending = cast("Operator", word)
+            operator = cast("Operator", word)
             continue
         kind: Kind
         if word[:1] == '"':
             kind, cleaned = "phrase", word.strip('"').strip(" ").lower()
             if not cleaned:
-                continue  # an empty phrase leaves the pending operator to the next token; a dropped word does not
+                continue  # unlike with a dropped word, the operator before an empty phrase applies to the next token
         else:
             kind = "prefix" if word[-1:] == "*" else "term"
             cleaned = clean_word(word)
-            is_dropped = cleaned in STOPWORDS or (len(cleaned) <= 2 and not (keep_short and is_short_name(word)))
-            if not cleaned or (filtering and is_dropped):
-                pending = None
+            is_short = len(cleaned) <= 2 and not (keep_short and is_short_name(word))
+            if not cleaned or (drops_words and (is_short or cleaned in STOPWORDS)):
+                operator = None
                 continue
-        tokens.append(Token(kind, cleaned, pending, word))
-        pending = None
+        tokens.append(Token(kind, cleaned, operator, word))
+        operator = None
     return Query(raw, tuple(tokens), has_operators, warnings)
 
 
@@ -180,10 +181,10 @@ def strip_punctuation(word: str) -> str:
 
 
 def is_short_name(word: str) -> bool:
-    """Return whether a word of one or two characters is a name rather than a function word.
+    """Return whether a word of one or two characters is a name or number rather than a function word.
 
-    It is one if it has a digit, a capital, or a letter of a script without capitals, or ends in a symbol that is part
-    of a name: 5, 2b, QA, Go, c#, 東京.
+    It is a name if it has a digit, a capital, or a letter of a script without capitals, or ends in a symbol that is
+    part of a name: 5, 2b, QA, Go, c#, 東京.
     """
     lowered = word.lower()
     return bool(word != lowered or lowered == word.upper() or _DIGIT.search(word) or symbolic_name(word))
@@ -191,32 +192,32 @@ def is_short_name(word: str) -> bool:
 
 def symbolic_name(word: str) -> str:
     """Return a name with a symbol, such as C++ or .NET, in lower case; "" for any other word."""
-    name = _SYMBOLIC_NAME.fullmatch(word)
-    return name[1].lower() if name else ""
+    match = _SYMBOLIC_NAME.fullmatch(word)
+    return match[1].lower() if match else ""
 
 
 def is_question(text: str) -> bool:
-    """Return whether ``text`` is a sentence, in which a capitalised AND, OR or NOT is emphasis and not an operator.
+    """Return whether ``text`` is a sentence, in which AND, OR or NOT in capitals is emphasis and not an operator.
 
-    It is one if it has no quotes, and either
+    A text is a sentence if it has no quotes, and one of these is true:
 
-    - begins with a question word or an auxiliary verb, or ends with a question mark, and has another function word
-      besides the operators and its first word; or
-    - has an auxiliary verb right before a NOT.
+    - it begins with a question word or an auxiliary verb, or ends with a question mark, and one of its words after the
+      first, operators aside, is a stopword;
+    - it has an auxiliary verb right before a NOT, as in "do NOT".
     """
-    plain = normalise(text)
-    if '"' in plain:
+    normalised = normalise(text)
+    if '"' in normalised:
         return False
-    words = [word for word in _LETTERS.findall(plain) if word not in ("AND", "OR")]
-    if any(after == "NOT" and before.lower() in _AUXILIARIES for before, after in pairwise(words)):
+    words = [word for word in _WORD_WITH_APOSTROPHE.findall(normalised) if word not in ("AND", "OR")]
+    if any(second == "NOT" and first.lower() in _AUXILIARIES for first, second in pairwise(words)):
         return True
-    first, *others = [word.lower() for word in words if word != "NOT"] or [""]
-    is_asking = first in _QUESTION_WORDS or first in _AUXILIARIES or plain.endswith("?")
-    return is_asking and any(word in STOPWORDS for word in others)
+    first_word, *later_words = [word.lower() for word in words if word != "NOT"] or [""]
+    is_asking = first_word in _QUESTION_WORDS or first_word in _AUXILIARIES or normalised.endswith("?")
+    return is_asking and any(word in STOPWORDS for word in later_words)
 
 
 def lower_operators(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return a question with its operators in lower case, and the operators; any other text unchanged."""
+    """Return a question with its operators in lower case, and these operators; for any other text, the text and ()."""
     operators = tuple(dict.fromkeys(_OPERATOR_WORD.findall(normalise(text))))
     if not operators or not is_question(text):
         return text, ()
@@ -227,26 +228,25 @@ def compile_fts5(query: Query) -> str:
     """Return the canonical FTS5 string of ``query``.
 
     Tokens are joined by OR unless they have an operator; NOT is written ``AND NOT``; the first token's operator is
-    dropped. The string is for display and comparison: it is that of the source document and not always valid FTS5.
-    Stores execute their own rendering of the query (:func:`recollect.query.render`).
+    dropped. The string is for display and comparison: its format is that of the published system that the parser
+    reproduces, and not always valid FTS5. Stores run what :func:`recollect.query.render` returns.
 
     >>> from recollect.query import parse
     >>> compile_fts5(parse('foo AND "bar baz" NOT qu*'))
     'foo AND "bar baz" AND NOT qu*'
     """
-    parts: list[str] = []
+    fts5: list[str] = []
     for token in require_query(query).tokens:
-        if parts:
-            parts.append(_CONNECTIVES[token.operator])
-        parts.append(_FTS5_SYNTAX[token.kind].format(token.text))
-    return " ".join(parts)
+        if fts5:
+            fts5.append(_CONNECTIVES[token.operator])
+        fts5.append(_FTS5_SYNTAX[token.kind].format(token.text))
+    return " ".join(fts5)
 
 
 class AliasTable(Mapping[str, tuple[str, ...]]):
     """A table from terms to alternatives, prepared once for many queries.
 
-    Case and punctuation of keys are ignored, as in queries; a key of several words never matches. The source forbids a
-    file format for aliases.
+    Case and punctuation of keys are ignored, as in queries; a key of several words never matches.
 
     >>> table = AliasTable({"K8s": ["kubernetes", "kube-system"]})
     >>> table["k8s"]
@@ -261,10 +261,10 @@ class AliasTable(Mapping[str, tuple[str, ...]]):
         self._alternatives: dict[str, tuple[str, ...]] = {}
         for key, alternatives in aliases.items():
             argument = f"aliases[{key!r}]"
-            texts = tuple(arguments.text(argument, item) for item in arguments.sequence(argument, alternatives))
+            checked = tuple(arguments.text(argument, item) for item in arguments.sequence(argument, alternatives))
             term = clean_word(normalise(arguments.text("aliases key", key)))
-            if term not in self._alternatives or term == key:
-                self._alternatives[term] = texts
+            if term not in self._alternatives or term == key:  # "k8s" has precedence over "K8s"
+                self._alternatives[term] = checked
 
     def __getitem__(self, term: str) -> tuple[str, ...]:
         if not isinstance(term, str):
@@ -281,9 +281,9 @@ class AliasTable(Mapping[str, tuple[str, ...]]):
 def expand_aliases(query: Query, aliases: Mapping[str, Sequence[str]]) -> Query:
     """Return ``query`` with each term replaced by the alternatives that ``aliases`` lists for it.
 
-    Phrases and prefixes do not change. An alternative of one word becomes a term, of several a phrase. The term itself
-    stays only if it is one of its alternatives, or if they are all empty. Its operator goes to the first alternative.
-    Aliases are not expanded recursively, nor by a second table.
+    Phrases and prefixes do not change. An alternative of one word becomes a term, one of several words a phrase. The
+    term itself stays only if it is among its alternatives, or if all of them are empty. The operator of the term goes
+    to the first alternative. Alternatives are not expanded again, neither by this table nor by another.
 
     >>> compile_fts5(expand_aliases(parse("BOSCH drill"), {"bosch": ["bosch", "robert-bosch"]}))
     'bosch OR "robert bosch" OR drill'
@@ -292,13 +292,13 @@ def expand_aliases(query: Query, aliases: Mapping[str, Sequence[str]]) -> Query:
     expanded: list[Token] = []
     for token in require_query(query).tokens:
         is_term = token.kind == "term" and token.alternative == 0
-        split = (split_words(text) for text in (table.get(token.text, ()) if is_term else ()))
-        alternatives = dict.fromkeys(" ".join(words) for words in split if words)
+        listed = table.get(token.text, ()) if is_term else ()
+        alternatives = dict.fromkeys(" ".join(words) for text in listed if (words := split_words(text)))
         if not alternatives:
             expanded.append(token)
             continue
-        for number, text in enumerate(alternatives, 1):
+        for index, text in enumerate(alternatives, 1):
             kind: Kind = "phrase" if " " in text else "term"
-            operator = token.operator if number == 1 else None
-            expanded.append(Token(kind, text, operator, token.source, number))
+            operator = token.operator if index == 1 else None
+            expanded.append(Token(kind, text, operator, token.source, index))
     return Query(query.raw, tuple(expanded), query.has_operators, query.warnings)

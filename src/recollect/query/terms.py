@@ -31,7 +31,7 @@ DUTCH_STOPWORDS = frozenset(
     """.split()
 )
 STOPWORDS = ENGLISH_STOPWORDS | DUTCH_STOPWORDS | {"and", "or", "not"}
-"""Words that are dropped from a query that has no operators."""
+"""Words that the parser drops from a query without quotes and operators."""
 
 LADDER_STOPWORDS = frozenset(
     """
@@ -43,7 +43,7 @@ LADDER_STOPWORDS = frozenset(
     weekend what when where who why with would you
     """.split()
 )
-"""The stopwords of the fallback ladder."""
+"""Words that the fallback ladder does not search for."""
 _PUNCTUATION_AND_SYMBOLS = regex.compile(r"[\p{P}\p{S}]+")
 _MIN_TOKEN_CHARS = 3
 
@@ -59,7 +59,7 @@ def sanitise(text: str) -> str:
 
 
 def query_tokens(text: str) -> list[str]:
-    """Return the distinct lower-cased words of ``text`` with at least three letters that are not ladder stopwords.
+    """Return the distinct words of ``text``, in lower case, with at least three characters and no ladder stopwords.
 
     >>> query_tokens("how do I deploy kubernetes clusters, and deploy again?")
     ['deploy', 'kubernetes', 'clusters']
@@ -69,7 +69,7 @@ def query_tokens(text: str) -> list[str]:
 
 
 def strongest_term(text: str) -> str | None:
-    """Return the longest of :func:`query_tokens`, the first one of equal length, or ``None``.
+    """Return the longest of :func:`query_tokens`, the first of those with equal length; ``None`` if there are none.
 
     >>> strongest_term("how do I deploy kubernetes clusters")
     'kubernetes'

@@ -1,4 +1,7 @@
-"""Rules for dates in digits, quarters, numbered weeks, holidays, and parts of the current period."""
+"""Rules that recognise dates in digits, quarters, numbered weeks, holidays, and parts of the current period.
+
+A rule gets the words of a text and the current time, and yields the times that the text mentions.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from itertools import islice
 
 from recollect.query import time_words
 from recollect.query.dates import rollover_date
-from recollect.query.time_intervals import DAY, Mention, TokenizedText, month_bounds, period_bounds, yearly_period
+from recollect.query.time_intervals import DAY, TimeMention, TokenizedText, month_bounds, period_bounds, yearly_period
 
 _YEAR = r"(?:19|20)\d\d"
 _QUARTER = re.compile(
@@ -24,7 +27,7 @@ _QUARTER = re.compile(
 _ISO_WEEK = re.compile(rf"(?<![\w./-])(?P<year>{_YEAR})-?W(?P<number>\d\d)\b(?!-\d)")
 _NUMBERED_WEEK = re.compile(
     r"\b(?:(?P<calendar>KW|CW|calendar\s+week|kalenderwoche)\s*|(?:week|woche|semaine|semana)\s+(?=\d\d))"
-    rf"(?P<number>\d\d?)\b(?![.,:]?\d)(?:\s*(?:/|,|of|in|de|del|van)?\s*(?P<year>{_YEAR})\b|(?P<other>\s+(?:of|in)\b))?",
+    rf"(?P<number>\d\d?)\b(?![.,:]?\d)(?:\s*(?:/|,|of|in|de|del|van)?\s*(?P<year>{_YEAR})\b|(?P<of>\s+(?:of|in)\b))?",
     re.IGNORECASE,
 )
 _CURRENT_PERIOD = re.compile(
@@ -45,67 +48,68 @@ _SLASHED = re.compile(rf"(?<![\w./-])(?P<day>\d\d?)(?P<mark>[-/])(?P<month>\d\d?
 _YEAR_AND_MONTH = re.compile(rf"(?<![\w./-]){_FULL_YEAR}-(?P<month>0[1-9]|1[0-2])(?![\d-])")
 _DAY_AND_MONTH = re.compile(r"(?<![\w./-])(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.(?!\s?\d|\w)")
 _MONTH_AND_YEAR = re.compile(rf"(?<![\w./-])(?P<month>0?[1-9]|1[0-2])/(?P<year>{_YEAR})(?![\w/-])")
-_WORDS_BEFORE_DATE = frozenset("am vom zum bis seit ab den der dem on vor nach le el op und".split())
+_DATE_LEADS = frozenset("am vom zum bis seit ab den der dem on vor nach le el op und".split())
 _COMMA_OR_SPACE = re.compile(r"\.?,?\s*")
 
 
-def quarters(words: TokenizedText, now: datetime) -> Iterator[Mention]:
-    """Yield "Q3 2025", "the first quarter of last year", "im ersten Quartal"; without a year, the latest one."""
+def quarters(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
+    """Yield "Q3 2025", "the first quarter of last year", "im ersten Quartal"; without a year, the latest to start."""
     for match in _QUARTER.finditer(words.text):
-        number = int(match["number"]) if match["number"] else time_words.QUARTERS[match["word"].lower()]
+        quarter = int(match["number"]) if match["number"] else time_words.QUARTERS[match["word"].lower()]
         year = match["year"] or match["before"]
         if match["relative"]:
             year = str(now.year + time_words.RELATIVE[match["relative"].lower()])
         if match["letter"] == "q" and not year:
             continue  # "the q4 weights"
-        in_year = partial(month_bounds, number=3 * number - 2, count=3)
-        yield Mention(*match.span(), [in_year(int(year)) if year else yearly_period(now, in_year, None)])
+        bounds_in_year = partial(month_bounds, month=3 * quarter - 2, count=3)
+        bounds = bounds_in_year(int(year)) if year else yearly_period(now, bounds_in_year, None)
+        yield TimeMention(*match.span(), [bounds])
 
 
-def calendar_weeks(words: TokenizedText, now: datetime) -> Iterator[Mention]:
-    """Yield ISO 8601 weeks: "2026-W46", "KW 3", "week 46", but not "week 3", which may be that of a course."""
+def calendar_weeks(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
+    """Yield ISO 8601 weeks: "2026-W46", "KW 3", "week 46", but not "week 3", which may be the week of a course."""
     for pattern in (_ISO_WEEK, _NUMBERED_WEEK):
         for match in pattern.finditer(words.text):
-            number = int(match["number"])
-            if pattern is _NUMBERED_WEEK and match["other"] and not match["calendar"]:
+            if pattern is _NUMBERED_WEEK and match["of"] and not match["calendar"]:
                 continue  # "week 20 of the pregnancy"
             years = [int(match["year"])] if match["year"] else [now.year, now.year - 1]
-            weeks = [start for year in years for start in _week_starts(year, number) if match["year"] or start <= now]
-            if weeks:
-                yield Mention(*match.span(), [period_bounds("week", weeks[0])])
+            mondays = [monday for year in years for monday in _mondays(year, int(match["number"]))]
+            started = [monday for monday in mondays if match["year"] or monday <= now]
+            if started:
+                yield TimeMention(*match.span(), [period_bounds("week", started[0])])
 
 
-def _week_starts(year: int, number: int) -> list[datetime]:
-    """Return the Monday of a numbered week of a year; none if the year has no such week."""
+def _mondays(year: int, week: int) -> list[datetime]:
+    """Return the Monday of an ISO week as a list; the list is empty if the year has no such week."""
     try:
-        return [datetime.fromisocalendar(year, number, 1).replace(tzinfo=UTC)]
+        return [datetime.fromisocalendar(year, week, 1).replace(tzinfo=UTC)]
     except ValueError:
         return []
 
 
-def holidays(words: TokenizedText, now: datetime) -> Iterator[Mention]:
+def holidays(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
     """Yield Christmas, New Year and Easter beside a year, a relative word such as "last" or a preposition."""
     for index in words.indexes(time_words.HOLIDAY_STARTS):
         length = words.phrase_length(index, time_words.HOLIDAYS, time_words.LONGEST_HOLIDAY)
         if not length:
             continue
         end = index + length - 1
-        in_year = partial(_holiday_bounds, time_words.HOLIDAYS[" ".join(words.lower[index : end + 1])])
+        bounds_in_year = partial(_holiday_bounds, time_words.HOLIDAYS[" ".join(words.lower[index : end + 1])])
         first, relative, last = relative_around(words, index, end)
         year = year_after(words, end)
         if year:
-            bounds = in_year(int(words.at(year)))
+            bounds = bounds_in_year(int(words.at(year)))
         elif relative:
-            bounds = yearly_period(now, in_year, time_words.RELATIVE[relative])
+            bounds = yearly_period(now, bounds_in_year, time_words.RELATIVE[relative])
         elif not time_words.HOLIDAY_LEADS.isdisjoint((words.before(index), words.two_before(index))):
-            bounds = yearly_period(now, in_year, None)
+            bounds = yearly_period(now, bounds_in_year, None)
         else:
             continue  # "Christmas presents"
         yield words.mention(first, year or last, [bounds])
 
 
 def _holiday_bounds(holiday: str, year: int) -> tuple[datetime, datetime]:
-    """Return the days of a holiday: 24 to 26 December, 31 December and 1 January, Good Friday to Easter Monday."""
+    """Return the bounds of Christmas (24 to 26 December), New Year (31 December, 1 January) or Easter (four days)."""
     if holiday == "christmas":
         start = rollover_date(year, 12, 24)
         return start, start + 3 * DAY
@@ -117,90 +121,93 @@ def _holiday_bounds(holiday: str, year: int) -> tuple[datetime, datetime]:
 
 
 def easter(year: int) -> datetime:
-    """Return Easter Sunday of the Gregorian calendar (Meeus, Astronomical Algorithms, chapter 8)."""
+    """Return Easter Sunday of the Gregorian calendar, with the symbols of Meeus, Astronomical Algorithms, chapter 8."""
     a, b, c = year % 19, year // 100, year % 100
     h = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
     k = (32 + 2 * (b % 4) + 2 * (c // 4) - h - c % 4) % 7
     m = (a + 11 * h + 22 * k) // 451
-    number, day_index = divmod(h + k - 7 * m + 114, 31)
-    return rollover_date(year, number, day_index + 1)
+    month, day_index = divmod(h + k - 7 * m + 114, 31)
+    return rollover_date(year, month, day_index + 1)
 
 
-def current_periods(words: TokenizedText, now: datetime) -> Iterator[Mention]:
-    """Yield the current week, month, quarter or year if a part of it is named: "the beginning of the year"."""
+def current_periods(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
+    """Yield the current week, month, quarter or year if the text names a part of it: "the beginning of the year"."""
     for match in _CURRENT_PERIOD.finditer(words.text):
-        yield Mention(*match.span("unit"), [period_bounds(time_words.UNITS[match["unit"].lower()], now)])
+        yield TimeMention(*match.span("unit"), [period_bounds(time_words.UNITS[match["unit"].lower()], now)])
 
 
-def numeric_dates(words: TokenizedText) -> list[Mention]:
-    """Return dates in digits; 10/09/2026 has two interpretations, unless only one of them is a date."""
-    dates = []
+def numeric_dates(words: TokenizedText) -> list[TimeMention]:
+    """Return dates in digits; 10/09/2026 may be 10 September or October 9, 25/09/2026 only 25 September."""
+    mentions = []
     for pattern in (_YEAR_FIRST, _DOTTED, _SLASHED):
         for match in pattern.finditer(words.text):
-            pairs = {(int(match["month"]), int(match["day"]))}
+            month_days = {(int(match["month"]), int(match["day"]))}
             if pattern is _SLASHED:
-                pairs |= {(second, first) for first, second in pairs}
-            days = [bounds for pair in sorted(pairs) for bounds in days_of_month(int(match["year"]), *pair)]
+                month_days |= {(day, month) for month, day in month_days}
+            days = [bounds for pair in sorted(month_days) for bounds in days_of_month(int(match["year"]), *pair)]
             if days:
-                dates.append(Mention(*match.span(), days))
-    return dates + [
-        Mention(*match.span(), [month_bounds(int(match["year"]), int(match["month"]))])
+                mentions.append(TimeMention(*match.span(), days))
+    return mentions + [
+        TimeMention(*match.span(), [month_bounds(int(match["year"]), int(match["month"]))])
         for match in _YEAR_AND_MONTH.finditer(words.text)
     ]
 
 
-def days_of_month(year: int, number: int, first: int = 0, last: int = 0) -> list[tuple[datetime, datetime]]:
-    """Return the bounds of a month, or of days of it; empty if there are no such days."""
-    if not 1 <= number <= 12:
+def days_of_month(year: int, month: int, first_day: int = 0, last_day: int = 0) -> list[tuple[datetime, datetime]]:
+    """Return a list with the bounds of these days, or of the month without days; empty if there are no such days."""
+    if not 1 <= month <= 12:
         return []
-    start, end = month_bounds(year, number)
-    if not first:
+    start, end = month_bounds(year, month)
+    if not first_day:
         return [(start, end)]
-    bounds = start + (first - 1) * DAY, start + (last or first) * DAY
+    bounds = start + (first_day - 1) * DAY, start + (last_day or first_day) * DAY
     return [bounds] if start <= bounds[0] < bounds[1] <= end else []
 
 
-def latest_days(now: datetime, number: int, first: int = 0, last: int = 0) -> list[tuple[datetime, datetime]]:
-    """Return the bounds of a month, or of days of it, in the latest year in which it has started; empty if none."""
+def latest_days(now: datetime, month: int, first_day: int = 0, last_day: int = 0) -> list[tuple[datetime, datetime]]:
+    """Return :func:`days_of_month` of the latest year in which these days have started."""
     years = range(now.year, max(0, now.year - 9), -1)  # 29 February may be eight years ago
-    started = (bounds for year in years for bounds in days_of_month(year, number, first, last) if bounds[0] <= now)
-    return list(islice(started, 1))
+    days = (bounds for year in years for bounds in days_of_month(year, month, first_day, last_day))
+    return list(islice((bounds for bounds in days if bounds[0] <= now), 1))
 
 
-def short_dates(words: TokenizedText, now: datetime) -> Iterator[Mention]:
-    """Yield "10/2026", and "11.11." at the start or after a preposition: elsewhere it may be a version."""
+def short_dates(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
+    """Yield "10/2026", and "11.11." at the start of the text or after a preposition: elsewhere it may be a version."""
     for match in _MONTH_AND_YEAR.finditer(words.text):
-        yield Mention(*match.span(), [month_bounds(int(match["year"]), int(match["month"]))])
+        yield TimeMention(*match.span(), [month_bounds(int(match["year"]), int(match["month"]))])
     for match in _DAY_AND_MONTH.finditer(words.text):
-        before = words.text[: match.start()].split()
-        number, day_of_month = int(match["month"]), int(match["day"])
-        if (before and before[-1].lower() not in _WORDS_BEFORE_DATE) or not day_of_month:
+        words_before = words.text[: match.start()].split()
+        month, day = int(match["month"]), int(match["day"])
+        if (words_before and words_before[-1].lower() not in _DATE_LEADS) or not day:
             continue
-        if bounds := latest_days(now, number, day_of_month):
-            yield Mention(*match.span(), bounds, (number, day_of_month))
+        if bounds := latest_days(now, month, day):
+            yield TimeMention(*match.span(), bounds, (month, day))
 
 
 def year_after(words: TokenizedText, index: int) -> int:
-    """Return the index of the year that follows a word, also after "of" or a comma; 0 if there is none."""
+    """Return the index of the year after the word at an index, or after "of" or a comma; 0 if there is none."""
     year_index = index + 2 if words.at(index + 1) in ("of", "de", "del") else index + 1
-    if year_index >= len(words.spans) or not _COMMA_OR_SPACE.fullmatch(words.gap(index)):
+    if year_index >= len(words.spans) or not _COMMA_OR_SPACE.fullmatch(words.gap_after(index)):
         return 0
     return year_index if is_year(words, year_index) else 0
 
 
 def is_year(words: TokenizedText, index: int) -> bool:
-    """Return whether a word is a year from 1900 to 2099."""
+    """Return whether the word at an index is a year from 1900 to 2099."""
     word = words.at(index)
-    return len(word) == 4 and word.isdigit() and word[:2] in ("19", "20") and not words.gap(index)[:1].isalpha()
+    return len(word) == 4 and word.isdigit() and word[:2] in ("19", "20") and not words.gap_after(index)[:1].isalpha()
 
 
 def relative_around(words: TokenizedText, index: int, end: int) -> tuple[int, str, int]:
-    """Extend a range of words by "last", "this" or "next" beside it; return the first, the relative word, the last."""
-    for length, text in ((2, words.two_before(index)), (1, words.before(index))):
-        if text in time_words.RELATIVE:
-            return index - length, text, end
-        if text in time_words.PAST:
+    """Extend the words from ``index`` to ``end`` by "last", "this" or "next" beside them.
+
+    Return the index of the first word, the relative word (empty if there is none) and the index of the last word.
+    """
+    for length, lead in ((2, words.two_before(index)), (1, words.before(index))):
+        if lead in time_words.RELATIVE:
+            return index - length, lead, end
+        if lead in time_words.PAST:
             return index - length, "last", end
-    if words.spaced(end) and words.at(end + 1) in time_words.PAST_AFTER:
+    if words.space_follows(end) and words.at(end + 1) in time_words.PAST_AFTER:
         return index, "last", end + 1
     return index, "", end

@@ -1,4 +1,4 @@
-"""Intervals of time in UTC, calendar arithmetic, and the tokens of a text that names times."""
+"""Time intervals in UTC, calendar arithmetic, and the words of a text in which times are searched."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from typing import Any, Literal, TypeAlias
 from recollect.query.dates import MONTHS, rollover_date
 
 DAY = timedelta(days=1)
-_FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+_EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 Bounds: TypeAlias = tuple[datetime | None, datetime | None]
-"""Start and end of an interval; ``None`` where it is open."""
+"""Start (inclusive) and end (exclusive) of an interval; ``None`` at a side without a bound."""
 
 Unit: TypeAlias = Literal["day", "week", "weekend", "month", "quarter", "year"]
-
 
 _WORD_OR_NUMBER = re.compile(r"\d+|[^\W\d_]+")
 _CLAUSE_ENDS = frozenset("?.!,;:)")
@@ -25,7 +24,7 @@ _CLAUSE_ENDS = frozenset("?.!,;:)")
 
 @dataclass(frozen=True, slots=True)
 class TimeInterval:
-    """The time from ``start``, inclusive, to ``end``, exclusive, in UTC; ``None`` if it is open.
+    """The time from ``start`` (inclusive) to ``end`` (exclusive) in UTC; ``None`` at a side without a bound.
 
     >>> TimeInterval(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)).label
     'March 2026'
@@ -34,33 +33,35 @@ class TimeInterval:
     start: datetime | None
     end: datetime | None
     text: str = ""
-    """The time expression."""
+    """The time expression, such as "last March"."""
     span: tuple[int, int] = (0, 0)
-    """The offsets of the expression in its text."""
+    """The start and end offset of the expression in the text that contains it."""
 
     def contains(self, moment: datetime) -> bool:
         """Return whether a moment lies within the interval."""
-        return (self.start or _FIRST) <= moment < (self.end or _LAST)
+        return (self.start or _EARLIEST) <= moment < (self.end or _LATEST)
 
     def overlaps(self, other: TimeInterval) -> bool:
         """Return whether the intervals have a moment in common."""
-        return (self.start or _FIRST) < (other.end or _LAST) and (other.start or _FIRST) < (self.end or _LAST)
+        return (self.start or _EARLIEST) < (other.end or _LATEST) and (other.start or _EARLIEST) < (self.end or _LATEST)
 
     def covers(self, other: TimeInterval) -> bool:
-        """Return whether all of another interval lies within this one."""
-        return (self.start or _FIRST) <= (other.start or _FIRST) and (other.end or _LAST) <= (self.end or _LAST)
+        """Return whether the other interval lies completely within this one."""
+        return (self.start or _EARLIEST) <= (other.start or _EARLIEST) and (other.end or _LATEST) <= (
+            self.end or _LATEST
+        )
 
     def to_dict(self) -> dict[str, str | None]:
-        """Return the interval as JSON-ready data: expression, label and bounds."""
+        """Return the interval as JSON-ready data: text, label, start and end."""
         start, end = (None if bound is None else bound.isoformat() for bound in (self.start, self.end))
         return {"text": self.text, "label": self.label, "start": start, "end": end}
 
     @property
     def label(self) -> str:
-        """The interval as text: a year, a month, a day, or the first and the last day."""
+        """The interval in words: a year, a month, a day, the first and the last day, or the time since or before."""
         start, end = self.start, self.end
         if end is None:
-            return f"the time since {(start or _FIRST).date()}"
+            return f"the time since {(start or _EARLIEST).date()}"
         if start is None:
             return f"the time before {end.date()}"
         if end - start == DAY and start == day_bounds(start)[0]:
@@ -75,18 +76,18 @@ class TimeInterval:
 
 
 def day_bounds(moment: datetime) -> tuple[datetime, datetime]:
-    """Return the bounds of the day of a moment."""
+    """Return the bounds of the day that contains a moment."""
     start = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
     return start, start + DAY
 
 
-def month_bounds(year: int, number: int, count: int = 1) -> tuple[datetime, datetime]:
-    """Return the bounds of ``count`` months from a month on; numbers outside 1 to 12 roll over."""
-    return rollover_date(year, number, 1), rollover_date(year, number + count, 1)
+def month_bounds(year: int, month: int, count: int = 1) -> tuple[datetime, datetime]:
+    """Return the bounds of ``count`` months, of which ``month`` is the first; a month outside 1 to 12 rolls over."""
+    return rollover_date(year, month, 1), rollover_date(year, month + count, 1)
 
 
 def period_bounds(unit: Unit, moment: datetime, offset: int = 0) -> tuple[datetime, datetime]:
-    """Return the bounds of the calendar period of a moment, or of the period ``offset`` periods later.
+    """Return the bounds of the calendar period that contains a moment, or of the period ``offset`` periods later.
 
     Weeks begin on Monday, as in ISO 8601; the weekend is Saturday and Sunday of the moment's week.
     """
@@ -99,12 +100,13 @@ def period_bounds(unit: Unit, moment: datetime, offset: int = 0) -> tuple[dateti
     if unit == "month":
         return month_bounds(today.year, today.month + offset)
     if unit == "quarter":
-        return month_bounds(today.year, (today.month - 1) // 3 * 3 + 1 + 3 * offset, 3)
+        first_month = (today.month - 1) // 3 * 3 + 1
+        return month_bounds(today.year, first_month + 3 * offset, 3)
     return month_bounds(today.year + offset, 1, 12)
 
 
 def shift_date(moment: datetime, unit: Unit, count: int) -> datetime:
-    """Return midnight of the day ``count`` units later; a day that the month does not have becomes its last day."""
+    """Return midnight of the day ``count`` units after a moment; 31 March plus a month is the last day of April."""
     today = day_bounds(moment)[0]
     if unit in ("day", "week", "weekend"):
         return today + count * (1 if unit == "day" else 7) * DAY
@@ -114,36 +116,39 @@ def shift_date(moment: datetime, unit: Unit, count: int) -> datetime:
 
 
 def yearly_period(
-    now: datetime, in_year: Callable[[int], tuple[datetime, datetime]], offset: int | None
+    now: datetime, bounds_in_year: Callable[[int], tuple[datetime, datetime]], offset: int | None
 ) -> tuple[datetime, datetime]:
-    """Return a yearly period: the last that is over (-1), this year's (0), the next (1), the last started (None)."""
+    """Return the bounds of one occurrence of a period that recurs every year, such as summer.
+
+    ``offset`` -1 is the latest that is over, 0 that of this year, 1 the next to start, ``None`` the latest to start.
+    """
     if offset is None:
-        return next(bounds for years in (1, 0, -1) if (bounds := in_year(now.year + years))[0] <= now)
-    years = [in_year(now.year + distance) for distance in range(-2, 3)]
+        return next(bounds for years in (1, 0, -1) if (bounds := bounds_in_year(now.year + years))[0] <= now)
+    occurrences = [bounds_in_year(now.year + years) for years in range(-2, 3)]
     if offset < 0:
-        return max(bounds for bounds in years if bounds[1] <= now)
-    return years[2] if offset == 0 else min(bounds for bounds in years if bounds[0] > now)
+        return max((start, end) for start, end in occurrences if end <= now)
+    return occurrences[2] if offset == 0 else min((start, end) for start, end in occurrences if start > now)
 
 
 @dataclass(slots=True)
-class Mention:
-    """A time expression in a text, and the intervals that it may mean."""
+class TimeMention:
+    """A time expression at the offsets ``start`` to ``end`` of a text, and the bounds of each interval it may mean."""
 
     start: int
     end: int
     bounds: list[tuple[datetime, datetime]]
     yearless: tuple[int, int] | None = None
-    """Month and first day (0: the whole month), if it has no year."""
+    """If the expression is a month or day without a year: the month, and the first day (0 for the whole month)."""
     certain: bool = True
-    """Whether it is certainly a time; if not, it counts only as one end of a range."""
+    """Whether the expression is certainly a time; if not, it counts only as one end of a range."""
     weekday: int | None = None
-    """The number of the weekday, if the mention is only a weekday; Monday is 0."""
+    """The weekday, from 0 for Monday, if the expression is only a weekday."""
     ranged: bool = False
-    """Whether it is a range of two times."""
+    """Whether the expression is a range with two ends, such as "May to July"."""
 
 
 class TokenizedText:
-    """The runs of letters and of digits in a text, in lower case, and their offsets."""
+    """A text and its words: the runs of letters and the runs of digits, in lower case, with their offsets."""
 
     __slots__ = ("lower", "spans", "text")
 
@@ -154,7 +159,7 @@ class TokenizedText:
         self.spans = [match.span() for match in matches]
 
     def at(self, index: int) -> str:
-        """Return a word in lower case; empty if there is no such index."""
+        """Return the word at an index, in lower case; empty if there is no such index."""
         return self.lower[index] if 0 <= index < len(self.lower) else ""
 
     def indexes(self, table: Container[str]) -> list[int]:
@@ -162,40 +167,40 @@ class TokenizedText:
         return [index for index, word in enumerate(self.lower) if word in table]
 
     def phrase_length(self, index: int, phrases: Container[str], max_words: int) -> int:
-        """Return the number of words of the longest phrase that begins at an index; 0 if there is none."""
-        longest = min(max_words, len(self.lower) - index)
-        length = next((n for n in range(longest, 0, -1) if " ".join(self.lower[index : index + n]) in phrases), 0)
-        gaps = (self.gap(position) for position in range(index, index + length - 1))
+        """Return how many words the longest of the phrases that begin at an index has; 0 if there is none."""
+        lengths = range(min(max_words, len(self.lower) - index), 0, -1)
+        length = next((length for length in lengths if " ".join(self.lower[index : index + length]) in phrases), 0)
+        gaps = (self.gap_after(position) for position in range(index, index + length - 1))
         return length if all(gap in (" ", "-", "'", "’") for gap in gaps) else 0
 
-    def written(self, index: int) -> str:
-        """Return a word in its original case."""
+    def original(self, index: int) -> str:
+        """Return the word at an index in its original case."""
         start, end = self.spans[index]
         return self.text[start:end]
 
-    def mention(self, first: int, last: int, bounds: list[tuple[datetime, datetime]], **details: Any) -> Mention:
-        """Return the words from ``first`` to ``last`` as a mention."""
-        return Mention(self.spans[first][0], self.spans[last][1], bounds, **details)
+    def mention(self, first: int, last: int, bounds: list[tuple[datetime, datetime]], **details: Any) -> TimeMention:
+        """Return the words from index ``first`` to index ``last``, both included, as a mention of a time."""
+        return TimeMention(self.spans[first][0], self.spans[last][1], bounds, **details)
 
-    def gap(self, index: int) -> str:
-        """Return the text between a word and the next, or the rest of the text after the last word."""
+    def gap_after(self, index: int) -> str:
+        """Return the text between the word at an index and the next word, or the end of the text."""
         end = self.spans[index][1]
         return self.text[end : self.spans[index + 1][0]] if index + 1 < len(self.spans) else self.text[end:]
 
-    def spaced(self, index: int) -> bool:
-        """Return whether only white space is between a word and the next."""
-        return 0 <= index < len(self.spans) - 1 and self.gap(index).isspace()
+    def space_follows(self, index: int) -> bool:
+        """Return whether there is only white space between the word at an index and the next word."""
+        return 0 <= index < len(self.spans) - 1 and self.gap_after(index).isspace()
 
     def before(self, index: int) -> str:
-        """Return the word before an index, if only white space is between them."""
-        return self.lower[index - 1] if index and self.spaced(index - 1) else ""
+        """Return the word before the word at an index; empty if more than white space is between them."""
+        return self.lower[index - 1] if index and self.space_follows(index - 1) else ""
 
     def two_before(self, index: int) -> str:
-        """Return the two words before an index, with a space between them."""
+        """Return the two words before the word at an index, joined by a space; empty if there are not two."""
         first = self.before(index - 1) if index else ""
         return f"{first} {self.before(index)}" if first else ""
 
     def ends_clause(self, index: int) -> bool:
-        """Return whether a word is the last of its sentence or clause."""
-        gap = self.gap(index).lstrip()
+        """Return whether the word at an index is the last of its sentence or clause."""
+        gap = self.gap_after(index).lstrip()
         return gap[:1] in _CLAUSE_ENDS if gap else index == len(self.spans) - 1

@@ -1,7 +1,8 @@
 """Rules that recognise time expressions and resolve them to calendar intervals.
 
-Patterns recognise dates in digits. All other rules start from a word of the tables in ``time_words`` (a month, a
-weekday, a season, a unit or a phrase) and read the words before and after it.
+Patterns recognise dates in digits. All other rules look up each word of a text in the tables of ``time_words`` (months,
+weekdays, seasons, units, phrases) and read the words before and after it. A *lead* is the word right before a time
+expression, such as "since" or "last".
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from recollect.query.time_calendar import (
 )
 from recollect.query.time_intervals import (
     DAY,
-    Mention,
+    TimeMention,
     TokenizedText,
     Unit,
     day_bounds,
@@ -33,34 +34,34 @@ from recollect.query.time_intervals import (
 )
 from recollect.query.time_words import MONTH_NUMBERS, PAST, RELATIVE, UNITS, WEEKDAY_NUMBERS
 
-_VERBS = frozenset(("may", "mar", "march"))
-_Days = tuple[int, int, int, int, bool]
-"""The first and last word of a date, its first and last day (0: the same), and whether words show that it is a date."""
-_ORDINALS = frozenset(("st", "nd", "rd", "th", "er"))
+_MONTHS_LIKE_WORDS = frozenset(("may", "mar", "march"))
+_NamedDays = tuple[int, int, int, int, bool]
+"""Index of the first and of the last word of a date, first and last day (0: the first), whether it is surely a date."""
+_ORDINAL_SUFFIXES = frozenset(("st", "nd", "rd", "th", "er"))
 _DAY_GAP = re.compile(r"\.?\s+")
-_PART_OF_NUMBER = frozenset(".,:/$€£-#")
-_WORDS_BEFORE_DAY = frozenset("on the of by since until till before after from am le el op".split())
+_NUMBER_SYMBOLS = frozenset(".,:/$€£-#")
+_DAY_LEADS = frozenset("on the of by since until till before after from am le el op".split())
 _NUMBER_CONTINUES = re.compile(r"[:%€$/]|[.,](?=\S)")
 _COUNTED_NOUNS = frozenset((*UNITS, *"people persons times am pm hours minutes miles km percent".split()))
 _DURATION_WORDS = frozenset(
     "many much often times long did was were have has had oft lange combien fois cuántos".split()
 )
-_WITHIN = frozenset(("in", "over", "during", "within", "for", "throughout"))
+_DURATION_LEADS = frozenset(("in", "over", "during", "within", "for", "throughout"))
 _TOLERANCES: dict[Unit, tuple[int, int, int]] = {"month": (10, 3, 30), "quarter": (30, 10, 60), "year": (60, 30, 183)}
-"""The tolerance in days for one unit, the additional days for each further unit, and the maximum."""
+"""The tolerance of "a month ago" and the like in days: for one unit, added for each further unit, and at most."""
 _WEEKS_OF_MONTH = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2, "fourth": 3, "4th": 3, "last": -1}
-RANGE_MARKS = frozenset(("-", "–", "—", "to", "until", "till", "through", "thru", "bis", "tot", "à", "a"))
-"""The separators of a range of weekdays."""
-_RECURRING = frozenset(("a", "an", "any", "each", "every", "per"))
-_PLURAL = frozenset(("mornings", "afternoons", "evenings", "nights"))
+RANGE_SEPARATORS = frozenset(("-", "–", "—", "to", "until", "till", "through", "thru", "bis", "tot", "à", "a"))
+"""What may stand between the two weekdays of a range."""
+_RECURRENCE_LEADS = frozenset(("a", "an", "any", "each", "every", "per"))
+_RECURRING_PARTS = frozenset(("mornings", "afternoons", "evenings", "nights"))
 _SECOND_YEAR = re.compile(r"\s*[/-]\s*(?:20)?\d\d\b")
 _NOT_A_SEASON = re.compile(r"\s+(?:of|off|from|into|on|boot|rolls?|onions?|[A-Z]\w+)\b|-")
 _POSSESSIVE = re.compile(r"['’]s\b")
 _PART_OF_OTHER_NUMBER = re.compile(r"^[/:#$€£%_]|\d[/:#$€£%_]|\d[.,]\d$")
 
 
-def find_mentions(words: TokenizedText, now: datetime) -> list[Mention]:
-    """Return the times that a text names, in the order of the text; if two overlap, that of the earlier rule."""
+def time_mentions(words: TokenizedText, now: datetime) -> list[TimeMention]:
+    """Return the times that a text names, in the order of the text; of two that overlap, that of the earlier rule."""
     accepted = numeric_dates(words)
     for rule in _RULES:
         for mention in rule(words, now):
@@ -69,77 +70,79 @@ def find_mentions(words: TokenizedText, now: datetime) -> list[Mention]:
     return sorted(accepted, key=lambda mention: mention.start)
 
 
-def date_mentions(words: TokenizedText, now: datetime) -> list[Mention]:
+def date_mentions(words: TokenizedText, now: datetime) -> list[TimeMention]:
     """Return only the days, and the months with a year, that a text names."""
     return sorted([*numeric_dates(words), *_named_dates(words, now)], key=lambda mention: mention.start)
 
 
-def _named_dates(words: TokenizedText, now: datetime) -> Iterator[Mention]:
+def _named_dates(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
     """Yield "9 October", "Oct 9th, 2026", "October 9-12", "March 2025"; without a year, the latest that has started."""
     for index in words.indexes(MONTH_NUMBERS):
-        number, name = MONTH_NUMBERS[words.at(index)], words.written(index)
-        for first, last, day_of_month, until, stated in (*_day_before(words, index), *_day_after(words, index)):
-            year = year_after(words, last)
+        month, name = MONTH_NUMBERS[words.at(index)], words.original(index)
+        for first, last, first_day, last_day, certain in (*_day_before(words, index), *_day_after(words, index)):
+            year_index = year_after(words, last)
             bounds = []
-            if year:
-                bounds = days_of_month(int(words.at(year)), number, day_of_month, until)
-            elif stated or name not in _VERBS:  # not "4 may be enough", "march 5 miles"
-                bounds = latest_days(now, number, day_of_month, until)
+            if year_index:
+                bounds = days_of_month(int(words.at(year_index)), month, first_day, last_day)
+            elif certain or name not in _MONTHS_LIKE_WORDS:  # not "4 may be enough", "march 5 miles"
+                bounds = latest_days(now, month, first_day, last_day)
             if bounds:
-                yield words.mention(first, year or last, bounds, yearless=None if year else (number, day_of_month))
+                yearless = None if year_index else (month, first_day)
+                yield words.mention(first, year_index or last, bounds, yearless=yearless)
                 break
         else:
-            year = year_after(words, index)
-            if year and name != "Mars":  # Mars 2020 is a rover; French months are written small
-                yield words.mention(index, year, days_of_month(int(words.at(year)), number))
+            year_index = year_after(words, index)
+            if year_index and name != "Mars":  # Mars 2020 is a rover; French months are in lower case
+                yield words.mention(index, year_index, days_of_month(int(words.at(year_index)), month))
 
 
 def _day_number(words: TokenizedText, index: int) -> int:
-    """Return the day of a month that a word may mean; 0 if it is not a day."""
+    """Return the day of a month that the word at an index may be; 0 if it is not a number from 1 to 31."""
     word = words.at(index)
     return int(word) if 0 < len(word) <= 2 and word.isdecimal() and int(word) <= 31 else 0
 
 
-def _day_before(words: TokenizedText, index: int) -> Iterator[_Days]:
-    """Yield the day in "9 October", "the 9th of October"."""
+def _day_before(words: TokenizedText, index: int) -> Iterator[_NamedDays]:
+    """Yield the day before the month at an index: "9 October", "the 9th of October"."""
     day_index = index - 1 - (words.at(index - 1) in ("of", "de"))
-    ordinal = words.at(day_index) in _ORDINALS and day_index > 0 and not words.gap(day_index - 1)
-    day_index -= ordinal
-    number = _day_number(words, day_index)
-    if number and _DAY_GAP.fullmatch(words.gap(index - 1)):
+    is_ordinal = words.at(day_index) in _ORDINAL_SUFFIXES and day_index > 0 and not words.gap_after(day_index - 1)
+    day_index -= is_ordinal
+    day = _day_number(words, day_index)
+    if day and _DAY_GAP.fullmatch(words.gap_after(index - 1)):
         start = words.spans[day_index][0]
-        if words.text[max(0, start - 1) : start] not in _PART_OF_NUMBER:
-            stated = ordinal or day_index != index - 1 or words.before(day_index) in _WORDS_BEFORE_DAY
-            yield day_index, index, number, 0, stated
+        if words.text[max(0, start - 1) : start] not in _NUMBER_SYMBOLS:
+            certain = is_ordinal or day_index != index - 1 or words.before(day_index) in _DAY_LEADS
+            yield day_index, index, day, 0, certain
 
 
-def _day_after(words: TokenizedText, index: int) -> Iterator[_Days]:
-    """Yield the day in "October 9", "Oct the 9th", or the days in "October 9-12"."""
+def _day_after(words: TokenizedText, index: int) -> Iterator[_NamedDays]:
+    """Yield the day or days after the month at an index: "October 9", "Oct the 9th", "October 9-12"."""
     day_index = index + 1 + (words.at(index + 1) == "the")
-    number = _day_number(words, day_index)
-    if number and _DAY_GAP.fullmatch(words.gap(index)):
-        ordinal = words.at(day_index + 1) in _ORDINALS and not words.gap(day_index)
-        last, until = day_index + ordinal, 0
-        if words.gap(last).strip() in ("-", "–") and _day_number(words, last + 1):
-            last, until = last + 1, _day_number(words, last + 1)
-        is_amount = _NUMBER_CONTINUES.match(words.gap(last)) or words.at(last + 1) in _COUNTED_NOUNS
-        if not is_amount or year_after(words, last):  # not a time, a price, "May 4 people"
-            yield index, last, number, until, ordinal or words.before(index) in _WORDS_BEFORE_DAY
+    day = _day_number(words, day_index)
+    if day and _DAY_GAP.fullmatch(words.gap_after(index)):
+        is_ordinal = words.at(day_index + 1) in _ORDINAL_SUFFIXES and not words.gap_after(day_index)
+        last, last_day = day_index + is_ordinal, 0
+        if words.gap_after(last).strip() in ("-", "–") and _day_number(words, last + 1):
+            last, last_day = last + 1, _day_number(words, last + 1)
+        is_amount = _NUMBER_CONTINUES.match(words.gap_after(last)) or words.at(last + 1) in _COUNTED_NOUNS
+        if not is_amount or year_after(words, last):  # not a time of day, a price, "May 4 people"
+            yield index, last, day, last_day, is_ordinal or words.before(index) in _DAY_LEADS
 
 
-def _counted_units(words: TokenizedText, now: datetime) -> Iterator[Mention]:
+def _counted_units(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
     """Yield "two weeks ago", "the past two weeks", "in the past month"."""
     for index in words.indexes(UNITS):
         first, unit, number = count_before(words, index)
         lead = words.before(first)
-        following = words.at(index + 1) if words.spaced(index) else ""
+        following = words.at(index + 1) if words.space_follows(index) else ""
         at_distance = partial(offset_interval, now, unit, number or (0, 0))
         if number is None:
-            within, _, article = words.two_before(index - 1).partition(" ")
-            rolling = lead == "past" or (lead in PAST and article == "the" and within in _WITHIN)
-            if rolling and unit != "weekend":
-                length = 2 if words.at(index) in time_words.FORTNIGHTS else 1
-                yield words.mention(index - 1, index, [_up_to_now(now, unit, length)])
+            preposition, _, article = words.two_before(index - 1).partition(" ")
+            # "in the last month" ends today, unlike "last month", which is a calendar month.
+            ends_today = lead == "past" or (lead in PAST and article == "the" and preposition in _DURATION_LEADS)
+            if ends_today and unit != "weekend":
+                count = 2 if words.at(index) in time_words.FORTNIGHTS else 1
+                yield words.mention(index - 1, index, [_up_to_now(now, unit, count)])
         elif following in ("ago", "back", "geleden"):
             yield words.mention(first, index + 1, [at_distance(-1)])
         elif lead in ("vor", "hace"):
@@ -155,19 +158,19 @@ def _counted_units(words: TokenizedText, now: datetime) -> Iterator[Mention]:
 
 
 def _is_future(words: TokenizedText, first: int, index: int) -> bool:
-    """Return whether "in two weeks" is a time, and not a duration or a frequency."""
-    clear = words.at(first) not in time_words.ARTICLES and words.ends_clause(index)
-    return clear and _DURATION_WORDS.isdisjoint(words.lower[:first])
+    """Return whether an expression such as "in two weeks" is a time, and not a duration or a frequency."""
+    has_number = words.at(first) not in time_words.ARTICLES
+    return has_number and words.ends_clause(index) and _DURATION_WORDS.isdisjoint(words.lower[:first])
 
 
 def count_before(words: TokenizedText, index: int) -> tuple[int, Unit, tuple[int, int] | None]:
-    """Return the index of the number before a unit, the unit, and the number's smallest and largest value.
+    """Return the index of the number before the unit at an index, the unit, and the lowest and highest number meant.
 
     Half a year is 6 months, a fortnight 2 weeks.
     """
     unit = UNITS[words.at(index)]
-    for first, text in ((index - 2, words.two_before(index)), (index - 1, words.before(index))):
-        if text in time_words.HALVES:
+    for first, lead in ((index - 2, words.two_before(index)), (index - 1, words.before(index))):
+        if lead in time_words.HALVES:
             return (first, *time_words.HALF_OF.get(unit, (unit, None)))
     first, number = _number_before(words, index)
     if number and words.at(index) in time_words.FORTNIGHTS:
@@ -176,20 +179,20 @@ def count_before(words: TokenizedText, index: int) -> tuple[int, Unit, tuple[int
 
 
 def _number_before(words: TokenizedText, index: int) -> tuple[int, tuple[int, int] | None]:
-    """Return the index of the number before a word, and the smallest and the largest number that it may mean."""
+    """Return the index of the number before the word at an index, and the smallest and largest value it may mean."""
     for first in range(max(0, index - 3), index):
-        if all(words.spaced(position) for position in range(first, index)):
-            text = " ".join(words.lower[first:index])
-            if text in time_words.NUMBERS:
-                return first, time_words.NUMBERS[text]
+        if all(words.space_follows(position) for position in range(first, index)):
+            phrase = " ".join(words.lower[first:index])
+            if phrase in time_words.NUMBERS:
+                return first, time_words.NUMBERS[phrase]
             is_fraction = words.text[max(0, words.spans[first][0] - 1)] in ".,"
-            if text.isdecimal() and len(text) <= 4 and not is_fraction:
-                return first, (int(text), int(text))
+            if phrase.isdecimal() and len(phrase) <= 4 and not is_fraction:
+                return first, (int(phrase), int(phrase))
     return index, None
 
 
 def offset_interval(moment: datetime, unit: Unit, number: tuple[int, int], direction: int) -> tuple[datetime, datetime]:
-    """Return the day a number of units before or after a moment, with a tolerance that grows with the distance."""
+    """Return the bounds around the days ``number`` (lowest, highest) units before (-1) or after (1) a moment."""
     smallest, largest = number
     if unit == "day":
         tolerance = 0 if largest <= 2 else max(1, round(0.15 * largest))
@@ -204,37 +207,38 @@ def _up_to_now(now: datetime, unit: Unit, count: int) -> tuple[datetime, datetim
     return shift_date(now, unit, -count), day_bounds(now)[1]
 
 
-def _weeks_of_months(words: TokenizedText, now: datetime) -> Iterator[Mention]:
+def _weeks_of_months(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
     """Yield "the second week of March"."""
     for index in words.indexes(("week",)):
-        name, which = index + 2, _WEEKS_OF_MONTH.get(words.before(index))
-        number = MONTH_NUMBERS.get(words.at(name)) if words.at(index + 1) in ("of", "in") else None
-        if which is not None and number is not None:
-            year = year_after(words, name)
-            start, end = (days_of_month(int(words.at(year)), number) if year else latest_days(now, number))[0]
-            first = end - 7 * DAY if which < 0 else start + 7 * which * DAY
-            yield words.mention(index - 1, year or name, [(first, first + 7 * DAY)])
+        month_index, week = index + 2, _WEEKS_OF_MONTH.get(words.before(index))
+        month = MONTH_NUMBERS.get(words.at(month_index)) if words.at(index + 1) in ("of", "in") else None
+        if week is not None and month is not None:
+            year_index = year_after(words, month_index)
+            year = int(words.at(year_index)) if year_index else None
+            start, end = (days_of_month(year, month) if year else latest_days(now, month))[0]
+            first_day = end - 7 * DAY if week < 0 else start + 7 * week * DAY
+            yield words.mention(index - 1, year_index or month_index, [(first_day, first_day + 7 * DAY)])
 
 
-def _phrases(words: TokenizedText, now: datetime) -> Iterator[Mention]:
+def _phrases(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
     """Yield "yesterday", "last week", "la semana pasada", "recently" and similar phrases."""
     if not time_words.FRENCH.isdisjoint(words.lower) and time_words.NOT_FRENCH.isdisjoint(words.lower):
         for index in words.indexes(("hier",)):
-            yield Mention(*words.spans[index], [period_bounds("day", now, -1)])
+            yield TimeMention(*words.spans[index], [period_bounds("day", now, -1)])
     index = 0
     while index < len(words.lower):
         is_start = words.lower[index] in time_words.PHRASE_STARTS
         length = words.phrase_length(index, time_words.PHRASES, time_words.LONGEST_PHRASE) if is_start else 0
         last = index + length - 1
-        part = words.before(index)
-        if length and part != "most":  # "most recently" is a superlative
+        lead = words.before(index)
+        if length and lead != "most":  # "most recently" is a superlative
             meaning = time_words.PHRASES[" ".join(words.lower[index : last + 1])]
-            first = index - 1 if part in ("earlier", "later") else index
-            yield words.mention(first, last, [_phrase_bounds(meaning, part, now)])
+            first = index - 1 if lead in ("earlier", "later") else index
+            yield words.mention(first, last, [_phrase_bounds(meaning, lead, now)])
         index += max(length, 1)
 
 
-def _phrase_bounds(meaning: tuple[str, int], part: str, now: datetime) -> tuple[datetime, datetime]:
+def _phrase_bounds(meaning: tuple[str, int], lead: str, now: datetime) -> tuple[datetime, datetime]:
     unit, offset = meaning
     today = day_bounds(now)
     if unit == "days":  # a number of days up to today
@@ -242,23 +246,23 @@ def _phrase_bounds(meaning: tuple[str, int], part: str, now: datetime) -> tuple[
     if unit == "the weekend":
         return period_bounds("weekend", now, 0 if now.weekday() >= 5 else -1)
     start, end = period_bounds(unit, now, offset)  # type: ignore[arg-type]
-    if part == "earlier":
+    if lead == "earlier":
         return start, today[1]
-    return (today[0], end) if part == "later" else (start, end)
+    return (today[0], end) if lead == "later" else (start, end)
 
 
-def _weekdays(words: TokenizedText, now: datetime) -> Iterator[Mention]:
-    """Yield weekdays: the last one before today, or with "this" and "next" that of this or the next week."""
+def _weekdays(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
+    """Yield weekdays: the last one before today; with "this" or "next", the one of this or of the next week."""
     for index in words.indexes(WEEKDAY_NUMBERS):
-        weekday, name = WEEKDAY_NUMBERS[words.at(index)], words.written(index)
+        weekday, name = WEEKDAY_NUMBERS[words.at(index)], words.original(index)
         first, relative, last = relative_around(words, index, index)
         lead = words.before(index)
-        is_led = (bool(relative) or lead in time_words.WEEKDAY_LEADS) and len(name) > 4
-        is_last = words.ends_clause(last) and (bool(relative) or name[0].isupper()) and lead not in _RECURRING
-        certain = is_last or is_led
+        has_lead = (bool(relative) or lead in time_words.WEEKDAY_LEADS) and len(name) > 4
+        is_last = words.ends_clause(last) and (bool(relative) or name[0].isupper()) and lead not in _RECURRENCE_LEADS
+        certain = is_last or has_lead
         if not certain and not _in_weekday_range(words, index):
             continue  # "the Monday meeting", "the sun sets"
-        if not relative and words.at(index + 1) in _PLURAL:
+        if not relative and words.at(index + 1) in _RECURRING_PARTS:
             continue  # "on Saturday mornings"
         week = RELATIVE.get(relative, -1)
         start = period_bounds("week", now, week)[0] + weekday * DAY
@@ -271,68 +275,70 @@ def _weekdays(words: TokenizedText, now: datetime) -> Iterator[Mention]:
 
 
 def _in_weekday_range(words: TokenizedText, index: int) -> bool:
-    """Return whether a weekday is part of a range such as "Monday to Wednesday" or "Mon-Wed"."""
+    """Return whether the weekday at an index is part of a range such as "Monday to Wednesday" or "Mon-Wed"."""
     for first, last in ((index, index + 1), (index, index + 2), (index - 1, index), (index - 2, index)):
         if first >= 0 and words.at(first) in WEEKDAY_NUMBERS and words.at(last) in WEEKDAY_NUMBERS:
             between = words.text[words.spans[first][1] : words.spans[last][0]].strip().lower()
-            if between in RANGE_MARKS:
+            if between in RANGE_SEPARATORS:
                 return True
     return False
 
 
-def _seasons(words: TokenizedText, now: datetime) -> Iterator[Mention]:
-    """Yield seasons; "winter 2025" has two interpretations, one at each end of the year."""
+def _seasons(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
+    """Yield seasons; "winter 2025" may begin in December 2024 or in December 2025."""
     for index in words.indexes(time_words.SEASON_STARTS):
-        in_year = partial(month_bounds, number=time_words.SEASON_STARTS[words.at(index)], count=3)
+        first_month = time_words.SEASON_STARTS[words.at(index)]
+        bounds_in_year = partial(month_bounds, month=first_month, count=3)
         first, relative, last = relative_around(words, index, index)
-        year = year_after(words, index)
-        if year:
-            is_winter = time_words.SEASON_STARTS[words.at(index)] == 12
-            is_ambiguous = is_winter and not _SECOND_YEAR.match(words.text, words.spans[year][1])
-            bounds = [in_year(int(words.at(year)) - back) for back in ((1, 0) if is_ambiguous else (0,))]
+        year_index = year_after(words, index)
+        if year_index:
+            year = int(words.at(year_index))
+            is_ambiguous = first_month == 12 and not _SECOND_YEAR.match(words.text, words.spans[year_index][1])
+            bounds = [bounds_in_year(start_year) for start_year in ((year - 1, year) if is_ambiguous else (year,))]
         elif relative:
-            bounds = [yearly_period(now, in_year, RELATIVE[relative])]
+            bounds = [yearly_period(now, bounds_in_year, RELATIVE[relative])]
         else:
             lead = words.before(index - 1) if words.before(index) in ("the", "l") else words.before(index)
-            is_name = _NOT_A_SEASON.match(words.text, words.spans[index][1])
-            if time_words.SEASON_LEADS.isdisjoint((lead, words.before(index))) or is_name:
+            is_other_word = _NOT_A_SEASON.match(words.text, words.spans[index][1])
+            if time_words.SEASON_LEADS.isdisjoint((lead, words.before(index))) or is_other_word:
                 continue  # "fall off a bike", "in Spring Boot"
-            bounds = [yearly_period(now, in_year, None)]
-        yield words.mention(first, year or last, bounds)
+            bounds = [yearly_period(now, bounds_in_year, None)]
+        yield words.mention(first, year_index or last, bounds)
 
 
-def _months(words: TokenizedText, now: datetime) -> Iterator[Mention]:
-    """Yield months without a year: the one that "last" or "next" means, else the latest that has started."""
+def _months(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
+    """Yield months without a year: with "last" or "next" the one before or after now, else the latest to start."""
     for index in words.indexes(MONTH_NUMBERS):
-        number, name = MONTH_NUMBERS[words.at(index)], words.written(index)
+        month, name = MONTH_NUMBERS[words.at(index)], words.original(index)
         first, relative, _ = relative_around(words, index, index)
         start, end = words.spans[index]
-        if relative and not (relative == "this" and name in _VERBS):  # "this may take a while"
-            in_year = partial(month_bounds, number=number)
-            yield words.mention(first, index, [yearly_period(now, in_year, RELATIVE[relative])])
+        if relative and not (relative == "this" and name in _MONTHS_LIKE_WORDS):  # "this may take a while"
+            bounds_in_year = partial(month_bounds, month=month)
+            yield words.mention(first, index, [yearly_period(now, bounds_in_year, RELATIVE[relative])])
             continue
         lead = words.before(index)
-        is_name = _POSSESSIVE.match(words.text, end) or (name in _VERBS and lead in ("before", "after", "by", "begin"))
-        is_led = not time_words.MONTH_LEADS.isdisjoint((lead, words.two_before(index)))
-        stated = is_led or words.text[:start].lower().endswith("mid-")
-        certain = words.at(index) in time_words.CERTAIN_MONTHS or (stated and not is_name)
+        is_verb = name in _MONTHS_LIKE_WORDS and lead in ("before", "after", "by", "begin")
+        is_other_word = is_verb or _POSSESSIVE.match(words.text, end)  # a person's name has an "'s"
+        has_lead = not time_words.MONTH_LEADS.isdisjoint((lead, words.two_before(index)))
+        is_month = has_lead or words.text[:start].lower().endswith("mid-")
+        certain = words.at(index) in time_words.CERTAIN_MONTHS or (is_month and not is_other_word)
         if certain or name[0].isupper() or lead in ("between", "and", "from", "to"):
             # "May and June went home" is not a time; "between May and June" is.
-            yield Mention(start, end, latest_days(now, number), (number, 0), certain=certain)
+            yield TimeMention(start, end, latest_days(now, month), (month, 0), certain=certain)
 
 
-def _years(words: TokenizedText, _: datetime) -> Iterator[Mention]:
-    """Yield years; most numbers of four digits are years only after a preposition."""
+def _years(words: TokenizedText, _: datetime) -> Iterator[TimeMention]:
+    """Yield years from 1900 to 2099; they are certain only after a preposition, because the number may be an amount."""
     for index in range(len(words.lower)):
         start, end = words.spans[index]
         if is_year(words, index) and not _PART_OF_OTHER_NUMBER.search(words.text[max(0, start - 1) : end + 2]):
             lead = words.before(index)
-            is_led = not time_words.YEAR_LEADS.isdisjoint((lead, words.two_before(index)))
-            certain = is_led or (lead in ("of", "for") and words.ends_clause(index))
-            yield Mention(start, end, [month_bounds(int(words.at(index)), 1, 12)], certain=certain)
+            has_lead = not time_words.YEAR_LEADS.isdisjoint((lead, words.two_before(index)))
+            certain = has_lead or (lead in ("of", "for") and words.ends_clause(index))
+            yield TimeMention(start, end, [month_bounds(int(words.at(index)), 1, 12)], certain=certain)
 
 
-_RULES: tuple[Callable[[TokenizedText, datetime], Iterable[Mention]], ...] = (
+_RULES: tuple[Callable[[TokenizedText, datetime], Iterable[TimeMention]], ...] = (
     time_calendar.short_dates,
     _weeks_of_months,
     _named_dates,
@@ -347,4 +353,4 @@ _RULES: tuple[Callable[[TokenizedText, datetime], Iterable[Mention]], ...] = (
     _months,
     _years,
 )
-"""The rules, in the order of their precedence."""
+"""The rules in the order of their precedence: if two expressions overlap, the earlier rule's is used."""

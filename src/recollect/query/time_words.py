@@ -1,4 +1,4 @@
-"""The vocabulary of times in English, German, French, Spanish and Dutch."""
+"""Words for times in English, German, French, Spanish and Dutch. A lead is a word right before a time: "since"."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _MONTHS = (
     "december dezember décembre diciembre dec dez",
 )
 MONTH_NUMBERS = {name: number for number, names in enumerate(_MONTHS, 1) for name in names.split()}
-"""The months by their names and abbreviations, in lower case."""
+"""The number of each month, from 1, by its names and abbreviations in lower case."""
 
 _AMBIGUOUS = "march mars april avril abril may mai mayo mei june juin juni august agosto augustus"
 _ABBREVIATED = "jan feb mar apr jun jul aug sept sep oct okt nov dec dez"
 CERTAIN_MONTHS = MONTH_NUMBERS.keys() - set(_AMBIGUOUS.split()) - set(_ABBREVIATED.split())
-"""Names that are nearly always months; April, June and May are also first names."""
+"""Names that are nearly always months, unlike April, June and May, which are also first names."""
 
 _WEEKDAYS = (
     "monday montag lundi lunes maandag mon",
@@ -38,7 +38,7 @@ _WEEKDAYS = (
     "sunday sonntag dimanche domingo zondag sun",
 )
 WEEKDAY_NUMBERS = {name: number for number, names in enumerate(_WEEKDAYS) for name in names.split()}
-"""The weekdays by their names and abbreviations, in lower case; Monday is 0."""
+"""The number of each weekday, from 0 for Monday, by its names and abbreviations in lower case."""
 
 SEASON_STARTS = {
     name: start
@@ -50,7 +50,7 @@ SEASON_STARTS = {
     )
     for name in names.split()
 }
-"""The first month of each season: meteorological seasons of the northern hemisphere."""
+"""The number of the first month of each season: meteorological seasons of the northern hemisphere."""
 
 UNITS: dict[str, Unit] = {}
 """The units of time by their names, in singular and plural."""
@@ -62,7 +62,7 @@ UNITS |= dict.fromkeys("month months monat monate monaten monats mois mes meses 
 UNITS |= dict.fromkeys("quarter quarters quartal quartale quartalen quartals trimestre kwartaal".split(), "quarter")
 UNITS |= dict.fromkeys("year years jahr jahre jahren jahres an ans année années año años jaar".split(), "year")
 
-_COUNTED = (
+_ONE_TO_TWENTY = (
     "a an one ein eine einem einer einen un une uno una een",
     "two zwei deux dos twee",
     "three drei trois tres drie",
@@ -84,7 +84,7 @@ _COUNTED = (
     "nineteen neunzehn diecinueve negentien",
     "twenty zwanzig vingt veinte twintig",
 )
-_TENS = (
+_THIRTY_TO_NINETY = (
     "thirty dreißig dreissig trente treinta dertig",
     "forty vierzig quarante cuarenta veertig",
     "fifty fünfzig cinquante cincuenta vijftig",
@@ -93,16 +93,16 @@ _TENS = (
     "eighty achtzig ochenta tachtig",
     "ninety neunzig noventa negentig",
 )
-NUMBERS = {word: (number, number) for number, words in enumerate(_COUNTED, 1) for word in words.split()}
-"""The smallest and the largest number that a word may mean."""
-NUMBERS |= {word: (10 * tens, 10 * tens) for tens, words in enumerate(_TENS, 3) for word in words.split()}
+NUMBERS = {word: (number, number) for number, words in enumerate(_ONE_TO_TWENTY, 1) for word in words.split()}
+"""The smallest and the largest number that a word or phrase may mean."""
+NUMBERS |= {word: (10 * tens, 10 * tens) for tens, words in enumerate(_THIRTY_TO_NINETY, 3) for word in words.split()}
 NUMBERS |= dict.fromkeys(
     ("couple", "a couple", "a couple of", "couple of", "un par de", "ein paar", "een paar"), (2, 3)
 )
 NUMBERS |= dict.fromkeys(("a few", "few", "einigen", "quelques", "unos", "unas", "enkele"), (2, 5))
 NUMBERS |= {"several": (3, 8)}
 
-ARTICLES = frozenset(_COUNTED[0].split()) - {"one", "uno"}
+ARTICLES = frozenset(_ONE_TO_TWENTY[0].split()) - {"one", "uno"}
 FORTNIGHTS = frozenset(("fortnight", "fortnights"))
 HALVES = frozenset(("half a", "half an", "a half", "einem halben", "ein halbes", "een half", "medio", "un demi"))
 HALF_OF: dict[Unit, tuple[Unit, tuple[int, int]]] = {
@@ -111,7 +111,7 @@ HALF_OF: dict[Unit, tuple[Unit, tuple[int, int]]] = {
     "quarter": ("week", (6, 6)),
     "year": ("month", (6, 6)),
 }
-"""Half of a unit in a smaller unit."""
+"""Half of each unit, in a smaller unit: half a week is 3 to 4 days."""
 
 FUTURE_LEADS = {
     "in": frozenset(
@@ -121,7 +121,7 @@ FUTURE_LEADS = {
     "en": frozenset("días semanas meses años".split()),
     "over": frozenset("dagen weken maanden jaar".split()),
 }
-"""Prepositions of the future before a number and a unit, and the forms of the units that follow them."""
+"""Prepositions that mean the future before a number and a unit ("in two weeks"), with the units that may follow."""
 
 
 def _declined(*stems: str) -> list[str]:
@@ -130,16 +130,16 @@ def _declined(*stems: str) -> list[str]:
 
 _GERMAN_PAST = _declined("letzt", "vergangen", "vorig")
 PAST = frozenset(("last", "past", "previous", "afgelopen", "vorig", *_GERMAN_PAST))
-"""Words before a period that mean the last one."""
+"""Words for "last" that precede the period, as in "last week"."""
 PAST_AFTER = frozenset("dernier dernière passé passée pasado pasada".split())
-"""Words after a period that mean the last one."""
+"""Words for "last" that follow the period, as in "semana pasada"."""
 
 RELATIVE = {
     **dict.fromkeys(("last", "previous"), -1),
     **dict.fromkeys(("this", "the current", "current"), 0),
     **dict.fromkeys(("next", "the coming", "coming", "the upcoming", "upcoming", "the following"), 1),
 }
-"""The offset from the current period that an English word means."""
+"""The number of periods from the current one that an English word means: -1 for "last", 1 for "next"."""
 
 _BOUNDARY_WORDS = "since until till before after by seit bis vor nach depuis avant après desde hasta sinds tot voor na"
 MONTH_LEADS = frozenset(
@@ -151,7 +151,7 @@ MONTH_LEADS = frozenset(
         *("principios de", "comienzos de", "inicios de", "mediados de", "finales de", "fines de"),
     )
 )
-"""Words before the name of a month that show that it is a month, such as "in" before "may"."""
+"""Leads after which a word is surely a month, such as "in" before "may"; below, the same for other times."""
 WEEKDAY_LEADS = frozenset((*_BOUNDARY_WORDS.split(), *"on am op el".split()))
 SEASON_LEADS = frozenset((*_BOUNDARY_WORDS.split(), *"in during over im en au".split()))
 YEAR_LEADS = MONTH_LEADS | {"year", "im jahr", "prior to", "back in"}
@@ -170,7 +170,7 @@ HOLIDAYS = {
     )
     for name in names.split(",")
 }
-"""Phrases that name a holiday; without a word of ``HOLIDAY_LEADS``, "last" or a year they are not a time."""
+"""Phrases that name a holiday; they are a time only with a word of ``HOLIDAY_LEADS``, "last" or a year."""
 HOLIDAY_STARTS = frozenset(holiday.split()[0] for holiday in HOLIDAYS)
 LONGEST_HOLIDAY = max(len(holiday.split()) for holiday in HOLIDAYS)
 
@@ -234,8 +234,8 @@ PHRASES: dict[str, tuple[str, int]] = {
     for unit, names in _PHRASE_UNITS.items()
     for name in names.split()
 }
-"""The meaning of each phrase: a unit and its offset from the current period; or ``days`` and how many days up to today;
-or ``the weekend``, the current one or the last."""
+"""The meaning of each phrase: a unit and the number of periods from the current one. ``("days", 30)`` means the 30 days
+up to today, ``("the weekend", 0)`` the current weekend, or on other days the last one."""
 for _unit in _PHRASE_UNITS:
     for _article in ("", "the "):
         PHRASES |= {f"{_article}{_unit} before last": (_unit, -2), f"{_article}{_unit} after next": (_unit, 2)}
@@ -245,8 +245,8 @@ PHRASE_STARTS = frozenset(phrase.split()[0] for phrase in PHRASES)
 LONGEST_PHRASE = max(len(phrase.split()) for phrase in PHRASES)
 
 FRENCH = frozenset("je j tu il elle nous vous est ai avons avez ont été fait qu que quoi quel quelle le la les".split())
-"""A text with "hier", which means "here" in German and Dutch, is French if it has one of these words and no word of
-the next table."""
+""""hier" is "yesterday" in French and "here" in German and Dutch. A text with one of these words, and none of
+``NOT_FRENCH``, counts as French."""
 NOT_FRENCH = frozenset("ich er wir ihr ist sind war der die das und was wo wer wie ein het een ik wat waar is".split())
 
 TIME_WORDS = (
@@ -254,7 +254,7 @@ TIME_WORDS = (
     | {word for phrase in PHRASES for word in phrase.split()[-1:]}
     | {word for phrase in PHRASES for word in phrase.split()[:1] if " " not in phrase}
 )
-"""Every text that names a time has one of these words, or a digit."""
+"""Every text that names a time contains one of these words, or a digit."""
 
 GENERIC_WORDS = frozenset(
     (
@@ -269,4 +269,4 @@ GENERIC_WORDS = frozenset(
         "wat er gebeurd gebeurde gedaan deed ik wij notities toon"
     ).split()
 )
-"""Words of a question without a topic, such as "what happened"."""
+"""Words that give a question no topic, such as those of "what happened"."""

@@ -1,4 +1,7 @@
-"""Find notes by misspelt names: the Jaccard similarity of padded trigrams."""
+"""Find notes whose path resembles a misspelt name, by the Jaccard similarity of padded trigrams.
+
+The slug of a note is the last segment of its path. The public functions call notes ``chunks`` and words ``tokens``.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,11 @@ from recollect.errors import ArgumentTypeError
 from recollect.text import split_words
 
 TRIGRAM_THRESHOLD = 0.3
-"""The smallest similarity that counts as a match."""
+"""The smallest Jaccard similarity that counts as a match."""
 
 
 class TrigramMatch(NamedTuple):
-    """A note whose slug is similar to one of the words.
+    """A note whose slug is similar to one of the words that were searched.
 
     >>> TrigramMatch("n1", "clients/bosch.md", 1.0).to_dict()
     {'id': 'n1', 'path': 'clients/bosch.md', 'similarity': 1.0}
@@ -31,7 +34,7 @@ class TrigramMatch(NamedTuple):
 
 
 def slug_text(path: str) -> str:
-    """Return the words of a path's last segment in lower case, without ``.md``, separated by spaces.
+    """Return the words of a path's slug in lower case, without ``.md``, separated by spaces.
 
     >>> slug_text("wiki/people/Oude-Reimer.md")
     'oude reimer'
@@ -41,7 +44,7 @@ def slug_text(path: str) -> str:
 
 
 def trigrams(text: str) -> set[str]:
-    """Return the trigrams of the words of ``text``, each padded with ``$`` on both sides.
+    """Return the trigrams of all words of ``text``, after padding each word with ``$`` on both sides.
 
     >>> sorted(trigrams("Tea"))
     ['$te', 'ea$', 'tea']
@@ -51,7 +54,7 @@ def trigrams(text: str) -> set[str]:
 
 
 def jaccard(a: AbstractSet[str], b: AbstractSet[str]) -> float:
-    """Return the size of the intersection over the size of the union; 0 for two empty sets.
+    """Return the Jaccard similarity: the size of the intersection over the size of the union; 0 for two empty sets.
 
     >>> jaccard({"a", "b"}, {"b", "c"})
     0.3333333333333333
@@ -64,41 +67,42 @@ def jaccard(a: AbstractSet[str], b: AbstractSet[str]) -> float:
 
 
 class TrigramIndex:
-    """The trigrams of the slugs of notes (``chunks``), prepared once for many searches.
+    """The trigrams of the slugs of notes, computed once for many searches.
 
     >>> TrigramIndex([{"id": "n2", "path": "tools/kubernetes.md"}]).search(["kubernets"], 5)
     [TrigramMatch(id='n2', path='tools/kubernetes.md', similarity=0.5833333333333334)]
     """
 
     def __init__(self, chunks: Iterable[Any]) -> None:
-        """Index chunks; those with an empty or repeated id are ignored."""
+        """Index notes; notes with an empty or repeated id are ignored."""
         self._slugs: dict[str, tuple[str, set[str]]] = {}
         for index, chunk in enumerate(arguments.sequence("chunks", chunks)):
-            identifier, path = _id_and_path(f"chunks[{index}]", chunk)
-            if identifier and identifier not in self._slugs:
-                self._slugs[identifier] = path, trigrams(slug_text(path))
+            note_id, path = _id_and_path(f"chunks[{index}]", chunk)
+            if note_id and note_id not in self._slugs:
+                self._slugs[note_id] = path, trigrams(slug_text(path))
 
     def search(self, tokens: Iterable[str], limit: int) -> list[TrigramMatch]:
         """Return the notes whose slug is similar to one of the words, as :func:`trigram_search` does."""
-        count = arguments.count("limit", limit)
+        max_results = arguments.count("limit", limit)
         words = enumerate(arguments.sequence("tokens", tokens))
-        gram_sets = {frozenset(trigrams(arguments.text(f"tokens[{index}]", word))) for index, word in words}
+        word_trigrams = {frozenset(trigrams(arguments.text(f"tokens[{index}]", word))) for index, word in words}
         matches = []
-        for identifier, (path, slug_grams) in self._slugs.items():
-            overlaps = ((len(slug_grams & grams), len(slug_grams) + len(grams)) for grams in gram_sets)
-            similarity = max((shared / (total - shared) for shared, total in overlaps if shared), default=0.0)
+        for note_id, (path, slug_trigrams) in self._slugs.items():
+            # jaccard() without its checks
+            sizes = ((len(slug_trigrams & word), len(slug_trigrams) + len(word)) for word in word_trigrams)
+            similarity = max((shared / (total - shared) for shared, total in sizes if shared), default=0.0)
             if similarity >= TRIGRAM_THRESHOLD:
-                matches.append(TrigramMatch(identifier, path, similarity))
+                matches.append(TrigramMatch(note_id, path, similarity))
         matches.sort(key=lambda match: (-match.similarity, match.path))
-        return matches[:count]
+        return matches[:max_results]
 
 
 def trigram_search(chunks: Iterable[Any], tokens: Iterable[str], limit: int) -> list[TrigramMatch]:
-    """Return the notes (``chunks``) whose slug is similar to one of the words, the most similar first, then by path.
+    """Return at most ``limit`` notes whose slug is similar to one of the words, most similar first, then by path.
 
     A note is a :class:`~recollect.Candidate` or a mapping with ``id`` and ``path``. Its similarity is the highest
-    :func:`jaccard` between the trigrams of its :func:`slug_text` and those of one of the ``tokens``; below
-    :data:`TRIGRAM_THRESHOLD` it is not a match. Notes with an empty or repeated id are ignored.
+    :func:`jaccard` between the trigrams of its :func:`slug_text` and the trigrams of one word. Notes with a similarity
+    below :data:`TRIGRAM_THRESHOLD`, or with an empty or repeated id, are left out.
 
     >>> notes = [{"id": "n1", "path": "clients/bosch.md"}, {"id": "n2", "path": "tools/kubernetes.md"}]
     >>> trigram_search(notes, ["kubernets"], 5)
@@ -109,5 +113,5 @@ def trigram_search(chunks: Iterable[Any], tokens: Iterable[str], limit: int) -> 
 
 def _id_and_path(argument: str, chunk: Any) -> tuple[str, str]:
     is_mapping = isinstance(chunk, Mapping)
-    identifier, path = (chunk.get(name) if is_mapping else getattr(chunk, name, None) for name in ("id", "path"))
-    return arguments.text(f"{argument}.id", identifier), arguments.text(f"{argument}.path", path or "")
+    note_id, path = (chunk.get(name) if is_mapping else getattr(chunk, name, None) for name in ("id", "path"))
+    return arguments.text(f"{argument}.id", note_id), arguments.text(f"{argument}.path", path or "")

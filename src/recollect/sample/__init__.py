@@ -1,4 +1,4 @@
-"""The sample of ``recollect demo``: a year of a person's notes and conversations."""
+"""The sample data of ``recollect demo``: a year of notes and conversations of an invented person."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["sample_notes", "sample_queries"]
 
 
 def sample_notes() -> Iterator[dict[str, Any]]:
-    """Yield the fields of each sample note: notes, then turns of conversations.
+    """Yield the fields of each sample note: first written notes, then turns of conversations, each as a note.
 
     >>> first = next(sample_notes())
     >>> first["path"]
     'memory/global/about-me.md'
     """
-    yield from _lines("notes.jsonl")
-    for turn in _lines("conversations.jsonl"):
+    yield from _records("notes.jsonl")
+    for turn in _records("conversations.jsonl"):
         yield {
             "path": f"conversations/{turn['session']}#{turn['position']}",
             "title": f"{turn['speaker']} in {turn['session']}",
@@ -31,19 +31,19 @@ def sample_notes() -> Iterator[dict[str, Any]]:
 
 
 def sample_queries() -> list[dict[str, Any]]:
-    """Return example queries: the text, the paths that should be found, and what it shows.
+    """Return example queries: ``query``, the paths of the notes that it should find, and why it is interesting.
 
     >>> sample_queries()[0]["query"]
     'ERR_4021'
     """
-    queries: list[dict[str, Any]] = json.loads(_text("queries.json"))
+    queries: list[dict[str, Any]] = json.loads(_file_text("queries.json"))
     return queries
 
 
-def _lines(name: str) -> Iterator[dict[str, Any]]:
-    for line in _text(name).splitlines():
+def _records(file_name: str) -> Iterator[dict[str, Any]]:
+    for line in _file_text(file_name).splitlines():
         yield json.loads(line)
 
 
-def _text(name: str) -> str:
-    return files("recollect.sample").joinpath(name).read_text(encoding="utf-8")
+def _file_text(file_name: str) -> str:
+    return files("recollect.sample").joinpath(file_name).read_text(encoding="utf-8")
