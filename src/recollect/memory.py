@@ -436,7 +436,7 @@ class Memory:
     def _expire(self) -> None:
         """Delete expired notes before a read. An error is ignored, because the store hides expired notes anyway."""
         with suppress(StoreError):
-            self._store.expire(arguments.now(), most=MAX_EXPIRED_PER_READ)
+            self._store.expire(arguments.now(), limit=MAX_EXPIRED_PER_READ)
 
     def _warn_of_supersessions(self, notes: Sequence[Note]) -> None:
         """Warn of notes that supersede each other, or themselves."""

@@ -38,7 +38,7 @@ from recollect.model import (
 from recollect.model.note import text_digest
 from recollect.retrieval.graph import cycles, follow_successors
 from recollect.secrets import SecretFilter, SecretsMode
-from recollect.stores.base import Model, Pending, Store
+from recollect.stores.base import Model, PendingNote, Store
 from recollect.stores.search_index import SUPERSEDED_BY, SUPERSESSION_KINDS
 
 if TYPE_CHECKING:
@@ -291,7 +291,7 @@ class NoteWriter:
         texts = [] if model is None else self._store.texts_to_embed(drafts, model=model)
         return dict(zip(map(text_digest, texts), self._embed(texts), strict=True)) if texts else {}
 
-    def _embed_pending(self, pending: Sequence[Pending], model: Model | None) -> None:
+    def _embed_pending(self, pending: Sequence[PendingNote], model: Model | None) -> None:
         """Embed stored notes: after a write, those that another process changed between embedding and writing."""
         if pending and model is not None:
             vectors = self._embed([note.text for note in pending])

@@ -44,7 +44,7 @@ class MemoryTables:
     def new_key(self) -> int:
         return next(self.keys)
 
-    def document(self, namespace: int, document: Document) -> int:
+    def document_key(self, namespace: int, document: Document) -> int:
         return self.documents.setdefault((namespace, document.root, document.name), len(self.documents) + 1)
 
     def notes_of(self, document: int) -> list[int]:
@@ -56,7 +56,7 @@ class MemoryTables:
     def model(self) -> Model | None:
         return self.active
 
-    def embedded(self, notes: Sequence[int], model: Model) -> set[int]:
+    def notes_with_vector(self, notes: Sequence[int], model: Model) -> set[int]:
         return {note for note in notes if self.vectors.get(note) == model}
 
     def apply(self, plan: Plan) -> None:
@@ -64,7 +64,7 @@ class MemoryTables:
             del self.rows[note]
         self.rows.update((change.new.key, change.new) for change in plan.changes)
         self.linked.update(links_of(plan))
-        for note in plan.stale:
+        for note in plan.notes_with_stale_vectors:
             self.vectors.pop(note, None)
         self.vectors.update((new.note, plan.model) for new in plan.vectors)
 
@@ -86,11 +86,14 @@ def write(stored: MemoryTables, *drafts: Draft, model: Model | None = None, crea
     return plan
 
 
-def read(stored: MemoryTables, root: str, *documents: tuple[str, Sequence[Draft]], adopt: bool = False) -> WriteCounts:
+def write_documents(
+    stored: MemoryTables, root: str, *documents: tuple[str, Sequence[Draft]], adopt: bool = False
+) -> WriteCounts:
+    """Write documents, each given by its name and drafts."""
     batch = Batch(stored, adopt=adopt)
-    written = batch.add_documents([Document(root, name, "1", drafts) for name, drafts in documents], "default")
+    counts = batch.add_documents([Document(root, name, "1", drafts) for name, drafts in documents], "default")
     stored.apply(batch.plan(None, {}))
-    return written
+    return counts
 
 
 def test_notes_are_created_and_changed() -> None:
@@ -102,7 +105,7 @@ def test_notes_are_created_and_changed() -> None:
     ]
     again = write(stored, {"id": "a", "content": "tea"}, {"id": "b", "title": "Milk", "namespace": "alice"})
     assert [(change.new.key, change.new.title, change.new.content) for change in again.changes] == [(2, "Milk", "milk")]
-    assert again.stale == [2]
+    assert again.notes_with_stale_vectors == [2]
 
 
 def test_changes_are_sorted_by_namespace_then_key() -> None:
@@ -152,10 +155,13 @@ def test_missing_note_cannot_be_changed() -> None:
 def test_documents_replace_their_notes() -> None:
     stored = MemoryTables()
     drafts: list[Draft] = [{"path": "a#1", "content": "x"}, {"path": "a#2", "content": "y"}]
-    assert read(stored, "/notes", ("a", drafts)) == WriteCounts(added=2)
-    assert read(stored, "/notes", ("a", drafts[:1]), ("b", [{"path": "b", "content": "z"}])) == WriteCounts(1, 0, 1, 1)
+    assert write_documents(stored, "/notes", ("a", drafts)) == WriteCounts(added=2)
+    new_draft: Draft = {"path": "b", "content": "z"}
+    counts = write_documents(stored, "/notes", ("a", drafts[:1]), ("b", [new_draft]))
+    assert counts == WriteCounts(added=1, unchanged=1, removed=1)
     assert sorted(row.path or "" for row in stored.rows.values()) == ["a#1", "b"]
-    assert read(stored, "/notes", ("a", [])) == WriteCounts(removed=1)
+    assert write_documents(stored, "/notes", ("a", [])) == WriteCounts(removed=1)
     with pytest.raises(IngestError, match="b is the path of a note from /notes/b"):
-        read(stored, "/other", ("b", [{"path": "b", "content": "another"}]))
-    assert read(stored, "/other", ("b", [{"path": "b", "content": "another"}]), adopt=True) == WriteCounts(updated=1)
+        write_documents(stored, "/other", ("b", [{**new_draft, "content": "another"}]))
+    counts = write_documents(stored, "/other", ("b", [{**new_draft, "content": "another"}]), adopt=True)
+    assert counts == WriteCounts(updated=1)

@@ -186,6 +186,6 @@ class TestRemoving:
     def test_expire_limit_removes_oldest_first(self, store: Store) -> None:
         day = timedelta(days=1)
         put(store, *({"id": str(n), "content": "Tea.", "expires_at": LATER - n * day} for n in range(5)))
-        assert store.expire(FOREVER, most=2) == 2
+        assert store.expire(FOREVER, limit=2) == 2
         assert ids(store) == ["0", "1", "2"]
-        assert store.expire(FOREVER, most=9) == 3
+        assert store.expire(FOREVER, limit=9) == 3

@@ -1,4 +1,7 @@
-"""Stores of notes: :mod:`recollect.stores.base` is the contract, each package an engine that implements it."""
+"""Open a store of notes by its path or URL, and redact URLs for messages.
+
+:mod:`recollect.stores.base` is the contract of a store; each subpackage except ``sql`` implements it for one engine.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ def _open_sqlite(path: str, *, read_only: bool) -> Store:
 
 def _open_postgres(url: str, *, read_only: bool) -> Store:
     try:
-        from recollect.stores.postgres.store import PostgresStore  # noqa: PLC0415 (of an extra)
+        from recollect.stores.postgres.store import PostgresStore  # noqa: PLC0415 (an optional dependency)
     except ImportError as error:
         raise StoreError(f"psycopg cannot be imported ({error}): pip install 'recollectdb[postgres]'") from error
     return PostgresStore.at(url, read_only=read_only)
@@ -34,7 +37,7 @@ def _open_postgres(url: str, *, read_only: bool) -> Store:
 STORES: Mapping[str, Callable[..., Store]] = MappingProxyType(
     {"": _open_sqlite, "postgres": _open_postgres, "postgresql": _open_postgres}
 )
-"""The function that opens the targets of each URL scheme; a path has none."""
+"""The function that opens a store, for each URL scheme; the empty scheme stands for the path of a file."""
 
 
 def open_store(target: str | PathLike[str], *, read_only: bool = False) -> Store:
@@ -44,40 +47,39 @@ def open_store(target: str | PathLike[str], *, read_only: bool = False) -> Store
     Traceback (most recent call last):
     recollect.errors.ArgumentError: target: no store opens 'redis://localhost'; give the path of a file, or a URL ...
     """
-    name: Any = target if isinstance(target, str) else getattr(target, "__fspath__", lambda: None)()
-    if not isinstance(name, str):
+    location: Any = target.__fspath__() if isinstance(target, PathLike) else target
+    if not isinstance(location, str):
         raise ArgumentTypeError("target", f"must be the path of a file, got {type(target).__name__}")
-    scheme, separator, _ = name.partition("://")
+    scheme, separator, _ = location.partition("://")
     if separator and scheme not in STORES:
-        known = " or ".join(f"{scheme}://" for scheme in STORES if scheme)
-        raise ArgumentError(
-            "target",
-            f"no store opens {redact_secrets(name)!r}; give the path of a file, or a URL that begins with {known}",
-        )
+        prefixes = " or ".join(f"{known_scheme}://" for known_scheme in STORES if known_scheme)
+        message = f"no store opens {redact_secrets(location)!r}; give the path of a file, or a URL that begins with"
+        raise ArgumentError("target", f"{message} {prefixes}")
     if not separator:
-        _check_path(name)
-    return STORES[scheme if separator else ""](name, read_only=read_only)
+        _check_path(location)
+    return STORES[scheme if separator else ""](location, read_only=read_only)
 
 
-def _check_path(name: str) -> None:
-    if is_url(name):  # of a known scheme, and mistyped
-        scheme = name.partition(":")[0]
+def _check_path(path: str) -> None:
+    """Raise an error if ``path``, a target without ``://``, is not the path of a file."""
+    if is_url(path):  # a mistyped URL, such as postgresql:notes, or a connection string of libpq
+        scheme = path.partition(":")[0]
         prefix = f"{scheme if scheme in STORES else 'postgresql'}://"
         raise ArgumentError("target", f"a URL begins with {prefix}; for a file of this name, write ./ before it")
-    if name == ":memory:":
+    if path == ":memory:":
         raise ArgumentError(
             "target", "a memory lives in a file; for a temporary one, give a path in a temporary folder"
         )
-    if not name.strip() or "\0" in name:
-        raise ArgumentError("target", f"must be the path of a file, got {name!r}")
+    if not path.strip() or "\0" in path:
+        raise ArgumentError("target", f"must be the path of a file, got {path!r}")
 
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|postgres(?:ql)?:")
-"""How a URL begins; a known scheme without its slashes is mistyped, and no file."""
-_KEYWORDS = re.compile(r"\s*(?:host|hostaddr|port|dbname|user|password|service)\s*=", re.IGNORECASE)
-"""How libpq's other connection strings begin."""
-_OPTION = re.compile(r"\w+=")
-_NO_PORT = re.compile(r":(?!\d+(?:/|$)).*", re.DOTALL)
+"""The beginning of a URL. ``postgresql:`` without slashes counts: it is a mistyped URL rather than a file name."""
+_CONNECTION_STRING = re.compile(r"\s*(?:host|hostaddr|port|dbname|user|password|service)\s*=", re.IGNORECASE)
+"""The beginning of a libpq connection string of keywords and values, such as ``host=db user=ines``."""
+_OPTION = re.compile(r"\w+=")  # an option of a URL: name=value
+_COLON_WITHOUT_PORT = re.compile(r":(?!\d+(?:/|$)).*", re.DOTALL)  # to the end of the text
 _SECRET_OPTIONS = ("password", "sslpassword", "token")
 
 
@@ -87,35 +89,36 @@ def is_url(target: str) -> bool:
     >>> is_url("postgresql://db/notes"), is_url("notes/memory.db")
     (True, False)
     """
-    return (_SCHEME.match(target) or _KEYWORDS.match(target)) is not None
+    return (_SCHEME.match(target) or _CONNECTION_STRING.match(target)) is not None
 
 
 def redact_secrets(target: str) -> str:
-    """Return a target without its password or token, for messages and logs; the user's name stays.
+    """Return a target without its password and tokens, for messages and logs; the user's name stays.
 
-    A password may contain characters that should have been escaped: rather too much is removed than too little.
+    A password may contain ``/``, ``?`` or ``@`` that should have been escaped. In doubt, more than it is removed.
 
     >>> redact_secrets("postgresql://ines:pa/s@s@db:5433/notes?password=pass&sslmode=require")
     'postgresql://ines@db:5433/notes?sslmode=require'
     """
-    if _KEYWORDS.match(target):
+    if _CONNECTION_STRING.match(target):
         return "host=…"
     scheme = _SCHEME.match(target)
     if scheme is None:
         return target
+    # The parts of the URL: scheme://user:password@location?options, where location is host:port/database.
     rest = target[scheme.end() :]
-    host, _, options = rest.partition("?")
-    if options and not all(map(_OPTION.match, options.split("&"))):  # the ? is part of a password
-        user, at, rest = rest.rpartition("@")
-        host, _, options = rest.partition("?")
+    before_options, _, options = rest.partition("?")
+    if options and not all(map(_OPTION.match, options.split("&"))):  # this ? is part of a password
+        credentials, at_sign, rest = rest.rpartition("@")
+        location, _, options = rest.partition("?")
     else:
-        user, at, host = host.rpartition("@")
-    if user.startswith("/"):  # no server, so no user either: the @ is a part of the path
-        user, at, host = "", "", f"{user}@{host}"
-    if not at and "@" in options:  # after the colon comes a port, or a part of a password
-        host = _NO_PORT.sub("", host)
-    name = user.partition(":")[0]
-    pairs = (option.partition("=") for option in options.split("&") if option)
-    public = ["".join(pair) for pair in pairs if pair[0].lower() not in _SECRET_OPTIONS and "@" not in pair[2]]
+        credentials, at_sign, location = before_options.rpartition("@")
+    if credentials.startswith("/"):  # no server, so no credentials either: the @ is part of a path
+        credentials, at_sign, location = "", "", f"{credentials}@{location}"
+    if not at_sign and "@" in options:  # the @ of the credentials, after a password with ? and =
+        location = _COLON_WITHOUT_PORT.sub("", location)
+    user = credentials.partition(":")[0]
+    without_at_sign = [option for option in options.split("&") if option and "@" not in option]
+    public = [option for option in without_at_sign if option.partition("=")[0].lower() not in _SECRET_OPTIONS]
     query = f"?{'&'.join(public)}" if public else ""
-    return f"{scheme[0]}{name}{at if name else ''}{host}{query}"
+    return f"{scheme[0]}{user}{at_sign if user else ''}{location}{query}"

@@ -1,13 +1,15 @@
-"""The contract of a store. Code outside ``stores/`` depends on no engine, and no store depends on ranking.
+"""The contract of a store: :class:`Store`, and the data that its methods take and return.
+
+Code outside ``stores/`` uses this contract and no engine directly. No store depends on ranking.
 
 A note has one vector, or one for each chunk of its text; its similarity to a query is that of its best chunk.
 
-Namespaces are isolated: notes, links, documents, vectors and term statistics of one are invisible to the others. Each
-method that writes is one transaction.
+Namespaces are isolated: no method of one namespace sees notes, links, documents, vectors or term statistics of another.
+Each method that writes is one transaction.
 
-From the instant at which a note expires, no method returns, follows or changes it, even before it is deleted; the clock
-is :func:`recollect.arguments.now`. Every write deletes expired notes first, and ``expire`` does only that. Term
-statistics may include expired notes until they are deleted.
+From the instant at which a note expires, no method returns, follows or changes the note, even before it is deleted; the
+clock is :func:`recollect.arguments.now`. Every write first deletes expired notes; ``expire`` does nothing else. Term
+statistics may include an expired note until it is deleted.
 """
 
 from __future__ import annotations
@@ -50,28 +52,30 @@ class Model(NamedTuple):
 
     name: str
     dimension: int
+    """How many numbers a vector has."""
     precision: str = "float32"
+    """The numpy type of these numbers."""
 
 
 class Neighbour(NamedTuple):
-    """A note at the other end of an edge."""
+    """A note that an edge connects with the requested note."""
 
     note: Note
     kind: str
     """``previous``, ``next``, ``mention``, ``entity``, or a link's kind."""
     direction: Literal["out", "in"]
-    """Whether the edge leads from the note in question, or to it."""
+    """Whether the edge leads from the requested note ("out") or to the requested note ("in")."""
 
 
 class Page(NamedTuple):
-    """Some notes of a longer list, and the cursor to the rest."""
+    """One page of a list of notes, and the cursor of the next page."""
 
     notes: list[Note]
     next: int | None
-    """The cursor for the next page; ``None`` at the end of the list."""
+    """The cursor of the next page; ``None`` if this page is the last."""
 
 
-class Pending(NamedTuple):
+class PendingNote(NamedTuple):
     """A note that has no vector of a model yet: its key in the store, and the text to embed."""
 
     key: Any
@@ -79,28 +83,31 @@ class Pending(NamedTuple):
 
 
 class WriteResult(NamedTuple):
-    """The notes of a batch as they are stored now, and those among them that still lack a vector of the model."""
+    """The notes that a batch wrote."""
 
     notes: list[Note]
-    pending: list[Pending]
+    """The notes as they are stored now, in the order of the drafts."""
+    pending: list[PendingNote]
+    """The notes of the batch that have no vector of the model."""
 
 
 class DocumentWriteResult(NamedTuple):
-    """How many notes the documents of a batch changed, and those that still lack a vector of the model."""
+    """The number of notes that a batch of documents changed."""
 
     counts: WriteCounts
-    pending: list[Pending]
+    pending: list[PendingNote]
+    """The notes of the batch that have no vector of the model."""
 
 
 class DocumentRecord(NamedTuple):
-    """A document: its root and name, the fingerprint of its state, and the notes that were created from it."""
+    """A stored document: the fields of :class:`recollect.model.Document`, with the ids of its notes."""
 
     namespace: str
     root: str
     name: str
     fingerprint: str
     notes: tuple[str, ...]
-    """The ids of its notes, in the order of their creation."""
+    """The ids of the document's notes, in the order of their creation."""
 
 
 class Finding(NamedTuple):
@@ -108,16 +115,16 @@ class Finding(NamedTuple):
 
     part: str
     problem: str
-    """A message for a person; empty if there is none."""
+    """What is wrong, as a message for a person; empty if nothing is wrong."""
     repairable: bool = True
-    """Whether ``repair`` can fix it: it rebuilds what is derived from the notes."""
+    """Whether ``repair`` can fix the problem; it rebuilds only data that is derived from the notes."""
     warning: str = ""
     """A condition that is no error, and what to do about it; empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreStats:
-    """How much a store contains."""
+    """The location and the size of a store."""
 
     location: str
     engine: str
@@ -125,18 +132,19 @@ class StoreStats:
     notes: Mapping[str, int] = field(default_factory=dict)
     """How many notes each namespace has."""
     expiring: int = 0
-    """How many of them have an expiry date."""
+    """How many notes of all namespaces have an expiry date."""
     links: int = 0
     documents: int = 0
     model: Model | None = None
     """The model that the store's vectors are searched with."""
     vectors: Mapping[str, int] = field(default_factory=dict)
-    """How many vectors there are of each model."""
+    """The number of notes that have a vector, by the name of the vector's model."""
     bytes: int = 0
+    """The size of the file or database."""
 
 
 class ModelChangedError(Exception):
-    """The query's vector is not of the store's active model."""
+    """The query's vector was computed by another model than ``model``, the store's active one."""
 
     def __init__(self, model: Model) -> None:
         super().__init__(model.name)
@@ -148,7 +156,7 @@ class SupportsFinishIndexes(Protocol):
     """A store that builds indexes in background threads."""
 
     def finish_indexes(self) -> None:
-        """Build the indexes that are missing, however long that takes."""
+        """Build the indexes that are missing, and return when they are complete."""
 
 
 class Store(
@@ -168,13 +176,13 @@ class Store(
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing can be written here."""
+        """Whether the store was opened for reading only."""
 
     def texts_to_embed(self, drafts: Sequence[Draft], *, model: Model) -> list[EmbeddingText]:
         """Return the distinct texts that need a vector of ``model`` before the drafts are written.
 
-        A draft needs none if it has one of its own, or if it leaves the text of a stored note with a vector of
-        ``model`` unchanged. This only reads; another writer may change the notes before :meth:`write` does.
+        A draft needs no vector if it contains one, or if its note is stored with the same text and a vector of
+        ``model``. This method only reads: another writer may change the notes before :meth:`write` is called.
         """
 
     def write(
@@ -187,10 +195,10 @@ class Store(
     ) -> WriteResult:
         """Write the drafts in one transaction and return the notes as they are now.
 
-        A draft whose id or path exists changes that note. Any other creates one, or, unless ``create``, raises
-        ``NoteNotFoundError``. With a ``model``, a note gets the draft's own vector, or the one that ``vectors``
-        has for the digest of its text, or keeps its vector if its text did not change. A note with none of these is
-        stored without a vector and returned as pending: embed its text and call :meth:`embed`.
+        A draft whose id or path exists changes that note. Any other draft creates a note; if ``create`` is false, it
+        raises ``NoteNotFoundError``. A note gets the vector of its draft, if there is one. Else, with a ``model``, it
+        keeps its vector of ``model`` if its text did not change, or gets the vector that ``vectors`` has for the digest
+        of its text. A note that remains without a vector is returned as pending: embed its text and call :meth:`embed`.
         """
 
     def write_documents(
@@ -202,10 +210,10 @@ class Store(
         vectors: Mapping[bytes, Vector] | None = None,
         adopt: bool = False,
     ) -> DocumentWriteResult:
-        """Write documents as ``write`` writes drafts, and delete the notes that they had and no longer have.
+        """Write the drafts of documents like :meth:`write`; delete notes that the documents no longer contain.
 
-        A note at one of their paths that belongs to no or another document raises ``IngestError``, unless its content
-        is the same or ``adopt`` is true: then it is assigned to the document.
+        The path of a draft may be that of a stored note of another document, or of no document. If the content is the
+        same or ``adopt`` is true, the document becomes the owner of that note; else ``IngestError`` is raised.
         """
 
     def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
@@ -214,71 +222,71 @@ class Store(
     def delete(self, keys: Sequence[str], *, namespace: str) -> int:
         """Delete notes by id or path, with everything derived from them; return how many existed."""
 
-    def expire(self, now: datetime, *, most: int | None = None) -> int:
-        """Delete the notes that have expired at ``now``, at most ``most`` of them; return how many.
+    def expire(self, now: datetime, *, limit: int | None = None) -> int:
+        """Delete at most ``limit`` notes that have expired at ``now``; return the number of deleted notes.
 
-        It takes one index lookup if there are none. It does not wait for other writers, but raises ``StoreBusyError``
-        at once. A read-only store deletes nothing.
+        If no note has expired, the call takes one index lookup. If another writer is active, it raises
+        ``StoreBusyError`` without waiting. A read-only store deletes nothing.
         """
 
-    def touch(self, accessed: Mapping[str, datetime], *, namespace: str) -> int:
-        """Set the last access times of notes, by id, where they are later than the stored ones; return the number.
+    def touch(self, access_times: Mapping[str, datetime], *, namespace: str) -> int:
+        """Set the last access times of notes, by id; return the number of changed notes.
 
-        Nothing else of a note changes, and unknown ids are skipped. It waits for other writers only briefly before it
-        raises ``StoreBusyError``.
+        A note whose stored time is later is skipped, and so are unknown ids. No other field of a note changes. The
+        call waits only briefly for other writers before it raises ``StoreBusyError``.
         """
 
     def notes(self, *, namespace: str | None = None, filters: Filters | None = None) -> Iterator[Note]:
-        """Iterate over the notes of a namespace, or of all, in the order of their creation."""
+        """Iterate over the notes of a namespace, or of all namespaces, in the order of their creation."""
 
     def vectors_of(self, notes: Sequence[Note]) -> tuple[Model | None, list[Vector | None]]:
-        """Return the active model, and each note's vector, or ``None`` if its vector was computed from another text."""
+        """Return the active model and the vector of each note; ``None`` for a note without a vector of its text."""
 
     def link(self, source: str, link: Link, *, namespace: str) -> bool:
-        """Add a link to a note; return whether it is new."""
+        """Add a link to the note ``source``, given by id or path; return whether the link is new."""
 
     def unlink(self, source: str, link: Link, *, namespace: str) -> bool:
-        """Remove a link of a note; return whether it existed."""
+        """Remove a link of the note ``source``; return whether the link existed."""
 
     def neighbours(self, key: str, *, namespace: str) -> list[Neighbour]:
-        """Return the notes at the other ends of a note's edges, in the order of ``edges``."""
+        """Return the notes that edges connect with a note, given by id or path, in the order of :meth:`edges`."""
 
     def documents(self, root: str, *, namespace: str) -> dict[str, str]:
-        """Return the fingerprints of the documents below ``root`` by their names."""
+        """Return the fingerprints of the documents below ``root``, by the names of the documents."""
 
     def remove_documents(self, root: str, names: Sequence[str], *, namespace: str) -> int:
         """Delete documents and their notes; return the number of deleted notes."""
 
     def document_records(self, *, namespace: str | None = None) -> Iterator[DocumentRecord]:
-        """Iterate over the documents of a namespace, or of all, in any order."""
+        """Iterate over the documents of a namespace, or of all namespaces, in any order."""
 
     def set_document_notes(self, records: Sequence[DocumentRecord]) -> None:
-        """Set the fingerprints of documents and the list of notes of each; nothing else of a note changes.
+        """Set the fingerprint and the notes of each document; documents that do not exist are created.
 
-        New documents are created. A note that is in no list any more belongs to no document, a note of another document
-        moves, and unknown ids are skipped.
+        A note of another document moves to the document that lists the note. A note that is no longer listed belongs
+        to no document. Unknown ids are skipped. No other field of a note changes.
         """
 
-    def pending(self, model: Model, limit: int, *, after: Any = None) -> list[Pending]:
-        """Return the next notes after a key, of any namespace, that have no vector of ``model``."""
+    def pending(self, model: Model, limit: int, *, after: Any = None) -> list[PendingNote]:
+        """Return at most ``limit`` notes of all namespaces without a vector of ``model``, with keys above ``after``."""
 
-    def embed(self, model: Model, vectors: Sequence[tuple[Pending, Vector]]) -> int:
-        """Write vectors of notes whose text is still the one that was embedded; return how many."""
+    def embed(self, model: Model, vectors: Sequence[tuple[PendingNote, Vector]]) -> int:
+        """Write the vectors of notes whose text did not change since; return the number of written vectors."""
 
     def activate(self, model: Model) -> bool:
-        """Make ``model`` the active model and delete all other vectors; return False if a note has no vector of it."""
+        """Make ``model`` active and delete other vectors; return False, without changes, if a note lacks a vector."""
 
     def stats(self) -> StoreStats:
-        """Return how much the store contains."""
+        """Return the location and the size of the store."""
 
     def check(self) -> list[Finding]:
-        """Check every part and return the findings, good ones too."""
+        """Check every part of the store; return one finding for each part, also for those without a problem."""
 
     def repair(self) -> list[Finding]:
         """Rebuild all data that is derived from the notes, and return the findings of a check afterwards."""
 
     def backup(self, target: Path, *, overwrite: bool = False) -> None:
-        """Write a consistent copy; others may read and write meanwhile."""
+        """Write a consistent copy of the store to a file; others may read and write the store meanwhile."""
 
     def close(self) -> None:
         """Close the file or connections; further calls raise ``StoreError``."""

@@ -1,7 +1,10 @@
-"""One batch of drafts: which notes it changes and creates.
+"""Plan the writes of a batch of drafts or documents, independently of the engine.
 
-A batch reads the existing notes, computes all changes, and returns a plan of what to write. A draft that cannot be
-stored aborts the batch.
+A :class:`Batch` reads the existing notes of the drafts, merges the drafts into them, and returns a :class:`Plan` of the
+rows to write, which the engine carries out. A draft that cannot be stored aborts the whole batch.
+
+Notes, namespaces and documents are identified by their integer keys in the tables, except where ids, paths or names are
+mentioned.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from recollect.model import (
     embedding_text,
 )
 from recollect.model.note import text_digest
-from recollect.stores.base import Model, Pending
+from recollect.stores.base import Model, PendingNote
 from recollect.stores.rows import DOCUMENT_DEFAULTS, Change, NoteRow, merged_row, new_id, note_of
 
 if TYPE_CHECKING:
@@ -33,38 +36,38 @@ if TYPE_CHECKING:
 
 
 class Tables(Protocol):
-    """What a batch reads in its transaction."""
+    """The queries of a batch on the tables of a store, in the transaction of the batch."""
 
     def namespace(self, name: str) -> int:
-        """Return the key of a namespace; create it if it is new."""
+        """Return the key of a namespace; create the namespace if it does not exist."""
 
-    def notes(self, namespace: int, ids: Sequence[str], paths: Sequence[str]) -> Sequence[NoteRow]:
-        """Return the notes with one of these ids, then those with one of these paths; a note may come twice."""
+    def notes(self, namespace_id: int, ids: Sequence[str], paths: Sequence[str]) -> Sequence[NoteRow]:
+        """Return the notes with one of the ids, then the notes with one of the paths; a note may be in both parts."""
 
     def links(self, notes: Sequence[int]) -> Mapping[int, tuple[Link, ...]]:
-        """Return the links of the notes that have any."""
+        """Return the links of each note; notes without links are left out."""
 
     def new_key(self) -> int:
-        """Return the key of a new note, higher than all earlier ones."""
+        """Return a key for a new note, higher than all keys before."""
 
-    def document(self, namespace: int, document: Document) -> int:
+    def document_key(self, namespace_id: int, document: Document) -> int:
         """Return the key of a document."""
 
     def notes_of(self, document: int) -> Collection[int]:
-        """Return the notes that a document has."""
+        """Return the notes of a document."""
 
     def document_location(self, document: int | None) -> tuple[str, str] | None:
-        """Return the root and the name of a document."""
+        """Return the root and the name of a document; ``None`` if it does not exist."""
 
     def model(self) -> Model | None:
-        """Return the model that the store is searched with."""
+        """Return the active model, with which the store is searched."""
 
-    def embedded(self, notes: Sequence[int], model: Model) -> Collection[int]:
-        """Return those of the notes that have a vector of ``model``."""
+    def notes_with_vector(self, notes: Sequence[int], model: Model) -> Collection[int]:
+        """Return the notes among ``notes`` that have a vector of ``model``."""
 
 
 class NewVector(NamedTuple):
-    """A vector to write in place of those of the same note and model."""
+    """A vector to write; it replaces the vectors of the same note and model."""
 
     note: int
     namespace: int
@@ -74,48 +77,49 @@ class NewVector(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What a batch writes, in this order."""
+    """The rows that a batch deletes and writes, in this order."""
 
     deleted: Mapping[int, Sequence[int]]
     """The notes to delete, by namespace."""
     changes: Sequence[Change]
-    """The new and changed notes, by namespace, then key."""
+    """The new and changed notes, sorted by namespace, then key."""
     model: Model | None
-    """The model of the vectors, if it is known."""
+    """The model of the vectors; ``None`` if the caller did not name one."""
     vectors: Sequence[NewVector]
-    pending: list[Pending]
-    """The notes that remain without a vector of the model."""
+    pending: list[PendingNote]
+    """The notes that have no vector of the model after the batch."""
 
     @property
-    def stale(self) -> list[int]:
-        """The notes whose stored vectors, of any model, were computed from another text."""
+    def notes_with_stale_vectors(self) -> list[int]:
+        """The existing notes whose embedded text changes: their stored vectors, of any model, are to be deleted."""
         return [change.new.key for change in self.changes if change.old and change.text_changed]
 
 
 class Batch:
-    """A batch of drafts to be written."""
+    """The changes that drafts make to notes, collected by :meth:`add` or :meth:`add_documents`."""
 
     def __init__(self, tables: Tables, *, create: bool = True, adopt: bool = False) -> None:
         """Start an empty batch in a transaction.
 
-        Without ``create`` it only changes existing notes; with ``adopt``, documents become the owners of existing
-        notes at their paths.
+        If ``create`` is false, a draft without an existing note is an error. If ``adopt`` is true, a document becomes
+        the owner of existing notes at its paths, whatever their content.
         """
         self._tables = tables
         self._create = create
         self._adopt = adopt
-        self._moves: dict[tuple[str, str], str] = {}
-        """New paths by namespace and id, of drafts that have both an id and a path."""
-        self._now = time.time_ns() // 1000
+        self._new_paths: dict[tuple[str, str], str] = {}
+        """The paths of drafts that have both an id and a path, by the name of the namespace and the id."""
+        self._now = time.time_ns() // 1000  # in microseconds since 1970, as in the tables
         self._namespaces: dict[str, int] = {}
-        self._in_order: list[Change] = []
-        """One for each draft; drafts of the same note share one."""
+        self._draft_changes: list[Change] = []
+        """The change of each draft, in the order of the drafts; drafts of the same note share one change."""
         self._by_key: dict[int, Change] = {}
         self._by_id: dict[tuple[int, str], Change] = {}
         self._by_path: dict[tuple[int, str], Change] = {}
         self._released: set[int] = set()
-        """Notes that belong to none of their former documents after this batch."""
+        """Notes that their documents no longer contain: another document of the batch may become their owner."""
         self._deleted: dict[int, list[int]] = {}
+        """The notes to delete, by namespace."""
 
     def add(self, drafts: Sequence[Draft]) -> None:
         """Add the changes that the drafts make."""
@@ -124,40 +128,35 @@ class Batch:
             self._apply_draft(draft)
 
     def add_documents(self, documents: Sequence[Document], namespace: str) -> WriteCounts:
-        """Add the changes that documents make, with the notes that they delete, and return the counts.
+        """Add the changes that documents make, delete the notes that they no longer contain, and return the counts.
 
-        A note may move between two of the documents, in any order.
+        A note may move from one document of the batch to another; the order of the two documents does not matter.
         """
         namespace_id = self._namespace(namespace)
         latest = {(document.root, document.name): document for document in documents}
-        drafts = {
-            self._tables.document(namespace_id, document): [
-                {**draft, "namespace": namespace} for draft in document.drafts
-            ]
-            for document in latest.values()
-        }
-        owned = {note: document for document in drafts for note in self._tables.notes_of(document)}
-        self._read_existing([draft for group in drafts.values() for draft in group])
-        kept = {
-            (change.new.key, document)
-            for document, group in drafts.items()
-            for change in map(self._existing, group)
-            if change
-        }
-        self._released = {note for note, document in owned.items() if (note, document) not in kept}
-        changes = [self._apply_draft(draft, document) for document, group in drafts.items() for draft in group]
-        deleted = owned.keys() - {change.new.key for change in changes}
+        drafts: list[tuple[int, Draft]] = []
+        owners: dict[int, int] = {}  # the document of each stored note of the documents
+        for document in latest.values():
+            key = self._tables.document_key(namespace_id, document)
+            drafts += [(key, {**draft, "namespace": namespace}) for draft in document.drafts]
+            owners |= dict.fromkeys(self._tables.notes_of(key), key)
+        self._read_existing([draft for _, draft in drafts])
+        existing = [(document, self._existing(draft)) for document, draft in drafts]
+        unmoved = {(change.new.key, document) for document, change in existing if change}
+        self._released = {note for note, document in owners.items() if (note, document) not in unmoved}
+        changes = [self._apply_draft(draft, document) for document, draft in drafts]
+        deleted = owners.keys() - {change.new.key for change in changes}
         self._deleted = {namespace_id: sorted(deleted)}
         added = sum(change.old is None for change in changes)
         updated = sum(change.old is not None and change.has_effect for change in changes)
         return WriteCounts(added, updated, len(changes) - added - updated, len(deleted))
 
     def plan(self, model: Model | None, vectors: Mapping[bytes, Vector]) -> Plan:
-        """Return what to write; ``vectors`` has the vectors of texts that notes lack, by the digests of the texts."""
-        new, pending = self._vectors(model, vectors)
-        active = self._tables.model() if model and (new or pending) else None
+        """Return the plan; ``vectors`` maps the digest of a text (:func:`text_digest`) to its vector of ``model``."""
+        new_vectors, pending = self._vectors(model, vectors)
+        active = self._tables.model() if model and (new_vectors or pending) else None
         if model and active and active.name == model.name and active != model:
-            # Vectors of another dimension would never be found beside the others.
+            # A search compares the query with vectors of one dimension and would never find the others.
             raise ArgumentError(
                 "embedder",
                 f"makes vectors of {model.dimension} numbers; those of {model.name} in this memory have "
@@ -167,30 +166,33 @@ class Batch:
             (change for change in self._by_key.values() if change.has_effect),
             key=attrgetter("new.namespace", "new.key"),
         )
-        return Plan(self._deleted, changes, model, new, pending)
+        return Plan(self._deleted, changes, model, new_vectors, pending)
 
     def notes(self) -> list[Note]:
         """Return the notes as they are after the batch, in the order of the drafts."""
-        return [note_of(change.new, change.namespace, change.links) for change in self._in_order]
+        return [note_of(change.new, change.namespace, change.links) for change in self._draft_changes]
 
-    def _vectors(self, model: Model | None, vectors: Mapping[bytes, Vector]) -> tuple[list[NewVector], list[Pending]]:
+    def _vectors(
+        self, model: Model | None, vectors: Mapping[bytes, Vector]
+    ) -> tuple[list[NewVector], list[PendingNote]]:
         """Return the vectors to write, and the notes that need a vector which is not in ``vectors``."""
-        new: list[NewVector] = []
-        pending: list[Pending] = []
+        new_vectors: list[NewVector] = []
+        pending: list[PendingNote] = []
         old = [change.new.key for change in self._by_key.values() if change.old]
-        embedded = self._tables.embedded(old, model) if model is not None and old else ()
+        with_vector = self._tables.notes_with_vector(old, model) if model is not None and old else ()
         for change in self._by_key.values():
             vector = change.vector
-            if vector is None and (model is None or (change.new.key in embedded and not change.text_changed)):
+            has_vector = change.new.key in with_vector and not change.text_changed
+            if vector is None and (model is None or has_vector):
                 continue
             text = change.new.embedding_text
             digest = text_digest(text)
             vector = vectors.get(digest) if vector is None else vector
             if vector is None:
-                pending.append(Pending(change.new.key, text))
+                pending.append(PendingNote(change.new.key, text))
             else:
-                new.append(NewVector(change.new.key, change.new.namespace, digest, vector))
-        return new, pending
+                new_vectors.append(NewVector(change.new.key, change.new.namespace, digest, vector))
+        return new_vectors, pending
 
     def _namespace(self, name: str) -> int:
         if name not in self._namespaces:
@@ -199,22 +201,22 @@ class Batch:
 
     def _read_existing(self, drafts: Sequence[Draft]) -> None:
         """Read the notes that the drafts refer to by id or path."""
-        names: dict[str, tuple[list[str], list[str]]] = {}
+        ids_and_paths: dict[str, tuple[list[str], list[str]]] = {}
         for draft in drafts:
             namespace = draft.get("namespace", DEFAULT_NAMESPACE)
-            ids, paths = names.setdefault(namespace, ([], []))
+            ids, paths = ids_and_paths.setdefault(namespace, ([], []))
             if draft.get("id") and draft.get("path"):
-                self._moves[namespace, draft["id"]] = draft["path"]
+                self._new_paths[namespace, draft["id"]] = draft["path"]
             if draft.get("id"):
                 ids.append(draft["id"])
             if draft.get("path"):
                 paths.append(draft["path"])
-        for name, (ids, paths) in names.items():
-            rows = self._tables.notes(self._namespace(name), ids, paths)
+        for namespace, (ids, paths) in ids_and_paths.items():
+            rows = self._tables.notes(self._namespace(namespace), ids, paths)
             unread = {row.key: row for row in rows if row.key not in self._by_key}
             links = self._tables.links(list(unread))
             for key, row in unread.items():
-                self._add_change(Change(row, row, name, links.get(key, ()), links.get(key, ())))
+                self._add_change(Change(row, row, namespace, links.get(key, ()), links.get(key, ())))
 
     def _add_change(self, change: Change) -> None:
         self._by_key[change.new.key] = change
@@ -223,7 +225,7 @@ class Batch:
             self._by_path[change.new.namespace, change.new.path] = change
 
     def _apply_draft(self, draft: Draft, document: int | None = None) -> Change:
-        """Merge a draft into its existing note, or create a note; a document's draft replaces the whole note."""
+        """Merge a draft into its existing note, or create a note; a draft of a document replaces all fields."""
         change = self._existing(draft) or self._create_note(draft)
         row = change.new
         if document is not None:
@@ -240,26 +242,26 @@ class Batch:
             vector = change.vector
         if row.key in self._by_key:
             del self._by_id[row.namespace, row.id]
-            if self._by_path.get((row.namespace, row.path or "")) is change:  # another may have taken it
+            if self._by_path.get((row.namespace, row.path or "")) is change:  # else another note took the path
                 del self._by_path[row.namespace, row.path or ""]
         change.new, change.links, change.vector = merged, links, vector
         self._add_change(change)
-        self._in_order.append(change)
+        self._draft_changes.append(change)
         return change
 
     def _existing(self, draft: Draft) -> Change | None:
-        """Return the existing note of a draft: the one with its id, or else the one with its path."""
+        """Return the change of the note with the draft's id, else of the note with its path, or ``None``."""
         namespace = self._namespace(draft.get("namespace", DEFAULT_NAMESPACE))
         with_id = self._by_id.get((namespace, draft.get("id", "")))
         with_path = self._by_path.get((namespace, draft.get("path", "")))
         if with_id and with_path and with_id is not with_path:
-            if self._moves.get((with_path.namespace, with_path.new.id), draft["path"]) != draft["path"]:
-                return with_id  # the other note moves away in the same batch
+            if self._new_paths.get((with_path.namespace, with_path.new.id), draft["path"]) != draft["path"]:
+                return with_id  # another draft of the batch gives the other note a new path
             raise ArgumentError(
                 "path", f"{draft['path']!r} is the path of another note, {with_path.new.id!r}; delete that first"
             )
         if draft.get("id") and not self._create:
-            return with_id  # the path is the new one of this note
+            return with_id  # the draft gives this note a new path
         return with_id or with_path
 
     def _create_note(self, draft: Draft) -> Change:
@@ -277,7 +279,7 @@ class Batch:
         return Change(None, row, name, (), ())
 
     def _check_owner(self, row: NoteRow, document: int, draft: Draft) -> None:
-        """Raise an error if the note belongs to another source, unless its content is equal or ``adopt`` is set."""
+        """Raise an error if the note is not of this document, unless its content is equal or ``adopt`` is true."""
         conflict = row.document != document and row.key not in self._released and row.content != draft.get("content")
         if not conflict or self._adopt:
             return
@@ -290,7 +292,7 @@ class Batch:
 
 @dataclass(slots=True, eq=False)
 class StoredText:
-    """The text fields of a stored note, and whether it has a vector of the model in question."""
+    """The text fields of a note, and whether it has a vector of the requested model."""
 
     id: str = ""
     path: str | None = None
@@ -303,7 +305,10 @@ class StoredText:
 def texts_to_embed(
     drafts: Sequence[Draft], read: Callable[[str, Sequence[str], Sequence[str]], Iterable[StoredText]]
 ) -> list[EmbeddingText]:
-    """Return the distinct texts of drafts that need a vector; ``read`` takes a namespace, ids and paths."""
+    """Return the distinct texts that need a vector before the drafts are written.
+
+    ``read`` takes the name of a namespace, ids and paths; it returns the stored notes with one of these ids or paths.
+    """
     by_namespace: dict[str, list[Draft]] = {}
     for draft in drafts:
         by_namespace.setdefault(draft.get("namespace", DEFAULT_NAMESPACE), []).append(draft)

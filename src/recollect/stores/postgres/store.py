@@ -80,7 +80,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
                 remove_expired(transaction, to_microseconds(arguments.now()), namespaces=locked)
             yield transaction
 
-    def expire(self, now: datetime, *, most: int | None = None) -> int:
+    def expire(self, now: datetime, *, limit: int | None = None) -> int:
         """Delete the notes that have expired, if no other transaction keeps their namespaces busy."""
         moment = to_microseconds(now)
         expired = "SELECT name FROM namespaces WHERE key IN (SELECT namespace FROM notes WHERE expires_at <= :now)"
@@ -88,7 +88,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             return 0
         with self._connections.write(names, timeout=0) as transaction:
             locked = list(transaction.namespaces.values())
-            return remove_expired(transaction, moment, namespaces=locked, limit=most)
+            return remove_expired(transaction, moment, namespaces=locked, limit=limit)
 
     def _search(self, transaction: PostgresTransaction, namespace_id: int) -> NamespaceSearch:
         return NamespaceSearch(transaction.connection, namespace_id, self._scores, self._vector_indexes)

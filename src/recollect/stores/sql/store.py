@@ -15,7 +15,7 @@ from recollect.errors import ArgumentError, StoreError
 from recollect.model import DEFAULT_NAMESPACE, Candidate, Document, Draft, Edge, EmbeddingText, Filters, Link, Note
 from recollect.query import Query
 from recollect.query.expressions import Semantics
-from recollect.stores.base import DocumentRecord, DocumentWriteResult, Model, Neighbour, Page, Pending, WriteResult
+from recollect.stores.base import DocumentRecord, DocumentWriteResult, Model, Neighbour, Page, PendingNote, WriteResult
 from recollect.stores.batches import Batch, StoredText, texts_to_embed
 from recollect.stores.rows import to_microseconds, unit_query
 from recollect.stores.spelling import SpellingIndex, Vocabulary, similar_words, unknown_words
@@ -196,12 +196,12 @@ class SqlStore(ABC, Generic[T]):
             tables.delete_notes(transaction, namespace_id, sorted(notes))
         return len(notes)
 
-    def touch(self, accessed: Mapping[str, datetime], *, namespace: str) -> int:
+    def touch(self, access_times: Mapping[str, datetime], *, namespace: str) -> int:
         with self._write([namespace], accesses_only=True) as transaction:
             namespace_id = transaction.namespace_id(namespace)
             if namespace_id is None:
                 return 0
-            moments = {note_id: to_microseconds(moment) for note_id, moment in accessed.items()}
+            moments = {note_id: to_microseconds(moment) for note_id, moment in access_times.items()}
             return transaction.touch_notes(namespace_id, moments)
 
     def notes(self, *, namespace: str | None = None, filters: Filters | None = None) -> Iterator[Note]:
@@ -299,11 +299,11 @@ class SqlStore(ABC, Generic[T]):
                 transaction, [(transaction.ensure_namespace(record.namespace), record) for record in records]
             )
 
-    def pending(self, model: Model, limit: int, *, after: Any = None) -> list[Pending]:
+    def pending(self, model: Model, limit: int, *, after: Any = None) -> list[PendingNote]:
         limit = min(limit, MAX_INTEGER)
         return self._read(lambda transaction: tables.pending(transaction, model, limit, after or 0), None)
 
-    def embed(self, model: Model, vectors: Sequence[tuple[Pending, Vector]]) -> int:
+    def embed(self, model: Model, vectors: Sequence[tuple[PendingNote, Vector]]) -> int:
         with self._write(None) as transaction:
             return tables.embed(transaction, model, vectors)
 

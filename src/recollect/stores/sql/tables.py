@@ -11,7 +11,7 @@ import numpy as np
 from recollect.errors import ArgumentError, NoteNotFoundError
 from recollect.model import Link, Note, embedding_text
 from recollect.model.note import text_digest
-from recollect.stores.base import DocumentRecord, Model, Pending
+from recollect.stores.base import DocumentRecord, Model, PendingNote
 from recollect.stores.batches import NewVector, StoredText
 from recollect.stores.rows import COLUMNS, folded_name, note_of, rows_of, unit_rows
 from recollect.stores.sql.dialect import MAX_INTEGER, SqlTransaction, VectorRows
@@ -332,7 +332,7 @@ def stored_texts(
     return list(stored.values())
 
 
-def pending(transaction: SqlTransaction, model: Model, limit: int, cursor: int) -> list[Pending]:
+def pending(transaction: SqlTransaction, model: Model, limit: int, cursor: int) -> list[PendingNote]:
     """Return the next notes after a key, of any namespace, that have no vector of ``model``."""
     rows = transaction.fetch(
         "SELECT key, title, summary, content FROM visible_notes AS n "  # noqa: S608 (a condition of our own)
@@ -341,10 +341,10 @@ def pending(transaction: SqlTransaction, model: Model, limit: int, cursor: int) 
         limit=limit,
         **model._asdict(),
     )
-    return [Pending(key, embedding_text(*text)) for key, *text in rows]
+    return [PendingNote(key, embedding_text(*text)) for key, *text in rows]
 
 
-def embed(transaction: SqlTransaction, model: Model, vectors: Sequence[tuple[Pending, Vector]]) -> int:
+def embed(transaction: SqlTransaction, model: Model, vectors: Sequence[tuple[PendingNote, Vector]]) -> int:
     """Write vectors of notes whose text is still the one that was embedded; return how many."""
     latest = {note.key: (note, vector) for note, vector in vectors}
     transaction.lock_texts(list(latest))

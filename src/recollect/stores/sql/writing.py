@@ -101,7 +101,7 @@ class BatchTables:
         ):
             self._notes[document].append(note)
 
-    def document(self, namespace_id: int, document: Document) -> int:
+    def document_key(self, namespace_id: int, document: Document) -> int:
         """Return the key of a document that was written before."""
         return self._documents[namespace_id, document.root, document.name]
 
@@ -119,7 +119,7 @@ class BatchTables:
         active = active_model(self._transaction)
         return active.model if active else None
 
-    def embedded(self, notes: Sequence[int], model: Model) -> set[int]:
+    def notes_with_vector(self, notes: Sequence[int], model: Model) -> set[int]:
         """Return those of the notes that have a vector of ``model``."""
         return set(
             self._transaction.fetch_column(
@@ -153,8 +153,8 @@ def write_plan(transaction: SqlTransaction, plan: Plan, cache: TermFilterCache) 
             if change.links != change.old_links
         ),
     )
-    if plan.stale:
-        transaction.execute("DELETE FROM vectors WHERE note IN LIST(:notes)", notes=plan.stale)
+    if plan.notes_with_stale_vectors:
+        transaction.execute("DELETE FROM vectors WHERE note IN LIST(:notes)", notes=plan.notes_with_stale_vectors)
     if plan.vectors:
         write_vectors(transaction, plan.model, plan.vectors)
     return {

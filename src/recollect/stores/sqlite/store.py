@@ -86,7 +86,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
             self._written.update(name for (name,) in fetch(transaction.connection, names))
         return count
 
-    def expire(self, now: datetime, *, most: int | None = None) -> int:
+    def expire(self, now: datetime, *, limit: int | None = None) -> int:
         """Delete the notes that have expired, if no other process keeps the file busy."""
         moment = to_microseconds(now)
         if self.read_only:
@@ -96,7 +96,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
                 return 0
         with self._connections.writing(timeout=0) as connection:
             transaction = SqliteTransaction(connection)
-            return self._note_removed(transaction, remove_expired(transaction, moment, limit=most))
+            return self._note_removed(transaction, remove_expired(transaction, moment, limit=limit))
 
     def _search(self, transaction: SqliteTransaction, namespace_id: int) -> NamespaceSearch:
         return NamespaceSearch(transaction.connection, self._indexes, namespace_id)
