@@ -21,7 +21,7 @@ from recollect.secrets import MODES, SecretsMode
 from recollect.stores import open_store
 from recollect.stores.base import Model
 from recollect.stores.comparison import StoreComparison, compare_stores
-from recollect.stores.copying import Copied, copy_store
+from recollect.stores.copying import CopyCounts, copy_store
 
 
 def open(  # noqa: A001 (recollect.open is the name that users know)
@@ -88,7 +88,7 @@ def _embedder_of_vectors(choice: EmbedderChoice, model: Model | None) -> Embedde
 class CopyReport:
     """What :func:`copy` copied, and the comparison of the copy with the source."""
 
-    copied: Copied
+    copied: CopyCounts
     verified: StoreComparison | None
     """The comparison; ``None`` if ``verify`` was false."""
 

@@ -17,7 +17,7 @@ from recollect import opening as library
 from recollect.errors import ArgumentError
 from recollect.stores import copying, open_store
 from recollect.stores.base import Store
-from recollect.stores.copying import Copied, copy_store
+from recollect.stores.copying import CopyCounts, copy_store
 from recollect.stores.sqlite.store import SQLiteStore
 from tests.cli.conftest import Run
 
@@ -111,7 +111,7 @@ def test_copy_unreadable_source(run: Run) -> None:
 
 
 def change_target_after_copying(monkeypatch: pytest.MonkeyPatch, change: Callable[[Store], object]) -> None:
-    def copy_and_change(source: Store, target: Store, **options: Any) -> Copied:
+    def copy_and_change(source: Store, target: Store, **options: Any) -> CopyCounts:
         copied = copy_store(source, target, **options)
         change(target)
         return copied

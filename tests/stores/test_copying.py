@@ -19,7 +19,7 @@ from recollect.model import Document, Link, Note, draft_of
 from recollect.stores import copying, open_store
 from recollect.stores.base import DocumentRecord, Model, Store
 from recollect.stores.comparison import compare_stores
-from recollect.stores.copying import Copied, copy_store
+from recollect.stores.copying import CopyCounts, copy_store
 from recollect.stores.sqlite.store import SQLiteStore
 from tests.frozen_clock import HOUR, FrozenClock
 from tests.stores.engines import ENGINES, release
@@ -57,7 +57,7 @@ def batch_notes(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest)
     return size
 
 
-def counts(copied: Copied) -> dict[str, int]:
+def counts(copied: CopyCounts) -> dict[str, int]:
     names = ("added", "updated", "unchanged", "documents")
     return {name: count for name in names if (count := getattr(copied, name))}
 

@@ -14,7 +14,7 @@ from recollect.stores import is_url, redact_secrets
 
 if TYPE_CHECKING:
     from recollect.stores.comparison import StoreComparison
-    from recollect.stores.copying import Copied
+    from recollect.stores.copying import CopyCounts
 
 PHASES = {
     "others": "reading the target",  # looking for notes that the source lacks
@@ -82,7 +82,7 @@ def copy(
         context.exit(1)
 
 
-def _summary(copied: Copied, source: str, target: str) -> str:
+def _summary(copied: CopyCounts, source: str, target: str) -> str:
     if copied.nothing_to_do:
         return f"nothing to copy: {target} has all {terminal.count(copied.unchanged, 'note')} of {source}"
     counts = {"added": copied.added, "updated": copied.updated}

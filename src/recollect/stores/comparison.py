@@ -1,6 +1,7 @@
-"""Compare two stores: whether they have identical notes, in the same order, and return the same search results.
+"""Compare one store, the target, with another, the source: notes, vectors, documents and search results.
 
-Searches are compared for a sample of the notes.
+All notes, vectors and documents are compared, and the order of the notes within each namespace. Searches are compared
+for a sample of the notes: a lexical search for the longest words of a note, and a vector search with its vector.
 """
 
 from __future__ import annotations
@@ -21,28 +22,26 @@ from recollect.query import parse
 from recollect.stores.base import Store
 from recollect.stores.copying import count_notes, differing_notes, documents_in, key_of, note_batches, notes_in
 
-SAMPLE = 50
-"""The number of notes for which searches are compared."""
-MAX_DIFFERENCES = 1000
-"""The number of differing notes after which the comparison stops."""
-MIN_OVERLAP = 0.9
-"""The minimum fraction of equal search results: an index may be approximate, and scores may tie."""
-TOP_K = 10
-QUERY_WORDS = 3
+SAMPLE = 50  # the number of notes for which searches are compared
+MAX_DIFFERENCES = 1000  # the number of differing notes after which the comparison of notes stops
+MIN_OVERLAP = 0.9  # the minimum overlap of the results of two copies: an index may be approximate, and scores may tie
+TOP_K = 10  # the number of results of each search
+QUERY_WORDS = 3  # the maximum number of words in a lexical query
 
-_LONG_WORD = re.compile(r"[^\W\d_]{4,}")
-_WORD = re.compile(r"[^\W_]+")  # for notes without long words, such as numbers and codes
+_LONG_WORD = re.compile(r"[^\W\d_]{4,}")  # at least four letters
+_WORD = re.compile(r"[^\W_]+")  # letters and digits, for notes without long words
 
 
 @dataclass(frozen=True, slots=True)
 class SearchAgreement:
-    """How far the searches of one leg agree."""
+    """How far the search results of two stores agree, for one leg (lexical or vector)."""
 
     searches: int = 0
+    """How many searches were run in both stores."""
     same: int = 0
-    """How many have the same results in the same order."""
+    """How many searches returned the same notes in the same order from both stores."""
     overlap: float = 1.0
-    """The mean fraction of the best ten results that both have."""
+    """The mean over the searches of the fraction of notes that both stores returned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +52,9 @@ class Difference:
     """``note``, ``document`` or ``store``."""
     namespace: str
     name: str
-    """The id of a note, the root and the name of a document."""
+    """The id of a note, the root and name of a document, or the model of the target."""
     problem: str
-    """``missing`` or ``extra`` in the target, or the fields that differ, ``vector`` or ``order``."""
+    """``missing`` or ``extra`` in the target, ``order``, the names of fields that differ, or a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +64,9 @@ class StoreComparison:
     notes: int
     """How many notes the source has."""
     differences: Sequence[Difference]
-    """Those of notes only up to :data:`MAX_DIFFERENCES`."""
+    """All differences of documents and models, and the first :data:`MAX_DIFFERENCES` of notes."""
     searches: Mapping[str, SearchAgreement]
-    """Those of the legs ``lexical`` and ``vector``."""
+    """The agreement of searches by leg: ``lexical`` and ``vector``."""
     seconds: float
 
     @property
@@ -90,8 +89,9 @@ def compare_stores(
 ) -> StoreComparison:
     """Compare all notes, vectors and documents of two stores, or of some namespaces, and a sample of searches.
 
-    With ``merged`` the target may have notes that the source lacks; then searches are not compared, for they return
-    these. ``report`` is called with the number done, the total and the phase: ``comparing`` or ``searching``.
+    If ``merged`` is true, the target may have notes that the source lacks. If it has, searches are not compared,
+    because they would return these notes. ``report`` is called with the number of notes or searches done, their total
+    and the phase: ``comparing`` or ``searching``.
     """
     started = time.monotonic()
     progress = report or (lambda *_: None)
@@ -99,16 +99,20 @@ def compare_stores(
     sample: list[Note] = []
     note_differences = _note_differences(source, target, namespaces, sample, progress, merged=merged)
     differences = list(islice(note_differences, MAX_DIFFERENCES))
-    documents, others = documents_in(source, namespaces), documents_in(target, namespaces)
-    for key in sorted({*documents} if merged else {*documents, *others}):
-        one, two = documents.get(key), others.get(key)
-        if one != two:
-            namespace, root, name = key
-            problem = "missing" if two is None else "extra" if one is None else "fingerprint or notes"
-            differences.append(Difference("document", namespace, f"{root}/{name}", problem))
-    model, other_model = source.model, target.model
-    if model and other_model and model != other_model:
-        differences.insert(0, Difference("store", "", other_model.name, f"not searched with {model.name}"))
+    source_documents, target_documents = documents_in(source, namespaces), documents_in(target, namespaces)
+    for key in sorted({*source_documents} if merged else {*source_documents, *target_documents}):
+        problem = "fingerprint or notes"
+        if key not in target_documents:
+            problem = "missing"
+        elif key not in source_documents:
+            problem = "extra"
+        elif source_documents[key] == target_documents[key]:
+            continue
+        namespace, root, name = key
+        differences.append(Difference("document", namespace, f"{root}/{name}", problem))
+    model, target_model = source.model, target.model
+    if model and target_model and model != target_model:
+        differences.insert(0, Difference("store", "", target_model.name, f"not searched with {model.name}"))
     if merged and count_notes(target, namespaces) > notes:
         sample = []
     return StoreComparison(
@@ -128,30 +132,31 @@ def _note_differences(
     *,
     merged: bool,
 ) -> Iterator[Difference]:
-    """Yield the differences of the notes, and append :data:`SAMPLE` of the source's notes to ``sample``."""
+    """Yield the differences of the notes, and append about :data:`SAMPLE` notes of the source to ``sample``."""
     total = count_notes(source, namespaces)
-    keys: list[tuple[str, str]] = []
+    step = total // SAMPLE + 1
+    source_keys: list[tuple[str, str]] = []
     for batch in note_batches(notes_in(source, namespaces)):
         _, differing = differing_notes(source, target, batch)
         yield from (Difference("note", *key_of(note), problem) for note, _, problem in differing)
-        step = total // SAMPLE + 1
-        sample += batch[-len(keys) % step :: step]
-        keys += map(key_of, batch)
-        report(len(keys), max(len(keys), total), "comparing")
-    other_keys = [key_of(note) for note in notes_in(target, namespaces)]
-    known, stored = set(keys), set(other_keys)
+        sample += batch[-len(source_keys) % step :: step]  # every step-th note, counted over all batches
+        source_keys += map(key_of, batch)
+        report(len(source_keys), max(len(source_keys), total), "comparing")
+    target_keys = [key_of(note) for note in notes_in(target, namespaces)]
+    in_source, in_target = set(source_keys), set(target_keys)
     if not merged:
-        yield from (Difference("note", *key, "extra") for key in other_keys if key not in known)
-    # The order counts within a namespace.
-    order = sorted((key for key in keys if key in stored), key=itemgetter(0))
-    other_order = sorted((key for key in other_keys if key in known), key=itemgetter(0))
-    moved = next((key for key, other in zip(order, other_order, strict=True) if key != other), None)
-    if moved:
-        yield Difference("note", *moved, "order")
+        yield from (Difference("note", *key, "extra") for key in target_keys if key not in in_source)
+    # The order of the common notes is compared within each namespace: the sort is stable, and namespaces come first.
+    source_order = sorted((key for key in source_keys if key in in_target), key=itemgetter(0))
+    target_order = sorted((key for key in target_keys if key in in_source), key=itemgetter(0))
+    for source_key, target_key in zip(source_order, target_order, strict=True):
+        if source_key != target_key:
+            yield Difference("note", *source_key, "order")
+            return
 
 
 def _query_text(note: Note) -> str:
-    """Return the longest words of a note."""
+    """Return the longest words of a note, as the text of a query."""
     text = f"{note.title} {note.content}".lower()
     words = sorted(set(_LONG_WORD.findall(text) or _WORD.findall(text)), key=lambda word: (-len(word), word))
     return " ".join(words[:QUERY_WORDS])
@@ -160,24 +165,32 @@ def _query_text(note: Note) -> str:
 def _compare_searches(
     source: Store, target: Store, sample: Sequence[Note], report: Progress
 ) -> dict[str, SearchAgreement]:
-    """Compare lexical and vector searches for some notes of the source."""
-    lexical, by_vector = [], []
+    """Compare lexical and vector searches for the notes of ``sample``; return the agreement of each leg."""
+    lexical_pairs, vector_pairs = [], []
     model, vectors = source.vectors_of(sample)
     for done, (note, vector) in enumerate(zip(sample, vectors, strict=True), start=1):
         scope: dict[str, Any] = {"namespace": note.namespace, "filters": Filters()}
         query = parse(_query_text(note))
         if query.tokens:
-            lexical.append([store.search_text(query, TOP_K, **scope) for store in (source, target)])
+            lexical_pairs.append([_ids(store.search_text(query, TOP_K, **scope)) for store in (source, target)])
         if vector is not None and target.model == model:
-            first = np.atleast_2d(vector)[0]
-            by_vector.append([store.search_vectors(first, TOP_K, **scope) for store in (source, target)])
+            first_chunk = np.atleast_2d(vector)[0]
+            vector_pairs.append([_ids(store.search_vectors(first_chunk, TOP_K, **scope)) for store in (source, target)])
         report(done, len(sample), "searching")
-    return {"lexical": _agreement(lexical), "vector": _agreement(by_vector)}
+    return {"lexical": _agreement(lexical_pairs), "vector": _agreement(vector_pairs)}
 
 
-def _agreement(searches: Sequence[Sequence[Sequence[Candidate]]]) -> SearchAgreement:
-    if not searches:
+def _ids(results: Sequence[Candidate]) -> list[str]:
+    return [candidate.id for candidate in results]
+
+
+def _agreement(pairs: Sequence[Sequence[list[str]]]) -> SearchAgreement:
+    """Return how far search results agree; each pair has the ids of the results of the source and of the target."""
+    if not pairs:
         return SearchAgreement()
-    lists = [[[candidate.id for candidate in results] for results in both] for both in searches]
-    overlaps = [1.0 if one == two else len({*one} & {*two}) / max(len(one), len(two)) for one, two in lists]
-    return SearchAgreement(len(lists), sum(one == two for one, two in lists), sum(overlaps) / len(overlaps))
+    same = sum(ids == target_ids for ids, target_ids in pairs)
+    overlaps = [
+        1.0 if ids == target_ids else len({*ids} & {*target_ids}) / max(len(ids), len(target_ids))
+        for ids, target_ids in pairs
+    ]
+    return SearchAgreement(len(pairs), same, sum(overlaps) / len(overlaps))

@@ -1,8 +1,8 @@
-"""Copy a store into another, whatever their engines.
+"""Copy the notes and documents of one store, the source, to another store, the target, of the same or another engine.
 
-Notes that the target already has in the same state are skipped. So a repeated call continues after an interruption, and
-copies only what changed since the last copy. Notes are copied in the order of the source, each batch in a transaction,
-then documents. No text is embedded: vectors are copied.
+Notes that are equal in both stores are skipped. So a repeated call continues after an interruption, and a later call
+copies only what changed since. Notes are copied in the order of the source, one transaction for each batch, then
+documents. No text is embedded: vectors are copied.
 
 The source is not read in one snapshot: the copy may or may not contain what others write to the source meanwhile.
 Nobody else should write to the target before the copy is complete.
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
 BATCH_NOTES = 2000
 """How many notes are written in one transaction."""
 BATCH_BYTES = 8 * 2**20
-"""The maximum size of the texts in a batch; a longer note is a batch by itself."""
+"""The maximum size of the texts in one batch; a longer note is a batch by itself."""
 
 _FIELDS = tuple(field.name for field in fields(Note))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Copied:
-    """What a copy did."""
+class CopyCounts:
+    """The number of notes and documents that were copied, and the duration of the copy."""
 
     added: int = 0
     updated: int = 0
-    """Notes that the target had in another state, or without a vector."""
+    """Notes of which a field or the vector differed in the target."""
     unchanged: int = 0
     documents: int = 0
-    """Documents that were added or changed."""
+    """Documents that were added to the target or changed there."""
     seconds: float = 0.0
 
     @property
@@ -62,11 +62,12 @@ def copy_store(
     namespaces: Sequence[str] | None = None,
     merge: bool = False,
     report: Progress | None = None,
-) -> Copied:
-    """Copy the notes of ``source``, or of some namespaces, with their links, vectors and documents; return the counts.
+) -> CopyCounts:
+    """Copy the notes of ``source`` with their links, vectors and documents to ``target``, and return the counts.
 
-    Unless ``merge``, a target with notes that the source lacks is refused. ``report`` is called with the number done,
-    the total and the phase: ``others`` (looking for such notes in the target), then ``notes`` (copying).
+    ``namespaces`` are the namespaces to copy, by default all. If ``merge`` is false, a target with notes that the
+    source lacks is an error. ``report`` is called with the number of notes done, their total and the phase: ``others``
+    (looking for notes of the target that the source lacks), then ``notes`` (copying).
     """
     started = time.monotonic()
     progress = report or (lambda *_: None)
@@ -74,119 +75,125 @@ def copy_store(
     if not merge:
         _check_target_notes(source, target, namespaces, progress)
     if source.model is not None and target.model is None:
-        target.activate(source.model)  # even if the source has no vectors yet
+        target.activate(source.model)  # a source without vectors may have a model, too
     counts: Counter[str] = Counter()
     total = count_notes(source, namespaces)
     progress(0, total, "notes")
     for batch in note_batches(notes_in(source, namespaces)):
         model, changed = differing_notes(source, target, batch)
         if changed:
-            _write(target, changed, model)
+            _write_notes(target, changed, model)
         added = sum(note.problem == "missing" for note in changed)
         counts.update(added=added, updated=len(changed) - added, unchanged=len(batch) - len(changed))
         done = counts.total()
         progress(done, max(done, total), "notes")
     if source.model is not None and target.model != source.model:
         target.activate(source.model)
-    stored = documents_in(target, namespaces)
-    documents = [record for key, record in documents_in(source, namespaces).items() if stored.get(key) != record]
+    target_documents = documents_in(target, namespaces)
+    source_documents = documents_in(source, namespaces)
+    documents = [record for key, record in source_documents.items() if target_documents.get(key) != record]
     for start in range(0, len(documents), BATCH_NOTES):
         target.set_document_notes(documents[start : start + BATCH_NOTES])
-    copied = Copied(**counts, documents=len(documents), seconds=time.monotonic() - started)
-    # Searches would build missing indexes in the background, but this process only copies.
+    copied = CopyCounts(**counts, documents=len(documents), seconds=time.monotonic() - started)
+    # Missing indexes are otherwise built in the background by searches, and this process may end without a search.
     if isinstance(target, SupportsFinishIndexes):
         target.finish_indexes()
     return copied
 
 
 def _check_stores(source: Store, target: Store, namespaces: Sequence[str] | None, *, merge: bool) -> None:
-    """Raise an error if the copy cannot succeed."""
-    here, there = source.stats(), target.stats()
-    if here.location == there.location or (
-        Path(here.location).exists() and Path(there.location).exists() and Path(here.location).samefile(there.location)
-    ):
-        raise ArgumentError("target", f"{there.location} is the source itself; choose another")
+    """Raise an error if the stores are the same, a namespace does not exist, or the models are incompatible."""
+    source_stats, target_stats = source.stats(), target.stats()
+    location, target_location = source_stats.location, target_stats.location
+    are_files = Path(location).exists() and Path(target_location).exists()
+    if location == target_location or (are_files and Path(location).samefile(target_location)):
+        raise ArgumentError("target", f"{target_location} is the source itself; choose another")
     for name in namespaces or ():
-        if name not in here.notes:
-            raise ArgumentError("namespaces", f"there is no {name!r} in {here.location}")
-    models = [model for model in (there.model, here.model) if model]
+        if name not in source_stats.notes:
+            raise ArgumentError("namespaces", f"there is no {name!r} in {location}")
+    model, target_model = source_stats.model, target_stats.model
+    if model is None or target_model is None or model == target_model:
+        return
     # If only some notes are overwritten, the others keep the vectors of the target's model, and the source's model
     # cannot become the active one.
     is_partial = merge or namespaces is not None
-    if len(set(models)) > 1 and (is_partial or models[0].name == models[1].name):
-        names = [f"{model.name} ({model.dimension} numbers in {model.precision})" for model in models]
+    if is_partial or model.name == target_model.name:
+        models = (target_model, model)
+        descriptions = [f"{name} ({dimension} numbers in {precision})" for name, dimension, precision in models]
         raise ArgumentError(
             "target",
-            f"the vectors of {there.location} are of {names[0]}, those of {here.location} of {names[1]}; "
+            f"the vectors of {target_location} are of {descriptions[0]}, those of {location} of {descriptions[1]}; "
             "reindex one of them, or choose an empty target",
         )
 
 
 def _check_target_notes(source: Store, target: Store, namespaces: Sequence[str] | None, report: Progress) -> None:
-    """Raise an error if the target has notes that the source lacks: one of the two may be the wrong file."""
+    """Raise an error if the target has a note that the source lacks: the caller may have named a wrong store."""
     total = count_notes(target, namespaces)
     done = 0
     for batch in note_batches(notes_in(target, namespaces)):
-        known = notes_by_id(source, batch)
+        source_notes = notes_by_id(source, batch)
         for note in batch:
-            if key_of(note) not in known:
-                here, there = source.stats().location, target.stats().location
+            if key_of(note) not in source_notes:
                 raise ArgumentError(
                     "target",
-                    f"{there} has the note {note.id!r}, which {here} lacks; choose an empty target, or merge them",
+                    f"{target.stats().location} has the note {note.id!r}, which {source.stats().location} lacks; "
+                    "choose an empty target, or merge them",
                 )
         done += len(batch)
         report(done, max(done, total), "others")
 
 
 class DifferingNote(NamedTuple):
-    """A note of the source that the target lacks, or has in another state."""
+    """A note of the source that the target lacks, or that differs there, with its vector in the source."""
 
     note: Note
     vector: Vector | None
     problem: str
-    """``missing``, or the fields that differ, separated by commas."""
+    """``missing``, or the names of the fields that differ, also ``vector``, separated by commas."""
 
 
 def differing_notes(source: Store, target: Store, notes: Sequence[Note]) -> tuple[Model | None, list[DifferingNote]]:
-    """Return the model of the source's vectors, and the notes of the source that differ in the target.
+    """Compare notes of the source with the target; return the model of the source's vectors, and the differing notes.
 
     A vector that only the target has is no difference: it was computed from the same text.
     """
     model, vectors = source.vectors_of(notes)
-    stored = notes_by_id(target, notes)
-    other_model, others = target.vectors_of(list(stored.values()))
-    pairs = zip(stored, others, strict=True) if other_model == model else ()
-    other_vectors = {key: vector for key, vector in pairs if vector is not None}
+    target_notes = notes_by_id(target, notes)
+    target_model, stored_vectors = target.vectors_of(list(target_notes.values()))
+    target_vectors = dict(zip(target_notes, stored_vectors, strict=True)) if target_model == model else {}
     differing = []
     for note, vector in zip(notes, vectors, strict=True):
-        other = stored.get(key_of(note))
-        if other is None:
+        key = key_of(note)
+        target_note = target_notes.get(key)
+        if target_note is None:
             differing.append(DifferingNote(note, vector, "missing"))
             continue
-        problems = [name for name in _FIELDS if getattr(note, name) != getattr(other, name)]
+        problems = [name for name in _FIELDS if getattr(note, name) != getattr(target_note, name)]
         # True == 1 in Python, but they are different JSON values.
-        if "metadata" not in problems and _canonical_json(note.metadata) != _canonical_json(other.metadata):
+        if "metadata" not in problems and _canonical_json(note.metadata) != _canonical_json(target_note.metadata):
             problems.append("metadata")
-        if vector is not None and not np.array_equal(vector, other_vectors.get(key_of(note), ())):
+        target_vector = target_vectors.get(key)
+        if vector is not None and (target_vector is None or not np.array_equal(vector, target_vector)):
             problems.append("vector")
         if problems:
             differing.append(DifferingNote(note, vector, ", ".join(problems)))
     return model, differing
 
 
-def _write(target: Store, changed: Sequence[DifferingNote], model: Model | None) -> None:
+def _write_notes(target: Store, changed: Sequence[DifferingNote], model: Model | None) -> None:
     """Write notes in one transaction; raise an error if another note of the target has one of their paths."""
-    ids = {key_of(entry.note) for entry in changed}
+    changed_keys = {key_of(entry.note) for entry in changed}
     for namespace, notes in _by_namespace(entry.note for entry in changed if entry.note.path).items():
-        for note, other in zip(notes, target.get([note.path for note in notes], namespace=namespace), strict=True):
-            if other is not None and other.path == note.path and key_of(other) not in ids:
+        for note, stored in zip(notes, target.get([note.path for note in notes], namespace=namespace), strict=True):
+            # ``get`` also finds a note with this text as its id. A note that is written, too, gets its own path.
+            if stored is not None and stored.path == note.path and key_of(stored) not in changed_keys:
                 raise ArgumentError(
                     "target",
-                    f"{note.path!r} is the path of another note there, {other.id!r}; delete that, "
+                    f"{note.path!r} is the path of another note there, {stored.id!r}; delete that, "
                     "or choose an empty target",
                 )
-    # All fields, including empty ones, except an empty path: that would keep the path of the stored note.
+    # All fields, also empty ones, replace the stored values, except an empty path: a draft cannot remove a path.
     drafts: list[Draft] = [
         {name: getattr(note, name) for name in _FIELDS if name != "path" or note.path} | {"vector": vector}
         for note, vector, _ in changed
@@ -200,18 +207,18 @@ def key_of(note: Note) -> tuple[str, str]:
 
 
 def notes_in(store: Store, namespaces: Iterable[str] | None) -> Iterator[Note]:
-    """Iterate over the notes of some namespaces, or of all."""
+    """Iterate over the notes of some namespaces, or of all if ``namespaces`` is ``None``."""
     for namespace in [None] if namespaces is None else dict.fromkeys(namespaces):
         yield from store.notes(namespace=namespace)
 
 
 def count_notes(store: Store, namespaces: Sequence[str] | None) -> int:
-    """Return how many notes some namespaces have, or all."""
+    """Return the number of notes in some namespaces, or in all if ``namespaces`` is ``None``."""
     return sum(count for name, count in store.stats().notes.items() if namespaces is None or name in namespaces)
 
 
 def note_batches(notes: Iterable[Note]) -> Iterator[list[Note]]:
-    """Yield batches of :data:`BATCH_NOTES` notes and :data:`BATCH_BYTES` of text at most."""
+    """Yield batches of at most :data:`BATCH_NOTES` notes with at most :data:`BATCH_BYTES` of text."""
     batch: list[Note] = []
     size = 0
     for note in notes:
@@ -226,12 +233,12 @@ def note_batches(notes: Iterable[Note]) -> Iterator[list[Note]]:
 
 
 def notes_by_id(store: Store, notes: Iterable[Note]) -> dict[tuple[str, str], Note]:
-    """Return the notes of ``store`` with the ids of ``notes``; a note that has such an id as its path is left out."""
+    """Return the notes of ``store`` with the ids and namespaces of ``notes``, by :func:`key_of`."""
     return {
-        key_of(note): other
+        key_of(stored): stored
         for namespace, group in _by_namespace(notes).items()
-        for note, other in zip(group, store.get([note.id for note in group], namespace=namespace), strict=True)
-        if other is not None and other.id == note.id
+        for note, stored in zip(group, store.get([note.id for note in group], namespace=namespace), strict=True)
+        if stored is not None and stored.id == note.id  # ``get`` also finds a note with this text as its path
     }
 
 
@@ -243,7 +250,7 @@ def _by_namespace(notes: Iterable[Note]) -> dict[str, list[Note]]:
 
 
 def documents_in(store: Store, namespaces: Sequence[str] | None) -> dict[tuple[str, ...], DocumentRecord]:
-    """Return the documents of some namespaces, or of all, by namespace, root and name, with their notes sorted."""
+    """Return the documents of some namespaces, or of all, by namespace, root and name; the ids of notes are sorted."""
     return {
         record[:3]: record._replace(notes=tuple(sorted(record.notes)))
         for record in store.document_records()

@@ -1,4 +1,8 @@
-"""Notes and vectors as rows: how they are stored, changed by drafts, and read."""
+"""Convert notes and vectors to rows of the tables, and rows to notes, candidates and vectors.
+
+In a row, times are microseconds since 1970 in UTC, tags are joined by line ends, and metadata is JSON. An empty path or
+session is NULL. The vectors of a note are one blob: the numbers of all its chunks in the model's precision.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +40,13 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class NoteRow(NamedTuple):
-    """A note as a row of a table; ``namespace`` and ``document`` are keys of other tables."""
+    """A note as a row of the table ``notes``; ``namespace`` and ``document`` are keys of other tables."""
 
     key: int
     namespace: int
     id: str
     path: str | None = None
-    name: str | None = None
+    name: str | None = None  # the folded_name of the path; None for a note that is a part of a file
     session: str | None = None
     position: int | None = None
     importance: float = DEFAULT_IMPORTANCE
@@ -59,43 +63,44 @@ class NoteRow(NamedTuple):
 
     @property
     def indexed_fields(self) -> tuple[str | None, ...]:
-        """The fields of the lexical index."""
+        """The fields that are in the lexical index."""
         return self.path, self.title, self.summary, self.tags, self.content
 
     @property
     def embedding_text(self) -> EmbeddingText:
-        """The text that is embedded."""
+        """The text from which the note's vector is computed."""
         return embedding_text(self.title, self.summary, self.content)
 
 
 COLUMNS = ", ".join(NoteRow._fields)
+"""The columns of a :class:`NoteRow`, as SQL."""
 CANDIDATE_COLUMNS = (
     "id, path, title, summary, content, created_at, last_accessed_at, importance, session, position, tags, metadata"
 )
 
 
 def to_microseconds(moment: datetime) -> int:
-    """Return an instant as microseconds since 1970."""
+    """Return a time as microseconds since 1970."""
     return (moment - _EPOCH) // _MICROSECOND
 
 
 @lru_cache(maxsize=256)  # notes of one batch share their times
-def from_microseconds(number: int) -> datetime:
-    """Return the instant from microseconds since 1970."""
-    return _EPOCH + timedelta(microseconds=number)
+def from_microseconds(microseconds: int) -> datetime:
+    """Return the time that is so many microseconds after the beginning of 1970."""
+    return _EPOCH + timedelta(microseconds=microseconds)
 
 
-def _optional_instant(number: int | None) -> datetime | None:
-    return None if number is None else from_microseconds(number)
+def _optional_time(microseconds: int | None) -> datetime | None:
+    return None if microseconds is None else from_microseconds(microseconds)
 
 
 def folded_name(target: str) -> str:
-    """Return the name by which a wikilink finds a note: the last part of its path without suffix, case-folded."""
+    """Return the name by which a wikilink finds a note: the last part of its path, without ``.md``, case-folded."""
     return target.rpartition("/")[2].removesuffix(".md").casefold()
 
 
 def note_of(row: Sequence[Any], namespace: str, links: Iterable[Link]) -> Note:
-    """Return the note in a row of :data:`COLUMNS`."""
+    """Return the note of a row with :data:`COLUMNS`; ``namespace`` is the name of its namespace."""
     stored = row if isinstance(row, NoteRow) else NoteRow._make(row)
     return Note.from_checked(
         {
@@ -107,8 +112,8 @@ def note_of(row: Sequence[Any], namespace: str, links: Iterable[Link]) -> Note:
             "tags": tuple(stored.tags.split("\n")) if stored.tags else (),
             "created_at": from_microseconds(stored.created_at),
             "updated_at": from_microseconds(stored.updated_at),
-            "last_accessed_at": _optional_instant(stored.last_accessed_at),
-            "expires_at": _optional_instant(stored.expires_at),
+            "last_accessed_at": _optional_time(stored.last_accessed_at),
+            "expires_at": _optional_time(stored.expires_at),
             "importance": stored.importance,
             "session": stored.session or "",
             "position": stored.position,
@@ -120,9 +125,9 @@ def note_of(row: Sequence[Any], namespace: str, links: Iterable[Link]) -> Note:
 
 
 def candidate_of(row: Sequence[Any]) -> Candidate:
-    """Return the candidate in a row of :data:`CANDIDATE_COLUMNS`, without checks: its values were stored."""
-    note_id, path, title, summary, content, created_at, last_accessed_at, importance, session, position, *rest = row
-    tags, metadata = rest
+    """Return the candidate of a row with :data:`CANDIDATE_COLUMNS`. Stored values are valid and not checked again."""
+    note_id, path, title, summary, content, created_at, last_accessed_at, importance, session, position = row[:10]
+    tags, metadata = row[10:]
     candidate = BLANK_CANDIDATE.copy()
     candidate.id = note_id
     candidate.path = path or ""
@@ -130,7 +135,7 @@ def candidate_of(row: Sequence[Any]) -> Candidate:
     candidate.summary = summary
     candidate.content = content
     candidate.created_at = from_microseconds(created_at)
-    candidate.last_accessed_at = _optional_instant(last_accessed_at)
+    candidate.last_accessed_at = _optional_time(last_accessed_at)
     candidate.importance = importance
     candidate.session = session or ""
     candidate.position = position
@@ -142,19 +147,21 @@ def candidate_of(row: Sequence[Any]) -> Candidate:
 
 @dataclass(slots=True, eq=False)
 class Change:
-    """What a batch does to one note."""
+    """The change that a batch makes to one note."""
 
     old: NoteRow | None
+    """The stored row; ``None`` if the note is new."""
     new: NoteRow
     namespace: str
+    """The name of the namespace."""
     old_links: tuple[Link, ...]
     links: tuple[Link, ...]
     vector: Vector | None = None
-    """The vector in the draft, if it has one."""
+    """The vector of the draft; ``None`` if the draft has none."""
 
     @property
     def has_effect(self) -> bool:
-        """Whether the batch changes anything of the note."""
+        """Whether the row or the links change."""
         return self.old != self.new or self.old_links != self.links
 
     @property
@@ -164,12 +171,12 @@ class Change:
 
     @property
     def reindexed(self) -> bool:
-        """Whether an indexed field changes."""
+        """Whether a field of the lexical index changes."""
         return self.old is None or self.old.indexed_fields != self.new.indexed_fields
 
     @property
     def text_changed(self) -> bool:
-        """Whether the note needs a new vector."""
+        """Whether the embedded text changes, so that the note needs a new vector."""
         return self.old is None or self.old.embedding_text != self.new.embedding_text
 
 
@@ -178,11 +185,11 @@ DOCUMENT_DEFAULTS: Draft = {
     for name, field in NOTE_FIELDS.items()
     if name not in UNCHANGED_IF_EMPTY | {"content", "namespace"}
 }
-"""The values of fields that a document's draft lacks: it is a whole note, not a change to one."""
+"""The values of fields that a document's draft leaves out: such a draft is a whole note, not a change of a note."""
 
 
 def merged_row(row: NoteRow, draft: Draft) -> NoteRow:
-    """Return ``row`` with the fields of ``draft``."""
+    """Return ``row`` with the values of ``draft``, converted to those of a row."""
     unconverted = ("title", "summary", "content", "importance", "position")
     changed: dict[str, Any] = {name: draft[name] for name in unconverted if name in draft}
     for name in ("created_at", "updated_at", "last_accessed_at", "expires_at"):
@@ -205,19 +212,19 @@ def merged_row(row: NoteRow, draft: Draft) -> NoteRow:
 
 
 def new_id(microseconds: int) -> str:
-    """Return a UUID of version 7: it starts with the time, so that new ids are neighbours in an index."""
-    number = (microseconds // 1000) << 80 | int.from_bytes(urandom(10), "big")
-    number = number & ~(0xF << 76) | 7 << 76
-    number = number & ~(0x3 << 62) | 2 << 62
+    """Return a UUID of version 7 (RFC 9562): it starts with the time, so that new ids are neighbours in an index."""
+    number = (microseconds // 1000) << 80 | int.from_bytes(urandom(10), "big")  # 48 bits of milliseconds, 80 random
+    number = number & ~(0xF << 76) | 7 << 76  # the version
+    number = number & ~(0x3 << 62) | 2 << 62  # the variant
     digits = f"{number:032x}"
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
-_UNIT_TOLERANCE = 1e-5
+_UNIT_TOLERANCE = 1e-5  # of the length: more than the rounding errors of float32
 
 
-def unit_rows(vectors: Sequence[Vector] | NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the vectors at unit length; a vector of zeros stays unchanged."""
+def to_unit_length(vectors: Sequence[Vector] | NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the vectors scaled to unit length, one in each row; a vector of zeros stays unchanged."""
     rows = np.asarray(vectors, dtype=np.float32)
     largest = np.abs(rows).max(axis=1, keepdims=True)
     scaled = rows / np.where(largest > 0, largest, 1)  # before squaring: the square of a very large number overflows
@@ -231,27 +238,27 @@ def unit_query(vector: Vector, model: Model) -> Vector:
     """Return the vector of a query at unit length; raise an error if the model's vectors have another dimension."""
     if np.shape(vector) != (model.dimension,):
         raise ArgumentError("vector", f"has {np.size(vector)} numbers; those of {model.name!r} have {model.dimension}")
-    unit: Vector = unit_rows([vector])[0]
+    unit: Vector = to_unit_length([vector])[0]
     return unit
 
 
-def rows_of(blob: bytes, model: Model) -> NDArray[Any]:
-    """Return the vectors of a note's chunks from their stored bytes."""
+def vectors_from_blob(blob: bytes, model: Model) -> NDArray[Any]:
+    """Return the vectors of a note's chunks, one in each row, from their stored bytes."""
     if not blob or len(blob) % (model.dimension * np.dtype(model.precision).itemsize):
         raise StoreDamagedError("the store has a vector of a wrong length; run 'recollect doctor --repair'")
     return np.frombuffer(blob, dtype=model.precision).reshape(-1, model.dimension)
 
 
-def cosine_similarity(rows: NDArray[Any], query: NDArray[np.float64]) -> float:
-    """Return the cosine similarity of a query to the most similar of a note's chunks."""
-    return float((rows.astype(np.float64) * query).sum(axis=1).max())
+def cosine_similarity(vectors: NDArray[Any], query: NDArray[np.float64]) -> float:
+    """Return the cosine similarity of a query to the most similar chunk of a note; all vectors have unit length."""
+    return float((vectors.astype(np.float64) * query).sum(axis=1).max())
 
 
 def cosine_similarities(blobs: Sequence[bytes], model: Model, query: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return :func:`cosine_similarity` for many notes at once, from the stored bytes of their vectors."""
     if not blobs:
         return np.empty(0)
-    products = (rows_of(b"".join(blobs), model).astype(np.float64) * query).sum(axis=1)
-    width = sum(map(len, blobs)) // len(products)
-    starts = np.cumsum([0, *(len(blob) // width for blob in blobs[:-1])])
-    return np.maximum.reduceat(products, starts)
+    products = (vectors_from_blob(b"".join(blobs), model).astype(np.float64) * query).sum(axis=1)
+    vector_bytes = sum(map(len, blobs)) // len(products)
+    first_chunks = np.cumsum([0, *(len(blob) // vector_bytes for blob in blobs[:-1])])
+    return np.maximum.reduceat(products, first_chunks)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from recollect.stores.rows import unit_rows
+from recollect.stores.rows import to_unit_length
 from recollect.stores.sqlite import vector_scan
 from recollect.stores.sqlite.vector_index import VectorView
 from recollect.stores.sqlite.vector_scan import (
@@ -41,7 +41,7 @@ def rows(seed: int, count: int, dimension: int, kind: str) -> NDArray[np.float32
         vectors *= np.where(np.arange(dimension) < dimension / 4, 1, 0.05)
     elif kind == "duplicates":
         vectors = vectors[generator.integers(0, max(1, count // 5), count)]
-    return unit_rows(vectors)
+    return to_unit_length(vectors)
 
 
 KINDS = st.sampled_from(["uniform", "clustered", "sparse", "flat", "duplicates"])
@@ -131,7 +131,7 @@ def test_no_rotation_if_one_dominant_axis_makes_codes_coarse() -> None:
     vectors = rows(1, 4_000, 384, "flat")
     common = rows(5, 1, 384, "uniform")
     assert fit_rotation(vectors, 60 / 20_000) is not NO_ROTATION
-    assert fit_rotation(unit_rows(vectors + 2 * common), 60 / 20_000) is NO_ROTATION
+    assert fit_rotation(to_unit_length(vectors + 2 * common), 60 / 20_000) is NO_ROTATION
 
 
 def test_scan_raises_errors_of_helper_threads(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from recollect.model import Link, Note, embedding_text
 from recollect.model.note import text_digest
 from recollect.stores.base import DocumentRecord, Model, PendingNote
 from recollect.stores.batches import NewVector, StoredText
-from recollect.stores.rows import COLUMNS, folded_name, note_of, rows_of, unit_rows
+from recollect.stores.rows import COLUMNS, folded_name, note_of, to_unit_length, vectors_from_blob
 from recollect.stores.sql.dialect import MAX_INTEGER, SqlTransaction, VectorRows
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ def write_vectors(transaction: SqlTransaction, model: Model | None, vectors: Seq
         notes=[vector.note for vector in vectors],
     )
     chunks = [np.atleast_2d(vector.vector) for vector in vectors]
-    rows = unit_rows(np.concatenate(chunks))
+    rows = to_unit_length(np.concatenate(chunks))
     ends = np.cumsum([len(chunk) for chunk in chunks])
     transaction.insert_vectors(
         key,
@@ -308,7 +308,7 @@ def vectors_of(transaction: SqlTransaction, active: ActiveModel, notes: Sequence
     stored = transaction.stored_vectors(key, digests)
     vectors: list[Vector | None] = [None] * len(notes)
     for position, blob in stored.items():
-        rows = rows_of(blob, model).astype(np.float32)
+        rows = vectors_from_blob(blob, model).astype(np.float32)
         vectors[position] = rows[0] if len(rows) == 1 else rows
     return vectors
 
