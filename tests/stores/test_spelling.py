@@ -14,14 +14,15 @@ from recollect.stores.spelling import build_vocabulary, edit_distance, similar_w
 words = st.text("abcé日", min_size=1, max_size=9)
 
 
-def edits(source: str, target: str) -> int:
+def recursive_distance(source: str, target: str) -> int:
     """Return the edit distance by its recursive definition."""
     if not source or not target:
         return len(source) + len(target)
-    changed = edits(source[:-1], target[:-1]) + (source[-1] != target[-1])
-    fewest = min(edits(source[:-1], target) + 1, edits(source, target[:-1]) + 1, changed)
+    substituted = recursive_distance(source[:-1], target[:-1]) + (source[-1] != target[-1])
+    deleted, inserted = recursive_distance(source[:-1], target) + 1, recursive_distance(source, target[:-1]) + 1
+    fewest = min(deleted, inserted, substituted)
     if len(source) > 1 and len(target) > 1 and source[-2:] == target[:-3:-1]:
-        fewest = min(fewest, edits(source[:-2], target[:-2]) + 1)
+        fewest = min(fewest, recursive_distance(source[:-2], target[:-2]) + 1)
     return fewest
 
 
@@ -40,12 +41,14 @@ def edits(source: str, target: str) -> int:
     ],
 )
 def test_edit_distance(source: str, target: str, expected: int) -> None:
-    assert edit_distance(source, target) == edit_distance(target, source) == edits(source, target) == expected
+    assert (
+        edit_distance(source, target) == edit_distance(target, source) == recursive_distance(source, target) == expected
+    )
 
 
 @given(words.filter(lambda word: len(word) < 6), words.filter(lambda word: len(word) < 6))
 def test_edit_distance_equals_its_definition(source: str, target: str) -> None:
-    assert edit_distance(source, target) == edits(source, target)
+    assert edit_distance(source, target) == recursive_distance(source, target)
 
 
 @given(words, st.lists(words, unique=True, max_size=30), st.integers(1, 2))

@@ -1,4 +1,4 @@
-"""Files and records become notes. See ``docs/ingest.md``."""
+"""Convert files and records to notes, and keep a store in sync with them. See ``docs/ingest.md``."""
 
 from recollect.ingest.chunking import CHUNK_SIZE, Chunk, chunk_text, split_sentences
 from recollect.ingest.ingestion import DocumentStore, ingest, ingest_texts

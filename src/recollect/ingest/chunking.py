@@ -1,15 +1,17 @@
-"""Split a long text into chunks that a model reads as a whole, and a paragraph into sentences.
+"""Split a long text into chunks that an embedding model can read as a whole, and a paragraph into sentences.
 
-Chunks are spans of the text without gaps, so that no text is lost. Very short sections join their neighbours; then each
-group of sections is split: between paragraphs where they fit, else between items and lines, else between sentences,
-between words, and at last inside a word. All of it takes time linear in the length of the text.
+Chunks are spans of the text without gaps, so that no text is lost. First, very short sections are grouped with a
+neighbour. Then each group is split into chunks of about equal length: between blocks such as paragraphs if possible,
+else between list items or lines, sentences, or words, and only a very long word is split inside. The time is linear in
+the length of the text.
 
-Both splitters are written by hand. Those of libraries (LangChain, LlamaIndex, semantic-text-splitter) lose the headings
-or the spans that note paths and links need, and sentence models (spaCy, NLTK) cost hundreds of megabytes or a download.
+No library is used. Text splitters (LangChain, LlamaIndex, semantic-text-splitter) lose the headings or the spans that
+note paths and links need, and sentence models (spaCy, NLTK) cost hundreds of megabytes or a download.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,29 +21,29 @@ from recollect import arguments
 from recollect.errors import ArgumentError
 
 CHUNK_SIZE = 1_000
-"""The target length of a chunk in characters. Models of the MiniLM family read 256 tokens, title included: about 1,100
+"""The target length of a chunk in characters. Models of the MiniLM family read 256 tokens with the title: about 1,100
 characters of English."""
 
 MIN_SECTION_CHARS = 120  # a shorter section joins a neighbour
 MIN_CHUNK_SIZE = 20
 
-_EMPTY_LINES = re.compile(r"\n(?:[^\S\n]*+\n)+")
+_EMPTY_LINES = re.compile(r"\n(?:[^\S\n]*+\n)+")  # the end of a paragraph, and the empty lines below
 
 _Splitter = Callable[[str], Iterable[int]]
-"""Returns the offsets at which a text can be split."""
+"""Returns the offsets at which a text can be split, without its start and end."""
 
 BlockKind = Literal["heading", "prose", "list", "table", "code"]
 
 
 class Block(NamedTuple):
-    """A part of a text that is split only if it has to be: a heading, paragraph, list, table or code block."""
+    """A part of a text that is not split if it fits into a chunk: a heading, paragraph, list, table or code block."""
 
     start: int
     end: int
-    """Where the next block starts."""
+    """The offset at which the next block starts."""
     kind: BlockKind = "prose"
     level: int = 0
-    """A heading's level, from 1."""
+    """The level of a heading, from 1; 0 for other blocks."""
     label: str = ""
     """The text of a heading."""
 
@@ -55,17 +57,18 @@ class Chunk(NamedTuple):
 
     text: str
     headings: tuple[str, ...]
-    """The headings that the whole chunk is under, outermost first."""
+    """The headings above all parts of the chunk, outermost first."""
     anchor: tuple[str, ...]
-    """The headings that the beginning of the chunk is under."""
+    """The headings above the first section of the chunk, outermost first."""
     start: int
     end: int
 
 
 class _Section(NamedTuple):
-    """A heading and what follows it, up to the next heading of any level."""
+    """A heading and the blocks below, up to the next heading of any level."""
 
-    path: tuple[str, ...]
+    headings: tuple[str, ...]
+    """The heading of the section and the headings above it, outermost first."""
     blocks: list[Block]
 
 
@@ -83,51 +86,51 @@ def chunk_text(text: str, *, size: int = CHUNK_SIZE) -> list[Chunk]:
 
 
 def chunk_blocks(text: str, blocks: Sequence[Block], *, size: int = CHUNK_SIZE) -> list[Chunk]:
-    """Return the chunks of ``text``, whose ``blocks`` cover it without gaps."""
+    """Return the chunks of ``text``; ``blocks`` cover the text without gaps."""
     target = arguments.count("size", size)
     if target < MIN_CHUNK_SIZE:
         raise ArgumentError("size", f"must be at least {MIN_CHUNK_SIZE}, got {target}")
     limit = target + target // 5
     chunks: list[Chunk] = []
     for group in _groups(_sections(blocks), target):
-        headings = group[0].path
-        while any(section.path[: len(headings)] != headings for section in group):
+        anchor = headings = group[0].headings
+        while any(section.headings[: len(headings)] != headings for section in group):
             headings = headings[:-1]
         for start, end in _spans(text, [block for section in group for block in section.blocks], target, limit):
             if trimmed := _trim_empty_lines(text[start:end]):
-                chunks.append(Chunk(trimmed, headings, group[0].path, start, end))
+                chunks.append(Chunk(trimmed, headings, anchor, start, end))
     return chunks
 
 
 def _sections(blocks: Iterable[Block]) -> Iterator[_Section]:
-    """Yield the sections; a heading that is followed directly by a deeper one is part of the deeper one's section."""
-    above: list[Block] = []
+    """Yield the sections of a text. A heading directly above a deeper heading is part of the deeper one's section."""
+    open_headings: list[Block] = []
     section = _Section((), [])
     for block in blocks:
         if block.kind == "heading":
-            is_bare = bool(section.blocks) and section.blocks[-1].kind == "heading"
-            if section.blocks and not (is_bare and block.level > above[-1].level):
+            has_only_headings = bool(section.blocks) and section.blocks[-1].kind == "heading"
+            if section.blocks and not (has_only_headings and block.level > open_headings[-1].level):
                 yield section
                 section = _Section((), [])
-            while above and above[-1].level >= block.level:
-                above.pop()
-            above.append(block)
-            section = _Section(tuple(heading.label for heading in above), section.blocks)
+            while open_headings and open_headings[-1].level >= block.level:
+                open_headings.pop()
+            open_headings.append(block)
+            section = _Section(tuple(heading.label for heading in open_headings), section.blocks)
         section.blocks.append(block)
     if section.blocks:
         yield section
 
 
 def _groups(sections: Iterable[_Section], target: int) -> Iterator[list[_Section]]:
-    """Group short sections with a neighbour under the same parent."""
-    short = min(MIN_SECTION_CHARS, target // 4)
+    """Yield groups of sections: a short section joins a neighbour under the same heading if the group fits a chunk."""
+    min_length = min(MIN_SECTION_CHARS, target // 4)
     group: list[_Section] = []
     for section in sections:
         if group:
-            first = group[0].path
+            first, headings = group[0].headings, section.headings
             group_start, start, end = group[0].blocks[0].start, section.blocks[0].start, section.blocks[-1].end
-            related = section.path[: len(first)] == first or section.path[:-1] == first[:-1]
-            if related and end - group_start <= target and min(start - group_start, end - start) < short:
+            is_related = headings[: len(first)] == first or headings[:-1] == first[:-1]  # a subsection or a sibling
+            if is_related and end - group_start <= target and min(start - group_start, end - start) < min_length:
                 group.append(section)
                 continue
             yield group
@@ -137,64 +140,65 @@ def _groups(sections: Iterable[_Section], target: int) -> Iterator[list[_Section
 
 
 def _spans(text: str, blocks: Sequence[Block], target: int, limit: int) -> Iterator[tuple[int, int]]:
-    """Yield spans of at most ``limit`` characters that cover the blocks, as even as their :func:`_atoms` allow."""
+    """Yield spans of at most ``limit`` characters that cover the blocks, of lengths as equal as possible."""
     start, end = blocks[0].start, blocks[-1].end
     if end - start <= limit:
         yield start, end
         return
-    even_length = (end - start) / -(-(end - start) // target)
-    last = start
-    for atom_end in _atoms(text, blocks, limit):
-        if last > start and (last - start >= even_length or atom_end - start > limit):
-            yield start, last
-            start = last
-        last = atom_end
-    yield start, last
+    equal_length = (end - start) / math.ceil((end - start) / target)
+    previous_end = start
+    for part_end in _part_ends(text, blocks, limit):
+        if previous_end > start and (previous_end - start >= equal_length or part_end - start > limit):
+            yield start, previous_end
+            start = previous_end
+        previous_end = part_end
+    yield start, previous_end
 
 
-def _atoms(text: str, blocks: Iterable[Block], limit: int) -> Iterator[int]:
-    """Yield the end of each atom: the smallest parts that chunks consist of, none longer than ``limit``.
+def _part_ends(text: str, blocks: Iterable[Block], limit: int) -> Iterator[int]:
+    """Yield the end of each part that is not split further: a block, or a part of a block longer than ``limit``.
 
-    A heading is one atom with the beginning of what follows, so that no chunk ends with a heading.
+    A heading and the beginning of the next block are one part, so that no chunk ends with a heading.
     """
     start = 0
-    pending = 0  # the length of headings that belong to the next atom
+    heading_length = 0  # of the headings that belong to the next part
     for block in blocks:
-        if not pending:
+        if not heading_length:
             start = block.start
         if block.end - start <= limit:
-            pending = block.end - start if block.kind == "heading" else 0
-            if not pending:
+            heading_length = block.end - start if block.kind == "heading" else 0
+            if not heading_length:
                 yield block.end
             continue
-        available = limit - pending
+        available = limit - heading_length
         if available < limit // 2:
-            yield block.start  # the headings are long enough for an atom of their own
+            yield block.start  # the headings are long enough for a part of their own
             available = limit
-        pending = 0
+        heading_length = 0
         yield from _split(text, block.start, block.end, _SPLITTERS[block.kind], available)
-    if pending:
-        yield start + pending
+    if heading_length:
+        yield start + heading_length
 
 
 def _split(text: str, start: int, end: int, splitters: Sequence[_Splitter], limit: int) -> Iterator[int]:
-    """Yield the ends of the parts of a span, split only as finely as ``limit`` requires."""
+    """Yield the ends of the parts of a span; the second splitter splits parts of the first that exceed ``limit``."""
     if end - start <= limit:
         yield end
     elif not splitters:
-        yield from _slices(text, start, end, limit)
+        yield from _split_word(text, start, end, limit)
     else:
-        first = start
-        for part_end in (*splitters[0](text[first:end]), end - first):
-            yield from _split(text, start, first + part_end, splitters[1:], limit)
-            start = first + part_end
+        part_start = start
+        for offset in (*splitters[0](text[start:end]), end - start):
+            yield from _split(text, part_start, start + offset, splitters[1:], limit)
+            part_start = start + offset
 
 
-def _slices(text: str, start: int, end: int, limit: int) -> Iterator[int]:
-    """Yield ends inside a word, if possible not between a letter and its combining marks."""
+def _split_word(text: str, start: int, end: int, limit: int) -> Iterator[int]:
+    """Yield the ends of parts of a long word, if possible not between a letter and its combining marks."""
     while end - start > limit:
         cut = start + limit
-        for _ in range(min(16, limit - 1)):
+        for _ in range(min(16, limit - 1)):  # a letter with more marks is split
+            # Emoji are joined by U+200D, and end with U+FE0E or U+FE0F (variation selectors).
             is_mark = unicodedata.combining(text[cut]) or text[cut] in "\u200d\ufe0e\ufe0f"
             if not is_mark and text[cut - 1] != "\u200d":
                 break
@@ -204,7 +208,8 @@ def _slices(text: str, start: int, end: int, limit: int) -> Iterator[int]:
     yield end
 
 
-def _ends_of(pattern: re.Pattern[str]) -> _Splitter:
+def _split_after(pattern: re.Pattern[str]) -> _Splitter:
+    """Return a splitter that splits a text after each match of the pattern."""
     return lambda text: [match.end() for match in pattern.finditer(text) if match.end() < len(text)]
 
 
@@ -217,12 +222,14 @@ def _trim_empty_lines(text: str) -> str:
 
 _CLOSERS = "\"'”’»›)\\]*_"
 _BOUNDARY = re.compile(
-    rf"(?<![.!?…])(?P<marks>[.!?…]++)[{_CLOSERS}]*+(?=\s)\s*+"  # possessive: linear time
-    r"|(?<![。！？｡])[。！？｡]++[」』”’）】〕》]*+\s*+"
-    r"|\n[^\S\n]*\n\s*+"
+    rf"(?<![.!?…])(?P<marks>[.!?…]++)[{_CLOSERS}]*+(?=\s)\s*+"  # punctuation, closing marks, white space
+    r"|(?<![。！？｡])[。！？｡]++[」』”’）】〕》]*+\s*+"  # the same in Chinese and Japanese, where no space follows
+    r"|\n[^\S\n]*\n\s*+"  # an empty line
 )
-_WORD_START = re.compile(r"[\s(\[\"'“‘„«]")
+"""Where a sentence may end. Possessive quantifiers keep the time linear."""
+_BEFORE_WORD = re.compile(r"[\s(\[\"'“‘„«]")
 _OPENERS = "\"'“‘„«‹([*_¿¡"
+_WORD_CHARS = 24  # so many characters before and after a boundary are read: longer than any abbreviation
 
 _NEVER_LAST = frozenset(
     """
@@ -234,10 +241,10 @@ _NEVER_LAST = frozenset(
 """Abbreviations that never end a sentence."""
 
 _BEFORE_NUMBERS = frozenset("art ch eq fig figs mar no nos nr op p pp sec tab vol".split())
-"""Abbreviations if a number follows, otherwise words."""
+"""Words that are abbreviations, and do not end a sentence, if a number follows."""
 
 _SOMETIMES_LAST = frozenset("a.m al ave bros co corp est etc inc jr ltd p.m ph.d resp sr usw".split())
-"""Abbreviations that end a sentence if one of the usual first words follows."""
+"""Abbreviations that end a sentence if one of :data:`_FIRST_WORDS` follows."""
 
 _FIRST_WORDS = frozenset(
     """
@@ -248,6 +255,7 @@ _FIRST_WORDS = frozenset(
     while who why wie wir with wo yes you your zu zum
     """.split()
 )
+"""Frequent first words of English and German sentences."""
 
 
 def split_sentences(text: str) -> list[str]:
@@ -267,7 +275,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def _sentence_ends(text: str) -> list[int]:
-    """Return the offsets at which a sentence ends and the next begins; white space belongs to the one before it."""
+    """Return the offsets at which a sentence ends and the next begins; white space belongs to the earlier sentence."""
     return [
         match.end()
         for match in _BOUNDARY.finditer(text)
@@ -276,16 +284,16 @@ def _sentence_ends(text: str) -> list[int]:
 
 
 def _ends_sentence(text: str, match: re.Match[str]) -> bool:
-    """Return whether punctuation marks end a sentence, judged by the words before and after them."""
+    """Return whether the punctuation marks of a match end a sentence, by the words before and after them."""
     if match[0].count("\n") > 1:
         return True  # an empty line always ends a sentence
-    following = text[match.end() : match.end() + 24].lstrip(_OPENERS)
+    following = text[match.end() : match.end() + _WORD_CHARS].lstrip(_OPENERS)
     if following[:1].islower():
         return False
     if match["marks"] != ".":
         return True
-    before = text[max(0, match.start() - 24) : match.start()]
-    word = _WORD_START.split(before)[-1].lower()
+    before = text[max(0, match.start() - _WORD_CHARS) : match.start()]
+    word = _BEFORE_WORD.split(before)[-1].lower()
     if word.isdecimal():
         # "1." at the start of a line numbers an item; elsewhere a number may well be a sentence's last word.
         return bool(before.rpartition("\n")[2].strip(word + " \t>*-"))
@@ -297,16 +305,16 @@ def _ends_sentence(text: str, match: re.Match[str]) -> bool:
     return True
 
 
-_PARAGRAPHS = _ends_of(_EMPTY_LINES)
-_ITEMS = _ends_of(re.compile(r"\n(?=[^\S\n]{0,3}(?:[-*+]|\d{1,9}[.)])\s)"))
-_LINES = _ends_of(re.compile(r"\n"))
-_WORDS = _ends_of(re.compile(r"\s++|[，、；：]"))  # the commas of scripts that have no spaces
+_paragraph_ends = _split_after(_EMPTY_LINES)
+_item_ends = _split_after(re.compile(r"\n(?=[^\S\n]{0,3}(?:[-*+]|\d{1,9}[.)])\s)"))  # before a bullet or number
+_line_ends = _split_after(re.compile(r"\n"))
+_word_ends = _split_after(re.compile(r"\s++|[，、；：]"))  # white space, or a comma of a script without spaces
 
 _SPLITTERS: dict[BlockKind, tuple[_Splitter, ...]] = {
-    "heading": (_sentence_ends, _WORDS),
-    "prose": (_sentence_ends, _WORDS),
-    "list": (_ITEMS, _PARAGRAPHS, _LINES, _sentence_ends, _WORDS),
-    "table": (_LINES, _sentence_ends, _WORDS),
-    "code": (_PARAGRAPHS, _LINES, _WORDS),
+    "heading": (_sentence_ends, _word_ends),
+    "prose": (_sentence_ends, _word_ends),
+    "list": (_item_ends, _paragraph_ends, _line_ends, _sentence_ends, _word_ends),
+    "table": (_line_ends, _sentence_ends, _word_ends),
+    "code": (_paragraph_ends, _line_ends, _word_ends),
 }
-"""How a block of each kind is split if it is too long, the coarsest way first."""
+"""The splitters for a block of each kind that is longer than a chunk, the coarsest first."""

@@ -1,4 +1,4 @@
-"""Parse dates as people and programs write them into files."""
+"""Parse dates in the forms that people and programs write into files: ISO 8601, timestamps and file names."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from recollect.errors import ArgumentError
 from recollect.model import NEVER
 from recollect.query import parse_question_date
 
-_DATE_IN_NAME = re.compile(r"(?<!\d)((?:19|20)\d\d)([-_.]?)(\d\d)\2(\d\d)(?!\d)")
-_SPACE_BEFORE_OFFSET = re.compile(r"(?<=\d) (?=[+-]\d\d:?\d\d$|Z$)")
+_DATE_IN_NAME = re.compile(r"(?<!\d)((?:19|20)\d\d)([-_.]?)(\d\d)\2(\d\d)(?!\d)")  # such as 2026-04-18 or 20260418
+_SPACE_BEFORE_OFFSET = re.compile(r"(?<=\d) (?=[+-]\d\d:?\d\d$|Z$)")  # such as the last space of 2026-04-18 09:30 +0200
 _MIN_MILLISECONDS = 100_000_000_000
-"""Timestamps from here on are read as milliseconds: in seconds this is the year 5138, in milliseconds 1973."""
+"""Timestamps from this number on are in milliseconds. As seconds, it would be the year 5138; as milliseconds, 1973."""
 
 
 def parse_date(argument: str, value: Any) -> datetime:
-    """Return ``value`` as an instant in UTC: ISO 8601 and similar, or a timestamp in seconds or milliseconds."""
+    """Return ``value`` as a time in UTC: a date in ISO 8601 or similar, or a timestamp in seconds or milliseconds."""
     if isinstance(value, str):
         value = value.strip()
         if re.fullmatch(r"\d{9,13}(?:\.\d{1,9})?", value):
@@ -40,12 +40,13 @@ def parse_date(argument: str, value: Any) -> datetime:
 
 
 def parse_expiry(argument: str, value: Any) -> datetime | None:
-    """Return when a note expires; ``None`` for "never"."""
+    """Return the time at which a note expires; ``None`` for "never"."""
     return None if isinstance(value, str) and value.strip().lower() == NEVER else parse_date(argument, value)
 
 
 def _is_in_calendar(text: str) -> bool:
-    """Return whether the date at the start of a text exists; ``parse_question_date`` accepts 30 February, too."""
+    """Return whether the date at the start of a text exists: ``parse_question_date`` also accepts 30 February."""
+    # Year, month and day, and perhaps hour and minute.
     numbers = re.match(r"\D*(\d{4})\D(\d\d?)\D(\d\d?)(?:\D+(\d\d?):(\d\d?))?", text)
     if numbers:
         year, month, day, hour, minute = (int(number or 0) for number in numbers.groups())
@@ -65,7 +66,7 @@ def datetime_from_timestamp(seconds: float) -> datetime | None:
 
 
 def date_in_name(name: str) -> datetime | None:
-    """Return the first date from 1900 to 2099 in a file's name, or ``None``."""
+    """Return the first date from 1900 to 2099 in the last part of a path; ``None`` if there is no date."""
     for year, _, month, day in _DATE_IN_NAME.findall(name.rpartition("/")[2]):
         with suppress(ValueError):
             return datetime(int(year), int(month), int(day), tzinfo=UTC)

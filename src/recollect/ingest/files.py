@@ -1,4 +1,4 @@
-"""Find the files of a folder that can be read and are not ignored, in a stable order."""
+"""List the files of a folder that a reader supports and that are not ignored, sorted by name."""
 
 from __future__ import annotations
 
@@ -20,44 +20,44 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 IGNORE_FILES = (".gitignore", ".recollectignore")
-"""The second may include what the first excludes, with ``!``."""
+"""Files with ignore rules. With ``!``, a rule of the second file includes what the first file excludes."""
 
-_IGNORED_FOLDERS = frozenset(("node_modules", "__pycache__"))
-"""Hidden folders, such as ``.git`` and ``.obsidian``, are ignored too."""
+_IGNORED_NAMES = frozenset(("node_modules", "__pycache__"))  # besides hidden files and folders, such as .git
 
 INVALID_NAME = "its name has characters that are not text; rename it"
-_EXTENSION = re.compile(r"(?<=.)\.[a-z0-9]{1,10}$", re.IGNORECASE)
+_EXTENSION = re.compile(r"(?<=.)\.[a-z0-9]{1,10}$", re.IGNORECASE)  # not at the start of the name
 
 
 class FileEntry(NamedTuple):
-    """A file that can be read."""
+    """A file whose format is supported."""
 
     path: Path
     name: str
-    """Its path below the root, with slashes."""
+    """The path below the root of the scan, with slashes."""
     size: int
+    """In bytes."""
     modified: int
-    """In nanoseconds since 1970."""
+    """The modification time, in nanoseconds since 1970."""
 
 
 @dataclass(slots=True)
 class FileScan:
-    """The files below a root."""
+    """The result of a scan: the files below a root."""
 
     root: Path
-    """The folder that names are relative to, without symbolic links."""
+    """The folder to which names are relative, without symbolic links."""
     complete: bool
-    """Whether the whole root was scanned; if not, files that are not listed may exist."""
+    """Whether the whole root was scanned; false if only one file was requested."""
     files: list[FileEntry] = field(default_factory=list)
-    """By name."""
+    """The files, sorted by name."""
     problems: list[Problem] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
-    """Files and folders that could not be opened or have invalid names."""
+    """The names of files and folders that could not be opened or have invalid names."""
     skipped: Counter[str] = field(default_factory=Counter)
-    """The number of files of unsupported types by extension, without those that are hidden or ignored."""
+    """The number of files of unsupported types by extension; hidden and ignored files are not counted."""
 
     def may_contain(self, name: str) -> bool:
-        """Return whether a file of this name may exist although it is not listed."""
+        """Return whether a file of this name may exist although it is not listed: it, or its folder, is unreadable."""
         return any(name == path or name.startswith(f"{path}/") for path in self.unreadable)
 
     def add_unreadable(self, name: str, reason: str) -> None:
@@ -67,17 +67,20 @@ class FileScan:
 
 
 Rules = tuple[tuple[str, "GitIgnoreSpec"], ...]
-"""The ignore rules of a folder and of those above it, the innermost first, each with the path of its folder."""
+"""The ignore rules of a folder and of the folders above it, the innermost first: pairs of a folder's path and rules."""
 
 
 def _is_ignored(name: str, rules: Rules) -> bool:
-    """Return whether a file, or a folder if ``name`` ends with a slash, is ignored; the innermost rule decides."""
-    decisions = (spec.check_file(name[len(folder) :]).include for folder, spec in rules)
-    return next((included for included in decisions if included is not None), False)
+    """Return whether the innermost matching rule ignores a file, or a folder if ``name`` ends with a slash."""
+    for folder, spec in rules:
+        is_ignored = spec.check_file(name[len(folder) :]).include  # None if no rule of this folder matches
+        if is_ignored is not None:
+            return is_ignored
+    return False
 
 
 def _read_rules(directory: Path, folder: str, files: set[str], problems: list[Problem]) -> Rules:
-    """Return the ignore rules in the files of a directory, whose path below the root is ``folder``."""
+    """Return the ignore rules of one directory: ``folder`` is its path below the root, ``files`` has its entries."""
     ignore_files = [file for file in IGNORE_FILES if file in files]
     if not ignore_files:
         return ()
@@ -100,10 +103,10 @@ def _read_rules(directory: Path, folder: str, files: set[str], problems: list[Pr
 
 
 def scan_files(source: str | os.PathLike[str]) -> FileScan:
-    """Return the readable files in a folder, or the one file that ``source`` names.
+    """Return the supported files in the folder ``source``, or the one file that ``source`` names.
 
-    Hidden files and folders are ignored, and what ``.gitignore`` and ``.recollectignore`` list; a file named by
-    ``source`` itself is never ignored. Each folder is visited once, however many symbolic links lead to it.
+    Hidden files and folders are ignored, and so are those that ``.gitignore`` and ``.recollectignore`` list. A file
+    that ``source`` names is never ignored. Each folder is visited once, however many symbolic links lead to it.
     """
     path = Path(source)
     try:
@@ -145,7 +148,7 @@ def _scan_folder(root: Path) -> FileScan:
         rules = (*_read_rules(directory, folder, {entry.name for entry in entries}, scan.problems), *rules)
         for entry in entries:
             name = folder + entry.name
-            if entry.name.startswith(".") or entry.name in _IGNORED_FOLDERS:
+            if entry.name.startswith(".") or entry.name in _IGNORED_NAMES:
                 continue
             if not _is_valid_name(entry.name):
                 scan.add_unreadable(name, INVALID_NAME)
@@ -162,7 +165,7 @@ def _scan_folder(root: Path) -> FileScan:
 
 
 def _add_file(scan: FileScan, entry: os.DirEntry[str], name: str, rules: Rules) -> None:
-    """Add a file to the list, or count it as skipped if its type is not supported."""
+    """Add a file to the scan, or count it as skipped if its type is not supported."""
     if _is_ignored(name, rules):
         return
     if reader_for(entry.name):

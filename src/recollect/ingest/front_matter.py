@@ -1,9 +1,9 @@
-"""Front matter: YAML between two lines of ``---`` at the top of a Markdown file.
+"""Parse front matter: YAML between two lines of ``---`` at the top of a Markdown file.
 
-The splitting and the YAML dialect are written by hand on top of PyYAML's parser. Plain YAML reads ``no``, ``on``,
-``12:30``, ``007`` and dates as something else than the text that people mean; here only numbers, ``true``, ``false``
-and ``null`` are not text. References (``*name``) are errors, because a few lines of them can expand to gigabytes.
-Messages name the line of the file, which libraries for front matter do not.
+PyYAML parses the syntax; this module converts the values. Plain YAML reads ``no``, ``on``, ``12:30``, ``007`` and dates
+as something else than the text that people mean; here only numbers, ``true``, ``false`` and ``null`` are not text.
+References (``*name``) are errors, because a few lines of them can expand to gigabytes. Messages name the line of the
+file, which libraries for front matter do not.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from recollect.model import NOTE_FIELDS, Link
 from recollect.text import collapse_whitespace
 
 MAX_CHARS = 65_536
-"""The maximum length of front matter, which every note of the file repeats."""
+"""The maximum length of front matter: every note of the file repeats it."""
 
 _KEYS_OF_FIELD = {
     "title": ("title",),
@@ -35,17 +35,17 @@ _KEYS_OF_FIELD = {
     "importance": ("importance",),
 }
 FIELD_OF_KEY = {key: name for name, keys in _KEYS_OF_FIELD.items() for key in keys}
-"""The field of a note that a key sets; other keys become links or metadata."""
+"""The field of a note that each key sets; other keys become links or metadata."""
 
 _LINK_KIND_ALIASES = {"replaces": "supersedes", "replaced-by": "superseded-by"}
 
 _DELIMITER = re.compile(r"---[^\S\n]*$")
-_END = re.compile(r"^(?:---|\.\.\.)[^\S\n]*$", re.MULTILINE)
+_END = re.compile(r"^(?:---|\.\.\.)[^\S\n]*$", re.MULTILINE)  # a line of --- or ...
 _EMPTY_LINES_AND_COMMENTS = re.compile(r"(?:[^\S\n]*+(?:#[^\n]*+)?\n)*+")
-_KEY = re.compile(r"""(?:[^\s:#\-\[{"'][^:\n]*|"[^"\n]*"|'[^'\n]*'):(?:\s|$)""")
+_KEY = re.compile(r"""(?:[^\s:#\-\[{"'][^:\n]*|"[^"\n]*"|'[^'\n]*'):(?:\s|$)""")  # a plain or quoted key, and a colon
 _CONSTANTS = {"": None, "~": None, "null": None, "true": True, "false": False}
 _CONSTANTS |= {word: value for name, value in _CONSTANTS.items() for word in (name.title(), name.upper())}
-_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")
+_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")  # fits into 64 bits, and has no leading zeros, as in 007
 _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
@@ -54,7 +54,7 @@ class FrontMatter:
     """The front matter of a file as fields of a note."""
 
     end: int
-    """The offset of the text below the front matter; 0 if there is none."""
+    """The offset of the text below the front matter; 0 if the file has no front matter."""
     fields: dict[str, Any] = field(default_factory=dict)
     """Checked values of title, summary, dates and importance."""
     tags: tuple[str, ...] = ()
@@ -64,9 +64,9 @@ class FrontMatter:
 
 
 def parse_front_matter(text: str, name: str) -> FrontMatter:
-    """Return the front matter of ``text``, a file called ``name``.
+    """Return the front matter of ``text``, the text of the file ``name``.
 
-    A value that its field does not accept becomes metadata, and a problem is reported.
+    A value that is not valid for its field becomes metadata, and is reported as a problem.
     """
     entries, end = split_front_matter(text, name)
     front = FrontMatter(end)
@@ -92,7 +92,7 @@ def parse_front_matter(text: str, name: str) -> FrontMatter:
 
 
 def split_front_matter(text: str, name: str) -> tuple[dict[str, tuple[Any, int]], int]:
-    """Return the values of the front matter with their lines, and the offset of the text below it.
+    """Return the value and line number of each key of the front matter, and the offset of the text below it.
 
     A file has front matter if its first line is ``---`` and a ``key:`` follows. Malformed front matter raises
     :class:`UnreadableError` with the line.
@@ -100,22 +100,23 @@ def split_front_matter(text: str, name: str) -> tuple[dict[str, tuple[Any, int]]
     first, _, rest = text.partition("\n")
     if not _DELIMITER.match(first):
         return {}, 0
-    begin = len(first) + 1
-    closing = _END.search(text, begin)
-    blank = _EMPTY_LINES_AND_COMMENTS.match(rest)
-    if not _KEY.match(rest, blank.end() if blank else 0) and (closing is None or rest.startswith(("\n", "#"))):
-        return {}, 0  # a horizontal rule with text below it
+    start = len(first) + 1
+    closing = _END.search(text, start)
+    skipped = _EMPTY_LINES_AND_COMMENTS.match(rest)
+    has_key = _KEY.match(rest, skipped.end() if skipped else 0) is not None
+    if not has_key and (closing is None or rest.startswith(("\n", "#"))):
+        return {}, 0  # the first line is a horizontal rule
     if closing is None:
         raise UnreadableError(name, 1, "the front matter that begins here has no end; close it with a line of ---")
-    if closing.start() - begin > MAX_CHARS:
+    if closing.start() - start > MAX_CHARS:
         raise UnreadableError(
             name, 1, f"the front matter has more than {MAX_CHARS:,} characters; move some into the text"
         )
-    return _parse_yaml(text[begin : closing.start()], name), min(len(text), closing.end() + 1)
+    return _parse_yaml(text[start : closing.start()], name), min(len(text), closing.end() + 1)
 
 
 def _parse_yaml(source: str, name: str) -> dict[str, tuple[Any, int]]:
-    """Return the values of a YAML mapping with their lines in the file."""
+    """Return the value and line number of each key of a YAML mapping, which starts in line 2 of the file."""
     import yaml  # noqa: PLC0415 (heavy, and many files have no front matter)
 
     try:
@@ -143,7 +144,7 @@ def _parse_yaml(source: str, name: str) -> dict[str, tuple[Any, int]]:
 
 
 def _value(node: Any) -> Any:
-    """Return a node as JSON-ready data; tags such as ``!!timestamp`` are ignored."""
+    """Return the value of a YAML node as JSON-ready data; tags such as ``!!timestamp`` are ignored."""
     if node.id == "mapping":
         return {str(_value(key)): _value(value) for key, value in node.value}
     if node.id == "sequence":
@@ -167,7 +168,7 @@ def strings_in(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-def _one_line(_: str, value: Any) -> str:
+def _one_line(_: str, value: Any) -> str:  # called with a key and a value, as all of _PARSERS
     return collapse_whitespace(", ".join(strings_in(value)))
 
 
@@ -182,8 +183,8 @@ _PARSERS: Mapping[str, Callable[[str, Any], Any]] = {
 
 
 def _tags(value: Any) -> Iterator[str]:
+    """Yield the tags in the value of ``tags``: an item of a list is one tag, even with spaces; a text is split."""
     for text in strings_in(value):
-        # An item of a list is one tag, even with spaces; a text is split.
         for part in [text] if isinstance(value, list) else re.split(r"[,\s]+", text):
             tag = collapse_whitespace(part).lstrip("#").strip("/ ")
             if tag and is_one_line(tag):
@@ -191,6 +192,7 @@ def _tags(value: Any) -> Iterator[str]:
 
 
 def _targets(value: Any) -> Iterator[str]:
+    """Yield the targets of links in a value: the targets of its wikilinks, or else the whole text."""
     for text in strings_in(value):
         for target in re.findall(r"\[\[([^\[\]]+)\]\]", text) or [text]:
             plain = collapse_whitespace(re.split(r"[|#]", target, maxsplit=1)[0])

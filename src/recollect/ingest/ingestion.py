@@ -1,7 +1,11 @@
-"""Synchronise a store with files: only what changed is read and written.
+"""Synchronise a store with files or texts: only what changed is read and written.
 
-The notes of a file are replaced as a whole, and those of a deleted file are removed. A file that cannot be read is
+The notes of a changed file are replaced, and those of a deleted file are removed. A file that cannot be read is
 reported, and its notes from an earlier ingest stay.
+
+Each file or text is a document. Its fingerprint tells whether it changed: ``SIZE:MODIFIED:DIGEST:SETTINGS`` for a file
+(bytes, nanoseconds since 1970, BLAKE2b of the content), ``DIGEST:SETTINGS`` for a text. SETTINGS are
+:data:`READERS_VERSION` and a hash of the prefix of note paths. A file of unchanged size, time and settings is not read.
 """
 
 from __future__ import annotations
@@ -24,15 +28,15 @@ from recollect.progress import Progress
 from recollect.text import well_formed
 
 READERS_VERSION = "4"
-"""Part of every fingerprint. Change it when a reader returns other notes than before: all files are then read again."""
+"""Part of every fingerprint. If a reader returns other notes than before, change it: all files are then read again."""
 
 TEXT_ROOT = "text:"
 """The root of documents without files; no folder has this path."""
 
 UNRESOLVED = "unresolved:"
-"""Prefix of the fingerprint of a document that supersedes an unknown or ambiguous note: it is read at each ingest."""
+"""Prefix of the fingerprint of a document that supersedes an unknown or ambiguous note: each ingest reads it again."""
 
-BATCH_NOTES = 64
+BATCH_NOTES = 64  # so many notes or documents, or so many characters, are written in one transaction
 BATCH_CHARACTERS = 262_144
 
 
@@ -45,26 +49,21 @@ class DocumentStore(Protocol):
 
     def documents(self, root: str, namespace: str) -> Mapping[str, str]:
         """Return the fingerprints of the stored documents below ``root``, by their names."""
-        ...
 
     def write_documents(self, documents: Sequence[Document], namespace: str) -> WriteCounts:
         """Replace the notes of these documents, all or none, and store their fingerprints.
 
-        Raise :class:`IngestError` or :class:`ArgumentError` if one of them cannot be written.
+        Raise :class:`IngestError` or :class:`ArgumentError` if one of the documents cannot be written.
         """
-        ...
 
     def remove_documents(self, root: str, names: Sequence[str], namespace: str) -> int:
         """Remove documents and their notes; return the number of removed notes."""
-        ...
 
     def note_names(self, namespace: str) -> Iterator[NoteName]:
         """Yield the names of all notes of a namespace."""
-        ...
 
     def supersession_cycles(self, paths: Sequence[str], namespace: str) -> list[tuple[Sequence[str], str]]:
-        """Return the paths of each supersession cycle that contains a note at one of ``paths``, and a message."""
-        ...
+        """Return each cycle of supersessions with a note at one of ``paths``: the paths of its notes, and a message."""
 
 
 def ingest(
@@ -78,10 +77,10 @@ def ingest(
 ) -> IngestReport:
     """Synchronise a store with a file or a folder, and return a report.
 
-    The paths of the notes are ``prefix`` and the file's path below the folder. Unchanged files are not read; notes of
-    files that no longer exist are removed. A file that cannot be read is reported and skipped, and the notes that it
-    had stay. If an ingest is interrupted, what was written stays, and the next one continues. ``screen`` gets the text
-    and the name of each text file before it is parsed and returns the text to parse.
+    The paths of the notes are ``prefix`` and the file's path below the folder. Unchanged files are not read. Notes of
+    files that no longer exist are removed. A file that cannot be read is reported and skipped, and its earlier notes
+    stay. After an interruption, written notes stay and the next ingest continues. ``screen`` gets the text and the name
+    of each text file before it is parsed, and returns the text to parse.
 
     >>> from tempfile import TemporaryDirectory
     >>> from types import SimpleNamespace
@@ -104,10 +103,10 @@ def ingest_texts(
     namespace: str = DEFAULT_NAMESPACE,
     screen: Screen | None = None,
 ) -> IngestReport:
-    """Synchronise a store with texts, which are read like files with the given names; return a report.
+    """Synchronise a store with texts by name, which are read like files of these names; return a report.
 
-    A text replaces the notes of the earlier text with its name. Unchanged texts are not read; a text that cannot be
-    read is reported and skipped, and the notes that it had stay. ``screen`` is as in :func:`ingest`.
+    A text replaces the notes of the earlier text with the same name. Unchanged texts are not read. A text that cannot
+    be read is reported and skipped, and its earlier notes stay. ``screen`` is the same as in :func:`ingest`.
 
     >>> from types import SimpleNamespace
     >>> store = SimpleNamespace(documents=lambda *_: {})
@@ -149,7 +148,7 @@ class _Ingestion:
         """Documents with links by name. The links are resolved when all documents are known."""
         self._resolver = LinkResolver()
         self._counts: Counter[str] = Counter()
-        """The numbers of :class:`IngestReport` by its field names."""
+        """The counts of the :class:`IngestReport`, by the names of its fields."""
         self._problems: list[Problem] = []
 
     def synchronise(self, scan: FileScan) -> IngestReport:
@@ -157,7 +156,7 @@ class _Ingestion:
         self._problems += scan.problems
         self._counts["files_failed"] = len(scan.unreadable)
         # Notes of deleted files are removed first: a record that sets its own path may have moved to another file.
-        # Files in a folder that cannot be read are not deleted.
+        # Files in a folder that cannot be read do not count as deleted.
         names = {file.name for file in scan.files}
         deleted = [name for name in self._fingerprints if name not in names and not scan.may_contain(name)]
         if scan.complete and deleted:
@@ -182,9 +181,9 @@ class _Ingestion:
         stored = self._fingerprints.get(file.name, "")
         # The parts of the stored fingerprint; empty if the file is new.
         size, modified, digest, settings = (*stored.removeprefix(UNRESOLVED).split(":"), "", "", "", "")[:4]
-        same_settings = settings == self._settings
-        same_file = (size, modified) == (str(file.size), str(file.modified))
-        if same_file and same_settings and not stored.startswith(UNRESOLVED):
+        has_same_settings = settings == self._settings
+        has_same_status = (size, modified) == (str(file.size), str(file.modified))
+        if has_same_status and has_same_settings and not stored.startswith(UNRESOLVED):
             self._counts["files_unchanged"] += 1
             self._finish(file.name)
             return
@@ -198,14 +197,14 @@ class _Ingestion:
             self._fail(file.name, error)
             return
         new_digest = blake2b(data, digest_size=16).hexdigest()
-        # The modification time is the date of the notes only at the first ingest with this prefix: later, stored notes
-        # keep their date, and notes that are added get the current time.
+        # At the first ingest with this prefix, the notes get the modification time of the file as their date. Later,
+        # stored notes keep their date, and notes that are added get the current time.
         is_first_ingest = not settings.endswith(f"-{self._prefix_hash}")
         created_at = datetime_from_timestamp(file.modified / 1e9) if is_first_ingest else None
         fingerprint = f"{file.size}:{file.modified}:{new_digest}:{self._settings}"
-        is_same_text = same_settings and new_digest == digest  # its problems were reported at an earlier ingest
+        has_same_text = has_same_settings and new_digest == digest  # then an earlier ingest reported its problems
         source = Source(file.name, self._prefix, created_at, screen=self._screen)
-        self._add(source, data, fingerprint, report_problems=not is_same_text)
+        self._add(source, data, fingerprint, report_problems=not has_same_text)
 
     def _add(self, source: Source, data: bytes, fingerprint: str, *, report_problems: bool = True) -> None:
         """Read a document and queue it for writing."""
@@ -258,7 +257,7 @@ class _Ingestion:
             self._finish(document.name)
 
     def _write_linked_documents(self) -> None:
-        """Resolve links by name, write the documents that have them, and report cycles of supersessions."""
+        """Resolve links by name, write the documents with such links, and report cycles of supersessions."""
         superseding = [document for document in self._unresolved if has_links(document.drafts, SUPERSESSION_KINDS)]
         if superseding:
             self._resolver.add_stored(self._store.note_names(self._namespace))
@@ -268,12 +267,15 @@ class _Ingestion:
             fingerprint = UNRESOLVED + document.fingerprint if messages else document.fingerprint
             self._enqueue(document._replace(drafts=drafts, fingerprint=fingerprint))
         self._flush()
-        names = {
+        document_names = {
             draft["path"]: document.name for document in superseding for draft in document.drafts if "path" in draft
         }
-        for paths, message in self._store.supersession_cycles(list(names), self._namespace) if names else ():
-            if documents := [names[path] for path in paths if path in names]:
-                self._problems.append(Problem(documents[0], None, message, skipped=False))
+        if not document_names:
+            return
+        for paths, message in self._store.supersession_cycles(list(document_names), self._namespace):
+            name = next((document_names[path] for path in paths if path in document_names), None)
+            if name is not None:
+                self._problems.append(Problem(name, None, message, skipped=False))
 
     def _fail(self, name: str, error: Exception) -> None:
         """Report a document that cannot be read or written."""
@@ -286,11 +288,13 @@ class _Ingestion:
         self._finish(name)
 
     def _finish(self, name: str) -> None:
+        """Report the progress after a document was written, skipped or left unchanged."""
         self._done += 1
         if self._progress:
             self._progress(self._done, self._total, name)
 
     def _report(self, skipped: Mapping[str, int]) -> IngestReport:
+        """Write the documents that are left, and return the report."""
         self._flush()
         self._write_linked_documents()
         return IngestReport(**self._counts, problems=tuple(self._problems), skipped=skipped)

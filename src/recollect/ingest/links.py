@@ -1,10 +1,10 @@
-"""Tags and links in Markdown prose, and links by name in front matter and records.
+"""Find tags and links in Markdown prose, and resolve links by name in front matter and records.
 
-Nothing is found in code, in HTML tags or in comments. No pattern matches the character that it starts with a second
-time, so that a megabyte of brackets takes linear time.
+Tags and links in code, HTML tags and comments are ignored. No pattern can match its first character again, so that a
+megabyte of brackets takes linear time.
 
-A store resolves a link's target by id, path and file name. Titles, aliases and paths relative to the file are resolved
-here, when all files of an ingest are known, so that the order of the files does not matter.
+A store resolves the target of a link by id, path and file name. Titles, aliases and paths relative to the file are
+resolved here, when all files of an ingest are known, so that the order of the files does not matter.
 """
 
 from __future__ import annotations
@@ -21,26 +21,29 @@ from recollect.model import Draft, Link, NoteName, aliases_of
 from recollect.text import collapse_whitespace
 
 SUPERSESSION_KINDS = ("supersedes", "superseded-by")
-"""Kinds of links that are reported if their target is missing or ambiguous: the old note would stay current."""
+"""Kinds of links whose missing or ambiguous targets are reported: the old note would count as current."""
 
 RESOLVED_KINDS = (*SUPERSESSION_KINDS, "resolved-by", "related")
 """The kinds of links whose targets are resolved by name."""
 
 MAX_LISTED_NOTES = 5  # in a message about notes of the same name
-MAX_NAME_CHARS = 500
+MAX_NAME_CHARS = 500  # of a tag, or of the target of a link
 
 _BACKTICKS = re.compile(r"`+")
+# The start of a comment, or a tag; but not a link's destination in angle brackets: ](<…> or ]: <…>
 _HTML = re.compile(r"<!--|(?<!\]\()(?<!\]:)(?<!\]: )</?[A-Za-z][^<>]*>")
-_NO_TAG = r"\s\x00-\x1f\x7f-\x9f\u2000-\u200c\u200e-\u206f\u2e00-\u2e7f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20"
-_TAG = re.compile(rf"(?<![^\s(])(?<!\]\()#([^{_NO_TAG}!-,.:-@\[-^`{{-~]+)")
-_WIKILINK = re.compile(r"(?<!\\)\[\[([^\[\]\x00-\x1f\x7f-\x9f]+)\]\]")
+# White space, control characters and punctuation except ASCII: they end a tag, and so does ASCII except - / and _
+_NOT_IN_TAG = r"\s\x00-\x1f\x7f-\x9f\u2000-\u200c\u200e-\u206f\u2e00-\u2e7f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20"
+_TAG = re.compile(rf"(?<![^\s(])(?<!\]\()#([^{_NOT_IN_TAG}!-,.:-@\[-^`{{-~]+)")
+_WIKILINK = re.compile(r"(?<!\\)\[\[([^\[\]\x00-\x1f\x7f-\x9f]+)\]\]")  # [[target]], unless escaped
+# The destination of [text](<destination>) or [text](destination), which may contain pairs of parentheses.
 _INLINE_LINK = re.compile(r"\]\([^\S\n]*(?:<([^<>\n]*)>|([^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*))")
-_DEFINITION = re.compile(r"^ {0,3}\[[^\[\]\n]+\]:[^\S\n]*<?([^\s<>]+)", re.MULTILINE)
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+_DEFINITION = re.compile(r"^ {0,3}\[[^\[\]\n]+\]:[^\S\n]*<?([^\s<>]+)", re.MULTILINE)  # [label]: destination
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")  # the beginning of a URL
 
 
 class TagOrLink(NamedTuple):
-    """A tag without ``#``, the target of a wikilink, or the destination of a link, as written."""
+    """A tag or link in a text; ``name`` is the tag without ``#``, the target of the wikilink, or the destination."""
 
     start: int
     kind: Literal["tag", "wikilink", "link"]
@@ -48,12 +51,12 @@ class TagOrLink(NamedTuple):
 
 
 def find_tags_and_links(text: str, start: int = 0, end: int | None = None) -> list[TagOrLink]:
-    """Return the tags and links in a paragraph, the span of ``text`` from ``start`` to ``end``, in their order."""
+    """Return the tags and links in the span of ``text`` from ``start`` to ``end``, one paragraph, by their position."""
     prose = _mask_code(text[start:end])
     references: list[TagOrLink] = []
     if "#" in prose:
-        matches = _TAG.finditer(prose)
-        references += [TagOrLink(start + match.start(), "tag", tag) for match in matches if (tag := _tag(match[1]))]
+        tags = [(match.start(), match[1].strip("/")) for match in _TAG.finditer(prose)]
+        references += [TagOrLink(start + offset, "tag", tag) for offset, tag in tags if _is_tag(tag)]
     if "[[" in prose:
         for match in _WIKILINK.finditer(prose):
             target = re.split(r"[|#]", match[1], maxsplit=1)[0].rstrip("\\").strip()
@@ -69,7 +72,10 @@ def find_tags_and_links(text: str, start: int = 0, end: int | None = None) -> li
 
 
 def resolve_file_link(destination: str, name: str, prefix: str = "") -> Link | None:
-    """Return the link from the file ``name`` to another Markdown file below the root, or ``None`` if it is not one."""
+    """Return the link for a destination in the file ``name``; ``None`` if it is no other Markdown file below the root.
+
+    The target of the link is the path of the file's note: ``prefix`` and the file's path below the root.
+    """
     if len(destination) > MAX_NAME_CHARS or _SCHEME.match(destination):
         return None
     path = unquote(re.split(r"[#?]", destination, maxsplit=1)[0])
@@ -81,10 +87,9 @@ def resolve_file_link(destination: str, name: str, prefix: str = "") -> Link | N
     return Link("link", prefix + target)
 
 
-def _tag(text: str) -> str:
-    """Return the tag, or "" if it is only a number."""
-    tag = text.strip("/")
-    return tag if len(tag) <= MAX_NAME_CHARS and any(char not in "-_/" and not char.isdecimal() for char in tag) else ""
+def _is_tag(text: str) -> bool:
+    """Return whether a text is a tag and not only a number, such as ``#12``."""
+    return len(text) <= MAX_NAME_CHARS and any(char not in "-_/" and not char.isdecimal() for char in text)
 
 
 def _mask_code(prose: str) -> str:
@@ -98,17 +103,17 @@ def _mask_code(prose: str) -> str:
 
 
 def _code_spans(prose: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of code between backticks: a run is closed by the next run of the same length."""
+    """Yield the spans of code: a run of backticks opens code, and the next run of the same length closes it."""
     runs = [match.span() for match in _BACKTICKS.finditer(prose)]
-    by_length: dict[int, list[int]] = {}
+    runs_by_length: dict[int, list[int]] = {}
     for index, (start, end) in enumerate(runs):
-        by_length.setdefault(end - start, []).append(index)
+        runs_by_length.setdefault(end - start, []).append(index)
     index = 0
     while index < len(runs):
         start, end = runs[index]
         if prose[start - 1 : start] == "\\":
             start += 1  # the first backtick is escaped
-        same_length = by_length.get(end - start, [])
+        same_length = runs_by_length.get(end - start, [])
         closing = bisect_right(same_length, index)
         if closing < len(same_length):
             index = same_length[closing]
@@ -117,20 +122,21 @@ def _code_spans(prose: str) -> Iterator[tuple[int, int]]:
 
 
 def _html_spans(prose: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of HTML tags and comments; a comment that is not closed ends with the text."""
     end = 0
     while match := _HTML.search(prose, end):
         end = match.end()
         if match[0] == "<!--":
-            closed = prose.find("-->", end)
-            end = len(prose) if closed < 0 else closed + 3
+            closing = prose.find("-->", end)
+            end = len(prose) if closing < 0 else closing + 3
         yield match.start(), end
 
 
 class LinkResolver:
-    """Resolves links by path, file name, title and alias; if several notes match, to the one with the shortest path."""
+    """Resolves link targets by path, file name, title and alias; of several notes, the shortest path is chosen."""
 
     def __init__(self, names: Iterable[NoteName] = ()) -> None:
-        self._keys: set[str] = set()
+        self._keys: set[str] = set()  # the ids and paths of all notes
         self._files: dict[str, list[NoteName]] = {}
         self._titles: dict[str, list[NoteName]] = {}
         self._aliases: dict[str, list[NoteName]] = {}
@@ -143,7 +149,7 @@ class LinkResolver:
             self.add([NoteName(draft.get("id", ""), draft.get("path", ""), draft.get("title", ""), aliases)])
 
     def add_stored(self, names: Iterable[NoteName]) -> None:
-        """Index stored notes, except those of files that are indexed already, which are newer."""
+        """Index stored notes, except notes of files that are indexed already: their drafts are newer."""
         files = {_file(key) for key in self._keys}
         self.add(name for name in names if not name.path or _file(name.path) not in files)
 
@@ -163,16 +169,16 @@ class LinkResolver:
     def resolve(self, target: str, file: str, own: str = "") -> tuple[str | None, list[str]]:
         """Return the resolved target of a link, and the paths or ids of all notes with this name, the best first.
 
-        ``file`` is the path of the file with the link, ``own`` the path of its note, which is skipped: a new version
-        often has the title of the old one. The target is ``None`` if there is no such note, and is not changed if the
-        store resolves it itself. The list is empty if the target is a path or an id; the chunks of a file are listed as
-        one note.
+        ``file`` is the path of the file with the link. ``own`` is the path of the note with the link, which is skipped:
+        a new version often has the title of the old one. The target is ``None`` if there is no such note, and stays the
+        same if the store can resolve it. The list is empty if the target is a path or an id; the chunks of a file are
+        listed as one note.
         """
         relative = posixpath.normpath(posixpath.join(posixpath.dirname(file), target))
-        in_folder = f"{relative}.md"
-        for key, link in ((target, target), (f"{target}.md", target), (relative, relative), (in_folder, in_folder)):
+        resolved_keys = {target: target, f"{target}.md": target, relative: relative, f"{relative}.md": f"{relative}.md"}
+        for key, resolved in resolved_keys.items():
             if key in self._keys and key != own:
-                return link, []
+                return resolved, []
         with_file_name = self._files.get(target.removesuffix(".md").strip("/").casefold(), [])
         for names in (with_file_name, self._titles.get(_folded(target), []), self._aliases.get(_folded(target), [])):
             names.sort(key=lambda name: (len(name.path), name.path))
@@ -185,8 +191,8 @@ class LinkResolver:
         notes = [
             name.path or name.id for name in matches if name.path == _file(name.path) or _file(name.path) not in paths
         ]
-        is_found_by_store = names is with_file_name and "/" not in target and names[0].path == notes[0]
-        return target if is_found_by_store else notes[0], notes
+        store_resolves = names is with_file_name and "/" not in target and names[0].path == notes[0]
+        return target if store_resolves else notes[0], notes
 
 
 def has_links(drafts: Iterable[Draft], kinds: Collection[str]) -> bool:
@@ -195,13 +201,13 @@ def has_links(drafts: Iterable[Draft], kinds: Collection[str]) -> bool:
 
 
 def resolve_links(drafts: Sequence[Draft], resolver: LinkResolver, file: str) -> tuple[list[Draft], list[str]]:
-    """Return the drafts of a file with resolved links, and messages about targets of supersessions.
+    """Return the drafts of a file with resolved links, and messages about links of :data:`SUPERSESSION_KINDS`.
 
-    A target that is not found is not changed. Messages say that a target is not found, is ambiguous (the note with the
-    shortest path is linked), or is the note itself.
+    A target that is not found stays as it is. A message says that a target is not found, is ambiguous (the note with
+    the shortest path is linked), or is the note itself.
     """
     resolved: list[Draft] = []
-    problems: list[str] = []
+    messages: list[str] = []
     for draft in drafts:
         links: list[Link] = []
         for kind, name in draft.get("links", ()):
@@ -213,24 +219,24 @@ def resolve_links(drafts: Sequence[Draft], resolver: LinkResolver, file: str) ->
             if kind not in SUPERSESSION_KINDS:
                 continue
             if target is None and resolver.resolve(name, file)[0] is not None:
-                message = f"{name!r} is the note itself; the link is ignored: name another note, or remove it"
-                problems.append(f"{kind}: {message}")
+                problem = f"{name!r} is the note itself; the link is ignored: name another note, or remove it"
+                messages.append(f"{kind}: {problem}")
             elif target is None:
-                message = f"there is no note with the path, file name, title or alias {name!r}"
-                problems.append(f"{kind}: {message}; correct it, or ingest that note too")
+                problem = f"there is no note with the path, file name, title or alias {name!r}"
+                messages.append(f"{kind}: {problem}; correct it, or ingest that note too")
             elif len(notes) > 1:
                 listed = ", ".join(map(repr, notes[:MAX_LISTED_NOTES]))
                 more = f" and {len(notes) - MAX_LISTED_NOTES} more" if len(notes) > MAX_LISTED_NOTES else ""
-                problems.append(
+                messages.append(
                     f"{kind}: {len(notes)} notes are called {name!r}: {listed}{more}; {notes[0]!r}, which has the "
                     "shortest path, was taken; write the path of the one that you mean"
                 )
         resolved.append({**draft, "links": tuple(dict.fromkeys(links))} if links else draft)
-    return resolved, problems
+    return resolved, messages
 
 
 def _file(path: str) -> str:
-    """Return the path of the file that a note is part of."""
+    """Return the path of the file of a note, given the path of the note."""
     return path.partition("#")[0]
 
 

@@ -1,8 +1,8 @@
-"""The reader of Markdown: front matter, sections, tags and links.
+"""The reader of Markdown files: front matter, sections, tags and links.
 
-markdown-it-py finds the blocks as CommonMark defines them. Inline parsing is off, reference definitions are paragraphs,
-and blocks nested deeper than twenty levels are text: so every line of the source belongs to a block, and hostile
-nesting takes linear time.
+markdown-it-py finds the blocks that CommonMark defines. Its inline parsing is off, it reads reference definitions as
+paragraphs, and blocks nested deeper than twenty levels as text. So every line of the source belongs to a block, and
+hostile nesting takes linear time.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 MAX_VALUE_CHARS = 200
-"""A longer value of the front matter is not added to the text of the note."""
+"""The maximum length of a value of the front matter that is added to the text of the note."""
 MAX_FIELDS_CHARS = 600
-"""How many characters of front matter are added to the text of a note at most."""
-MAX_LABEL_CHARS = 120
+"""The maximum number of characters of front matter that are added to the text of a note."""
+MAX_LABEL_CHARS = 120  # of a heading
 
-_NOT_SEARCHED = frozenset(("cssclass", "cssclasses"))
-"""Keys of the front matter that are about the layout of the page."""
+_LAYOUT_KEYS = frozenset(("cssclass", "cssclasses"))
+"""Keys of the front matter that concern the layout of a page: their values are not added to the text."""
 
 _BLOCK_KINDS: dict[str, BlockKind] = {
     "heading_open": "heading",
@@ -44,14 +44,16 @@ _BLOCK_KINDS: dict[str, BlockKind] = {
     "code_block": "code",
     "html_block": "code",
 }
-_RAW_HTML = re.compile(r"\s*<(?:script|style|pre|textarea)\b", re.IGNORECASE)
-_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
-_WIKILINK = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
-_MARKUP = re.compile(r"\\([!-/:-@\[-`{-~])|[`*]|~~|(?<!\w)_|_(?!\w)")
+_RAW_HTML = re.compile(r"\s*<(?:script|style|pre|textarea)\b", re.IGNORECASE)  # elements with text that is not prose
+_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")  # [text](destination) or [text][label]
+_WIKILINK = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")  # [[text]] or [[target|text]]
+_MARKUP = re.compile(
+    r"\\([!-/:-@\[-`{-~])|[`*]|~~|(?<!\w)_|_(?!\w)"
+)  # an escaped character, or marks of emphasis and code
 
 
 def parse_markdown(text: str, source: Source) -> Contents:
-    """Return the notes of a Markdown file, one for each section or chunk of a section; none if it has no text."""
+    """Return the notes of a Markdown file, one for each chunk (:func:`chunk_blocks`); none if the file has no text."""
     front = parse_front_matter(text, source.name)
     body = text[front.end :]
     blocks, prose = outline(body)
@@ -91,15 +93,15 @@ MARKDOWN_READER = text_reader(
 
 
 def _with_metadata(text: str, metadata: Mapping[str, Any]) -> str:
-    """Return the text of a file's first note with the metadata below it, so that searches match it.
+    """Return the text of a file's first note with its metadata below, so that searches match the metadata.
 
-    Numbers, short texts and lists of them are added. Each value has a line with its key, so that the detection of
-    secrets sees which key a value belongs to.
+    Numbers, short texts and lists of these are added. Each value has a line with its key, so that the detection of
+    secrets sees the key of each value.
     """
     lines: list[str] = []
     for key, value in metadata.items():
         plain_key = key.strip().lower()
-        if isinstance(value, bool) or plain_key in _NOT_SEARCHED or plain_key.replace("-", "_") in FIELD_OF_KEY:
+        if isinstance(value, bool) or plain_key in _LAYOUT_KEYS or plain_key.replace("-", "_") in FIELD_OF_KEY:
             continue
         values = (collapse_whitespace(item) for item in strings_in(value))
         lines += [f"{collapse_whitespace(key)}: {item}" for item in values if 0 < len(item) <= MAX_VALUE_CHARS]
@@ -111,7 +113,7 @@ def _with_metadata(text: str, metadata: Mapping[str, Any]) -> str:
 def _tags_and_links_by_chunk(
     body: str, prose: list[tuple[int, int]], chunks: list[Chunk], source: Source
 ) -> tuple[list[list[str]], list[list[Link]]]:
-    """Return the tags and the links in each chunk."""
+    """Return the tags of each chunk, and the links of each chunk; ``prose`` has the spans to search."""
     tags: list[list[str]] = [[] for _ in chunks]
     links: list[list[Link]] = [[] for _ in chunks]
     starts = [chunk.start for chunk in chunks]
@@ -133,9 +135,10 @@ def _without_first(headings: tuple[str, ...], *titles: str) -> tuple[str, ...]:
 
 
 def outline(text: str) -> tuple[list[Block], list[tuple[int, int]]]:
-    r"""Return the blocks of a Markdown text, which cover it without gaps, and the spans of it that are prose.
+    r"""Return the blocks of a Markdown text, which cover it without gaps, and the spans (start, end) of its prose.
 
-    Tags and links are recognised in prose only: each span is part of one paragraph and no code. Lines end with ``\n``.
+    Tags and links are recognised in prose only: each span is within one paragraph and has no code block. The lines of
+    the text end with ``\n``.
     """
     if not text:
         return [], []
@@ -153,6 +156,7 @@ def _parser() -> MarkdownIt:
 
 
 def _blocks(text: str, tokens: list[Token], line_starts: list[int]) -> list[Block]:
+    """Return the outermost blocks of a text; each reaches to the start of the next."""
     blocks: list[Block] = []
     for index, token in enumerate(tokens):
         if token.level or not token.map:
@@ -162,7 +166,7 @@ def _blocks(text: str, tokens: list[Token], line_starts: list[int]) -> list[Bloc
             blocks[-1] = blocks[-1]._replace(end=start)
         kind = _BLOCK_KINDS.get(token.type, "prose")
         if kind == "prose" and text.startswith("|", line_starts[token.map[0]]):
-            kind = "table"  # CommonMark has no tables; the kind keeps rows in one chunk
+            kind = "table"  # CommonMark has no tables and reads them as paragraphs; rows must not be split
         level, label = 0, ""
         if kind == "heading":
             level, label = int(token.tag[1:]), _label(tokens[index + 1].content)
@@ -171,18 +175,18 @@ def _blocks(text: str, tokens: list[Token], line_starts: list[int]) -> list[Bloc
 
 
 def _prose(tokens: list[Token], line_starts: list[int]) -> list[tuple[int, int]]:
-    """Return the spans of text between block boundaries, nested blocks included, except code.
+    """Return the spans of text between the boundaries of blocks, also of nested blocks, except code.
 
-    They are computed from line numbers and not from inline tokens, because text that is nested too deep has none.
+    They are computed from line numbers and not from inline tokens, because text that is nested too deep has no tokens.
     """
-    borders = {0, len(line_starts) - 1}
+    boundaries = {0, len(line_starts) - 1}  # as line numbers
     code: set[int] = set()
     for token in tokens:
         first, end = token.map or (0, 0)
-        borders.update((first, end))
+        boundaries.update((first, end))
         if token.type in ("fence", "code_block") or (token.type == "html_block" and _RAW_HTML.match(token.content)):
             code.add(first)
-    return [(line_starts[first], line_starts[end]) for first, end in pairwise(sorted(borders)) if first not in code]
+    return [(line_starts[first], line_starts[end]) for first, end in pairwise(sorted(boundaries)) if first not in code]
 
 
 def _label(content: str) -> str:

@@ -1,4 +1,4 @@
-"""The contract of readers, from a :class:`Source` to :class:`Contents`, and the report of an ingest."""
+"""The contract of readers, which convert files (:class:`Source`) to notes (:class:`Contents`); the ingest report."""
 
 from __future__ import annotations
 
@@ -12,43 +12,46 @@ from recollect.errors import IngestError
 from recollect.model import Draft
 
 MAX_TEXT_BYTES = 10_000_000
-"""The maximum size of a text file; a larger one is hardly a note."""
+"""The maximum size of a Markdown or plain text file; a larger file is probably no text that a person wrote."""
 
 _BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16: this mark begins with the mark of UTF-16
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 
 Screen = Callable[[str, str], str]
-"""Checks a file for secrets: takes its text and name, and returns the text to read; an ``ArgumentError`` skips it."""
+"""Checks a file for secrets: takes the text and the name of the file, and returns the text to parse.
+
+The file is skipped if the function raises an ``ArgumentError``.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file to read.
+    """The name of a file to read, and what its notes get from the ingest.
 
     >>> Source("people/ines.md", prefix="vault/").path
     'vault/people/ines.md'
     """
 
     name: str
-    """Its path below the root of the ingest, with slashes."""
+    """The file's path below the root of the ingest, with slashes."""
     prefix: str = ""
-    """What the paths of its notes begin with."""
+    """The prefix of the paths of the file's notes."""
     created_at: datetime | None = None
-    """The date of notes for which the file itself states none."""
+    """The date of notes without a date in the file or its name."""
     screen: Screen | None = None
 
     @property
     def path(self) -> str:
-        """The path of its first note, and the session of all of them."""
+        """The path of the file's first note, and the session of all its notes."""
         return self.prefix + self.name
 
 
 class Problem(NamedTuple):
-    """A file, a line of it or a folder that could not be read as intended.
+    """A file, a line of a file or a folder that could not be read as intended.
 
     >>> print(Problem("people/ines.md", 3, "importance: must be a number", skipped=False))
     people/ines.md, line 3: importance: must be a number
@@ -60,7 +63,7 @@ class Problem(NamedTuple):
     """The line, from 1; ``None`` if the problem is about the whole file."""
     message: str
     skipped: bool
-    """Whether the file or record was skipped; otherwise it was read except for what the message says."""
+    """Whether the file or record was skipped; if not, it was read except for the part that the message names."""
 
     def __str__(self) -> str:
         location = self.name if self.line is None else f"{self.name}, line {self.line}"
@@ -77,7 +80,7 @@ class Contents(NamedTuple):
     drafts: Sequence[Draft]
     problems: Sequence[Problem]
     failed_records: int = 0
-    """How many records could not be read; problems may list only some of them."""
+    """How many records could not be read; ``problems`` may list only some of them."""
 
 
 class Reader(NamedTuple):
@@ -88,9 +91,9 @@ class Reader(NamedTuple):
     """
 
     read: Callable[[bytes, Source], Contents]
-    """Return the notes of a file, or raise :class:`UnreadableError`."""
+    """Returns the notes of a file, given by its bytes, or raises :class:`UnreadableError`."""
     max_bytes: int | None = None
-    """Larger files are skipped."""
+    """The maximum size of a file; larger files are skipped. ``None`` for any size."""
 
 
 class UnreadableError(IngestError):
@@ -112,10 +115,10 @@ class UnreadableError(IngestError):
 def text_reader(
     parse: Callable[[str, Source], Contents], *, max_bytes: int | None = None, if_empty: str = "it contains no notes"
 ) -> Reader:
-    r"""Return a reader of text files from a function that parses their text, decoded and checked for secrets.
+    r"""Return a reader that decodes a text file, checks it for secrets, and calls ``parse`` with the text.
 
-    The text that ``parse`` gets has lines that end with ``\n``. ``if_empty`` explains why a text that is not empty
-    yields no notes.
+    The lines of this text end with ``\n``. ``if_empty`` is the reason that is reported if ``parse`` returns no notes of
+    a text that is not empty.
 
     >>> reader = text_reader(lambda text, source: Contents([{"content": text}], []))
     >>> reader.read(b"Tea.\r\n", Source("tea.txt")).drafts
@@ -136,17 +139,18 @@ def text_reader(
 
 
 def decode(data: bytes, name: str) -> tuple[str, list[Problem]]:
-    """Return the text of a file and a problem if its encoding had to be guessed.
+    """Return the text of a file, and a list with a problem if the encoding had to be guessed.
 
     The encoding is that of the byte-order mark, else UTF-8, else Windows-1252, else Latin-1.
     """
-    marked = next((encoding for mark, encoding in _BYTE_ORDER_MARKS if data.startswith(mark)), "")
+    marked_encoding = next((encoding for mark, encoding in _BYTE_ORDER_MARKS if data.startswith(mark)), "")
     message = ""
     try:
-        text = data.decode(marked or "utf-8-sig")
+        text = data.decode(marked_encoding or "utf-8-sig")
     except UnicodeDecodeError as error:
-        if marked:
-            raise UnreadableError(name, None, f"starts like {marked.upper()} but is not: {error.reason}") from None
+        if marked_encoding:
+            message = f"starts like {marked_encoding.upper()} but is not: {error.reason}"
+            raise UnreadableError(name, None, message) from None
         data = data.removeprefix(codecs.BOM_UTF8)
         try:
             text, message = data.decode("cp1252"), "not UTF-8; read as Windows-1252"
@@ -171,14 +175,14 @@ class IngestReport:
     files_unchanged: int = 0
     files_removed: int = 0
     files_failed: int = 0
-    """Files and folders that could not be read or written; notes from an earlier ingest stay."""
+    """Files and folders that could not be read or written; their notes from an earlier ingest stay."""
     notes_added: int = 0
     notes_updated: int = 0
     notes_unchanged: int = 0
-    """Notes of the files read that did not change."""
+    """Unchanged notes of the files that were read."""
     notes_removed: int = 0
     notes_failed: int = 0
-    """Records of the files read that are not notes."""
+    """Records of the files read that could not become notes."""
     problems: tuple[Problem, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
     """The number of files of unsupported types by extension, the most frequent first."""

@@ -1,7 +1,7 @@
-"""BM25 as FTS5 computes it, bit for bit, over the postings of each leaf of a query tree.
+"""BM25 scores as FTS5 computes them, bit for bit, from the postings of each leaf (term or phrase) of a query tree.
 
-f is the sum of the field weights of a leaf's occurrences in a note. N is the number of notes in the namespace, n how
-many of them match the leaf, T the number of tokens in the namespace and D that in the note::
+f is the sum of the field weights of a leaf's occurrences in a note. N is the number of notes in the namespace, n the
+number of notes that match the leaf, T the number of tokens in the namespace and D the number of tokens in the note::
 
     idf = ln((N - n + 0.5) / (n + 0.5)), or 0.000001 where that is not positive
     score = sum over leaves: idf * f * 2.2 / (f + 1.2 * (0.25 + 0.75 * D / (T / N)))
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _K1, _B = 1.2, 0.75
 _MIN_IDF = 1e-6
-_SPARSE = 16  # keys with a larger mean distance are sorted
+_MAX_DENSE_DISTANCE = 16  # of neighbouring keys, on average; keys that lie further apart are sorted
 
 
 class Occurrences(NamedTuple):
@@ -42,13 +42,13 @@ class Occurrences(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """The notes that match, by ascending keys, and their scores."""
+    """The keys of the notes that match, in ascending order, and their scores."""
 
     notes: NDArray[np.int64]
     scores: NDArray[np.float64]
 
     def best(self, limit: int) -> Scores:
-        """Return the best ``limit`` notes and all that tie with the last of them, by score, then key."""
+        """Return the ``limit`` best notes, and all others with the score of the last of these, by score, then key."""
         notes, scores = self
         if len(notes) > limit:
             lowest = np.partition(scores, len(scores) - limit)[len(scores) - limit]
@@ -58,7 +58,7 @@ class Scores(NamedTuple):
 
 
 def leaves_of(node: Expression) -> list[Match]:
-    """Return the leaves of a tree in their order, with duplicates."""
+    """Return the leaves of a tree from left to right; a leaf that occurs twice is returned twice."""
     if isinstance(node, Match):
         return [node]
     parts = (node.included, node.excluded) if isinstance(node, Except) else node.parts
@@ -66,32 +66,35 @@ def leaves_of(node: Expression) -> list[Match]:
 
 
 def matching_notes(node: Expression, lists: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the notes that match ``node``, by ascending keys; ``lists`` has the notes that match each leaf."""
-    return render(node, _Matching(lists)).notes
+    """Return the notes that match ``node``, by ascending keys.
+
+    ``lists`` has the notes that match each leaf, in the order of :func:`leaves_of`.
+    """
+    return render(node, _MatchRenderer(lists)).notes
 
 
 def score_notes(node: Expression, lists: Sequence[Occurrences], notes: int, tokens: int) -> Scores:
     """Return the notes that match ``node``, with their BM25 scores.
 
-    ``lists`` has the postings of each leaf of :func:`leaves_of`; ``notes`` and ``tokens`` are totals of the namespace.
+    ``lists`` has the postings of each leaf, in the order of :func:`leaves_of`; ``notes`` and ``tokens`` are N and T.
 
     >>> from recollect.query import expression, parse
     >>> tea = Occurrences(np.array([3, 8]), np.array([10.0, 1.0]), np.array([4.0, 4.0]), note_count=2)
     >>> score_notes(expression(parse("tea")), [tea], notes=10, tokens=40).scores.round(2).tolist()
     [2.4, 1.22]
     """
-    matching = render(node, _Matching([occurrences.notes for occurrences in lists]))
+    matching = render(node, _MatchRenderer([occurrences.notes for occurrences in lists]))
     scores = np.zeros(len(matching.notes))
     # Leaf by leaf, in the order of the tree: floating-point sums depend on the order.
-    for index, counted in matching.counted:
-        if not len(counted):
+    for index, scored_notes in matching.scored_notes:
+        if not len(scored_notes):
             continue
         keys, weights, lengths, note_count = lists[index]
-        if len(counted) < len(keys):
-            rows = np.searchsorted(keys, counted)
+        if len(scored_notes) < len(keys):
+            rows = np.searchsorted(keys, scored_notes)
             weights, lengths = weights[rows], lengths[rows]
-        parts = saturation(weights, length_norms(lengths, tokens / notes))
-        scores[np.searchsorted(matching.notes, counted)] += idf(notes, note_count) * parts
+        term_frequencies = saturation(weights, length_norms(lengths, tokens / notes))
+        scores[np.searchsorted(matching.notes, scored_notes)] += idf(notes, note_count) * term_frequencies
     return Scores(matching.notes, scores)
 
 
@@ -102,59 +105,60 @@ def idf(notes: int, note_count: int) -> float:
 
 
 def length_norms(lengths: NDArray[np.float64], average: float) -> NDArray[np.float64]:
-    """Return the length normalisation of notes, given by their number of tokens."""
+    """Return ``1.2 * (0.25 + 0.75 * D / (T / N))`` for notes with these numbers of tokens D; ``average`` is T / N."""
     return _K1 * (1 - _B + _B * lengths / average)
 
 
 def saturation(weights: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the term frequency factors of a leaf: its part of the score, divided by its idf."""
+    """Return the saturated term frequencies of a leaf: its share of each note's score, divided by its idf."""
     return (weights * (_K1 + 1.0)) / (weights + norms)
 
 
 class _Matches(NamedTuple):
-    """The notes that a node matches, and for each leaf, by its index, the notes to whose score it adds."""
+    """The notes that match a node of the tree."""
 
     notes: NDArray[np.int64]
-    counted: list[tuple[int, NDArray[np.int64]]]
+    scored_notes: list[tuple[int, NDArray[np.int64]]]
+    """For each leaf below the node, the index of the leaf, and the notes to whose score it adds."""
 
-    def within(self, notes: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64]]]:
-        return [(index, np.intersect1d(counted, notes, assume_unique=True)) for index, counted in self.counted]
+    def scored_within(self, notes: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64]]]:
+        return [(index, np.intersect1d(scored, notes, assume_unique=True)) for index, scored in self.scored_notes]
 
 
-class _Matching:
-    """Computes the notes that match a tree; ``leaves`` are in the order of :func:`leaves_of`."""
+class _MatchRenderer:
+    """Computes the notes that match a tree from those of its leaves, which are in the order of :func:`leaves_of`."""
 
-    def __init__(self, leaves: Sequence[NDArray[np.int64]]) -> None:
-        self._leaves = leaves
-        self._next = 0
+    def __init__(self, leaf_notes: Sequence[NDArray[np.int64]]) -> None:
+        self._leaf_notes = leaf_notes
+        self._next_leaf = 0
 
     def match(self, kind: Kind, text: str) -> _Matches:  # noqa: ARG002 (its postings were read)
-        index, self._next = self._next, self._next + 1
-        return _Matches(self._leaves[index], [(index, self._leaves[index])])
+        index, self._next_leaf = self._next_leaf, self._next_leaf + 1
+        return _Matches(self._leaf_notes[index], [(index, self._leaf_notes[index])])
 
     def any_of(self, parts: Sequence[_Matches]) -> _Matches:
         notes = _union([part.notes for part in parts])
-        return _Matches(notes, [leaf for part in parts for leaf in part.counted])
+        return _Matches(notes, [leaf for part in parts for leaf in part.scored_notes])
 
     def all_of(self, parts: Sequence[_Matches]) -> _Matches:
         notes = parts[0].notes
         for part in parts[1:]:
             notes = np.intersect1d(notes, part.notes, assume_unique=True)
-        return _Matches(notes, [leaf for part in parts for leaf in part.within(notes)])
+        return _Matches(notes, [leaf for part in parts for leaf in part.scored_within(notes)])
 
-    def without(self, wanted: _Matches, excluded: _Matches) -> _Matches:
-        notes = np.setdiff1d(wanted.notes, excluded.notes, assume_unique=True)
-        return _Matches(notes, wanted.within(notes))
+    def without(self, included: _Matches, excluded: _Matches) -> _Matches:
+        notes = np.setdiff1d(included.notes, excluded.notes, assume_unique=True)
+        return _Matches(notes, included.scored_within(notes))
 
 
-def _union(keys: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the distinct keys in ascending order."""
-    every = np.concatenate(keys)
-    if not len(every):
-        return every
-    first, last = int(every.min()), int(every.max())
-    if last - first >= _SPARSE * len(every):
-        return np.unique(every)
-    present = np.zeros(last - first + 1, np.bool_)  # for dense keys, a flag for each is faster than sorting
-    present[every - first] = True
-    return np.flatnonzero(present) + first
+def _union(lists: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the distinct keys of several lists in ascending order."""
+    keys = np.concatenate(lists)
+    if not len(keys):
+        return keys
+    first, last = int(keys.min()), int(keys.max())
+    if last - first >= _MAX_DENSE_DISTANCE * len(keys):
+        return np.unique(keys)
+    is_present = np.zeros(last - first + 1, np.bool_)  # for dense keys, a flag for each is faster than sorting
+    is_present[keys - first] = True
+    return np.flatnonzero(is_present) + first

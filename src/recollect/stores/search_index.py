@@ -1,7 +1,7 @@
-"""The search part of a store's contract: what an index must implement, and what it may implement.
+"""The search part of a store's contract: the methods that an index must have, and the methods that it may have.
 
 :class:`SearchIndex` is mandatory. Every other protocol is an optional ability: a search omits the steps that need an
-ability which the index lacks. :class:`IndexAbilities` checks for all of them once.
+ability which the index lacks. :class:`IndexAbilities` checks once which abilities an index has.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 SUPERSEDED_BY = frozenset((("supersedes", "in"), ("superseded-by", "out")))
-"""Kind and direction of the edges that lead from a note to one that supersedes it."""
+"""The kind and direction of the edges from a note to a note that supersedes it."""
 SUPERSESSION_KINDS = frozenset(kind for kind, _ in SUPERSEDED_BY)
 MAX_SUPERSESSIONS = 100_000
-"""The maximum number of superseding links that one call follows; it bounds the time of a search."""
+"""The maximum number of supersession links that one call follows; it bounds the time of a search."""
 
 
 class SearchIndex(Protocol):
@@ -31,7 +31,7 @@ class SearchIndex(Protocol):
     def search_text(
         self, query: Query, limit: int, *, namespace: str, filters: Filters, semantics: Semantics = "strict"
     ) -> list[Candidate]:
-        """Return the best notes by BM25 with ``lexical_rank`` and ``lexical_score``; ties by path, then id."""
+        """Return the best notes by BM25, with ``lexical_rank`` and ``lexical_score``; ties by path, then by id."""
 
     def search_vectors(
         self,
@@ -43,20 +43,20 @@ class SearchIndex(Protocol):
         without: Query | None = None,
         model: Model | None = None,
     ) -> list[Candidate]:
-        """Return the nearest notes with ``vector_rank`` and ``vector_similarity``; ties by path, then id.
+        """Return the nearest notes, with ``vector_rank`` and ``vector_similarity``; ties by path, then by id.
 
         Notes that contain what the query ``without`` excludes are left out. ``model`` is the model of the vector, if it
-        is known; ``ModelChangedError`` is raised if the store's active model is another by now.
+        is known; ``ModelChangedError`` is raised if another model became the store's active model.
         """
 
 
 @runtime_checkable
 class SupportsModel(Protocol):
-    """An index that knows the model of its vectors; without it, any vector is searched."""
+    """An index that knows the model of its vectors; without this ability, the model of a query is not checked."""
 
     @property
     def model(self) -> Model | None:
-        """The model of the stored vectors; ``None`` if there are none."""
+        """The model of the stored vectors; ``None`` if the index has no vectors."""
 
 
 @runtime_checkable
@@ -79,33 +79,33 @@ class SupportsGraph(SupportsCandidates, Protocol):
     def edges(
         self, ids: Sequence[str], *, namespace: str, reach: int = 1, kinds: Collection[str] | None = None
     ) -> list[Edge]:
-        """Return every edge of the notes with these ids, or those of some ``kinds``, each once.
+        """Return every edge of the notes with these ids, or only the edges of some ``kinds``, each edge once.
 
-        They are in the order of ``ids``, and the edges of one note by kind: positions first, then links from and to the
-        note, mentions from and to it, and shared entities. ``reach`` is how many positions before and after count as
-        neighbours. Unknown ids have none, and no edge leads from a note to itself.
+        Edges are in the order of ``ids``. Those of one note are sorted by kind: neighbouring positions, links from and
+        to the note, mentions from and to the note, shared entities. Notes up to ``reach`` positions before and after a
+        note in its session are its neighbours. Unknown ids have no edges, and no edge leads from a note to itself.
         """
 
 
 @runtime_checkable
 class SupportsSuccessors(Protocol):
-    """An index that follows chains of superseding notes; without it, edges are followed step by step."""
+    """An index that follows chains of superseding notes; without this ability, a search follows edge after edge."""
 
     def successors(
         self, ids: Sequence[str], *, namespace: str, created_before: datetime | None = None
     ) -> dict[str, tuple[str, ...]]:
         """Return the direct successors of each superseded note in the chains that start at ``ids``.
 
-        A note supersedes another by a link ``supersedes`` to it, or by the other's link ``superseded-by``; links to
-        itself do not count. Chains are followed to their end, cycles only once: the keys of the result are the
-        superseded notes among ``ids`` and their direct and indirect successors, the values are sorted ids. Notes
+        The keys of the result are the superseded notes among ``ids`` and their direct and indirect successors; the
+        values are sorted ids. Note B supersedes note A if B has a link ``supersedes`` to A, or A has a link
+        ``superseded-by`` to B. Chains are followed to their end, cycles only once; links of a note to itself and notes
         created at ``created_before`` or later are ignored. At most :data:`MAX_SUPERSESSIONS` links are followed.
         """
 
 
 @runtime_checkable
 class SupportsTermCounts(Protocol):
-    """An index that counts notes; without it, there are no document frequencies."""
+    """An index that counts notes; without this ability, a search has no document frequencies."""
 
     def note_counts(self, queries: Sequence[Query], *, namespace: str) -> tuple[int, list[int]]:
         """Return the number of notes in the namespace, and how many of them match each query."""
@@ -113,12 +113,12 @@ class SupportsTermCounts(Protocol):
 
 @runtime_checkable
 class SupportsSimilarities(Protocol):
-    """An index that compares given notes with a vector."""
+    """An index that computes the similarity of given notes to a vector."""
 
     def similarities(
         self, vector: Vector, ids: Sequence[str], *, namespace: str, model: Model | None = None
     ) -> dict[str, float]:
-        """Return the similarities of the notes with these ids, as ``search_vectors`` computes them.
+        """Return the similarity to ``vector`` of each note with one of the ids, as ``search_vectors`` computes it.
 
         Unknown ids, and notes without a vector, are left out.
         """
@@ -131,7 +131,7 @@ class SupportsTextScores(Protocol):
     def text_scores(
         self, query: Query, notes: Sequence[str], *, namespace: str, semantics: Semantics = "strict"
     ) -> dict[str, float]:
-        """Return the BM25 scores of the notes with these ids: exactly those of ``search_text``, whatever their rank.
+        """Return the BM25 scores of the notes with these ids: exactly those that ``search_text`` computes.
 
         Notes that do not match the query, and unknown ids, are left out. No filters apply: pass only ids that the
         caller may see.
@@ -140,7 +140,7 @@ class SupportsTextScores(Protocol):
 
 @runtime_checkable
 class SupportsNames(Protocol):
-    """An index that compares the names of notes, for the last step of the fallback ladder."""
+    """An index that finds notes by misspelt names, for the last step of the fallback ladder."""
 
     def search_names(
         self,
@@ -154,10 +154,10 @@ class SupportsNames(Protocol):
     ) -> list[Candidate]:
         """Return the notes whose name is spelt like one of the words, the most similar first, then by path, then id.
 
-        A note's name is the slug of its path, and :func:`recollect.query.trigram_search` defines the similarity. With
-        ``titles``, its title is a name, too, and so is each word with at least four letters of a longer name, if its
-        similarity is at least 0.5. The best similarity is the ``score`` and ``lexical_score``. Notes that contain what
-        the query ``without`` excludes are left out.
+        A note's name is the slug of its path; :func:`recollect.query.trigram_search` defines the similarity. With
+        ``titles``, the title is a name, too, and so is each word of at least four letters in a name of several words;
+        such a word needs a similarity of 0.5. The best similarity of a note is its ``score`` and ``lexical_score``.
+        Notes that contain what the query ``without`` excludes are left out.
         """
 
 
@@ -166,27 +166,27 @@ class SupportsSpelling(Protocol):
     """An index that suggests terms for misspelt words."""
 
     def similar_words(self, words: Sequence[str], *, namespace: str) -> dict[str, tuple[str, ...]]:
-        """Return, for each word that no note contains, the index terms with the most similar spelling.
+        """Return, for each word that no note contains, at most three similar words that notes contain, best first.
 
-        At most three terms, best first; words without a similar term are left out. A word of four to seven letters may
-        be one edit away, a longer one two; among equally close terms, the more frequent come first.
-        :meth:`SearchIndex.search_text` matches every term that is returned.
+        Words without a similar word are left out. The similar words of a word of four to seven letters are one edit
+        away, those of a longer word at most two edits; equally distant words are sorted by their number of notes.
+        :meth:`SearchIndex.search_text` finds a note for each similar word.
         """
 
 
 @runtime_checkable
 class SupportsPages(Protocol):
-    """An index that lists notes."""
+    """An index that lists notes page by page."""
 
     def page(self, limit: int, *, namespace: str, filters: Filters, after: int = 0) -> Page:
-        """Return the next notes in the order in which they were stored, after the cursor ``after``.
+        """Return at most ``limit`` notes after the cursor ``after``, in the order in which they were stored.
 
-        The cursor stays valid if its note is deleted.
+        A cursor stays valid if notes are deleted.
         """
 
 
 class IndexAbilities:
-    """An index with each of its optional abilities, or ``None``."""
+    """The optional abilities of an index: each attribute is the index itself, or ``None`` if it lacks the ability."""
 
     def __init__(self, index: SearchIndex) -> None:
         self.index = index

@@ -1,11 +1,12 @@
-"""Texts as the lexical index reads them: tokens and stems, the titles that texts mention, and a filter of terms.
+"""Split texts into tokens and stems as the lexical index does, and find the titles of other notes in a text.
 
-Tokens come from the tokenizers of FTS5, whatever engine stores the index; every thread has its own.
+Tokens come from the tokenizers of FTS5, whatever engine stores the index; every thread has its own. A folded word is in
+lower case and without accents.
 
-A mention leads from a note to a title, and from there to the notes that have this title. Only a note's summary and
-content can mention a title. The note's own title cannot: the title of each section of a document repeats the title of
-the document, so that each section would mention the first one. Mentions are found by stems; only those of the exact
-words count. A title is ignored if more than :data:`MAX_MENTIONS` notes mention it or :data:`MAX_TITLE_NOTES` have it.
+A mention is an edge from a note to the notes with a title that its text contains. Only summary and content are searched
+for titles, not the note's own title: the title of each section of a document repeats the title of the document, so that
+each section would mention the first one. Mentions are found by stems, and count only if the text has the exact words. A
+title is ignored if more than :data:`MAX_MENTIONS` notes mention it or more than :data:`MAX_TITLE_NOTES` notes have it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from recollect.query import normalise
 from recollect.query.terms import DUTCH_STOPWORDS, ENGLISH_STOPWORDS
 
 BREAK = "\ue000"
-"""The separator of texts that are tokenized together: a word for the tokenizer, which no title contains."""
+"""A character that separates texts which are tokenized together; the tokenizer returns it as a token of its own."""
 
 
 class _Tokenizers(threading.local):
@@ -45,37 +46,37 @@ _tokenizers = _Tokenizers()
 
 
 def indexed(text: Any) -> Any:
-    """Return ``text`` normalised as queries are, for the lexical index."""
+    """Return a text as it is indexed, normalised like a query; ``None`` stays ``None``. It is also an SQL function."""
     return text if text is None or text.isascii() else normalise(text)
 
 
 def word_stream(texts: Sequence[str]) -> list[str]:
-    """Return the folded words of texts, with a break between two texts."""
+    """Return the folded words of all texts, with :data:`BREAK` between two texts."""
     return _token_stream(_tokenizers.folding, texts)
 
 
 def stem_stream(texts: Sequence[str]) -> list[str]:
-    """Return the stems of texts, as the lexical index has them, with a break between two texts."""
+    """Return the stems of all texts, as in the lexical index, with :data:`BREAK` between two texts."""
     return _token_stream(_tokenizers.stemming, texts)
 
 
 def stems_of(text: str) -> list[str]:
-    """Return the stems of one text, as the lexical index has them."""
+    """Return the stems of one text, as in the lexical index."""
     return _tokens(_tokenizers.stemming, indexed(text))
 
 
 def fold(word: str) -> str:
-    """Return a word in lower case without accents ("folded"); "" if the text is not a single word."""
-    return _single(_tokenizers.folding, word)
+    """Return a word in lower case and without accents; "" if the text is not a single word."""
+    return _single_token(_tokenizers.folding, word)
 
 
 def stem(word: str) -> str:
     """Return the stem of a word; "" if the text is not a single word."""
-    return _single(_tokenizers.stemming, word)
+    return _single_token(_tokenizers.stemming, word)
 
 
 def spellings_of(text: str, stems: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of a stem and a word of the text with this stem, in lower case, for the given stems."""
+    """Yield each word of the text whose stem is in ``stems``: the stem, and the word in lower case."""
     encoded = text.encode()
     tokens: Any = _tokenizers.stemming(encoded, apsw.FTS5_TOKENIZE_DOCUMENT, None)
     for start, end, token in tokens:
@@ -85,7 +86,7 @@ def spellings_of(text: str, stems: Collection[str]) -> Iterator[tuple[str, str]]
 
 def _token_stream(tokenizer: apsw.FTS5Tokenizer, texts: Sequence[str]) -> list[str]:
     joined: str = f" {BREAK} ".join(map(indexed, texts))
-    if joined.count(BREAK) >= len(texts):  # a text contains the break itself
+    if joined.count(BREAK) >= len(texts):  # a text contains this character: doubled, it is no break
         joined = f" {BREAK} ".join(indexed(text).replace(BREAK, f"{BREAK}{BREAK}") for text in texts)
     return _tokens(tokenizer, joined)
 
@@ -97,7 +98,7 @@ def _tokens(tokenizer: apsw.FTS5Tokenizer, text: str) -> list[str]:
     return list(tokens)
 
 
-def _single(tokenizer: apsw.FTS5Tokenizer, word: str) -> str:
+def _single_token(tokenizer: apsw.FTS5Tokenizer, word: str) -> str:
     tokens: Any = tokenizer(indexed(word).encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False)
     return str(tokens[0][0]) if len(tokens) == 1 else ""
 
@@ -105,25 +106,24 @@ def _single(tokenizer: apsw.FTS5Tokenizer, word: str) -> str:
 MAX_TITLE_NOTES = 64
 MAX_MENTIONS = 1000
 MAX_TITLE_WORDS = 12
-MAX_TITLE_LENGTH = 300
-MIN_WORD_LENGTH = 4
-"""The minimum length of a title of one word."""
+MAX_TITLE_LENGTH = 300  # in characters
+MIN_WORD_LENGTH = 4  # of a title of one word
 
 _STOPWORDS = ENGLISH_STOPWORDS | DUTCH_STOPWORDS
 
 
 class Title(NamedTuple):
-    """A title of a note, or a variant of it, as other notes may mention it."""
+    """The title of a note, or a variant of the title, as other notes may mention it."""
 
     words: str
     """The folded words, joined by spaces."""
     stems: str
-    """Their stems, as the lexical index has them."""
+    """The stems of the words, joined by spaces."""
     text: str
 
 
 class NoteText(NamedTuple):
-    """The texts of a note: summary and content may mention titles of other notes."""
+    """The texts of the note with the key ``note``."""
 
     note: int
     title: str
@@ -132,7 +132,7 @@ class NoteText(NamedTuple):
 
 
 class Mention(NamedTuple):
-    """A title that a note mentions."""
+    """The mention of a title by a note; both are given by their keys."""
 
     title: int
     note: int
@@ -141,17 +141,18 @@ class Mention(NamedTuple):
 
 
 TitleLookup = Callable[[set[str]], tuple[dict[str, list[tuple[int, str]]], set[str]]]
-"""Takes sequences of stems ("runs"); returns the keys and words of equal titles, and the runs that a title starts with.
+"""Looks up runs: consecutive stems, joined by spaces. Returns two values.
 
-Equal titles that too many notes mention are left out.
+The first maps a run to the titles with these stems, each as its key and folded words, except titles that too many notes
+mention. The second has the runs with which a longer title starts.
 """
 
 
 def titles_by_note(texts: Sequence[NoteText]) -> dict[int, list[Title]]:
-    """Return the titles of notes that have any, with variants: ``Tenet (film)`` also as ``Tenet``.
+    """Return the titles of each note that has a title, with variants: ``Tenet (film)`` also as ``Tenet``.
 
-    Titles that match everywhere are left out: a single short word, number or stopword, and stopwords only. So are
-    titles that are too long to be mentioned.
+    Titles that match everywhere are left out: a single short word, a number, and stopwords. So are titles that are too
+    long to be mentioned.
 
     >>> [title.words for title in titles_by_note([NoteText(7, "Tenet (film)", "", "By Nolan.")])[7]]
     ['tenet film', 'tenet']
@@ -163,18 +164,18 @@ def titles_by_note(texts: Sequence[NoteText]) -> dict[int, list[Title]]:
             before, bracket, within = text.title.rstrip().rpartition("(")
             if bracket and within.find(")") == len(within) - 1:
                 names.append((text.note, before))
-    words, stems = (
-        map(str.strip, " ".join(read([name for _, name in names])).split(BREAK)) for read in (word_stream, stem_stream)
-    )
+    words_of_names = " ".join(word_stream([name for _, name in names])).split(BREAK)
+    stems_of_names = " ".join(stem_stream([name for _, name in names])).split(BREAK)
     titles: dict[int, list[Title]] = {text.note: [] for text in texts if text.title}
-    for (note, name), folded, stemmed in zip(names, words, stems, strict=False):
-        title = Title(folded, stemmed, name)
+    for (note, name), words, stems in zip(names, words_of_names, stems_of_names, strict=False):
+        title = Title(words.strip(), stems.strip(), name)
         if _is_distinctive(title.words.split()) and title.words not in [other.words for other in titles[note]]:
             titles[note].append(title)
     return titles
 
 
 def _is_distinctive(words: Sequence[str]) -> bool:
+    """Return whether the words of a title are unlikely to occur in a text that does not mean the title."""
     if len(words) == 1:
         (word,) = words
         return len(word) >= MIN_WORD_LENGTH and not word.isnumeric() and word not in _STOPWORDS
@@ -187,7 +188,7 @@ def folded_text(text: NoteText) -> str:
 
 
 def contains_phrase(words: str, folded: str) -> bool:
-    """Return whether a :func:`folded_text` contains the words of a title."""
+    """Return whether ``folded``, a :func:`folded_text`, contains the words of a title."""
     return f" {words} " in folded
 
 
@@ -197,15 +198,19 @@ def find_mentions(
     own: Mapping[int, Sequence[Title]],
     term_filter: TermFilter | None = None,
 ) -> list[Mention]:
-    """Find the titles that texts mention, except the titles of the same note (``own``)."""
+    """Return the titles that texts mention, except the titles of the same note, which are in ``own``.
+
+    All texts are one list of stems. Its runs of one stem are looked up, then those runs of two stems whose first stem
+    starts a longer title, and so on. ``term_filter`` saves lookups; the terms of the texts are added to it.
+    """
     parts = [(index, part) for index, text in enumerate(texts) for part in (text.summary, text.content) if part]
     stems = stem_stream([part for _, part in parts])
     distinct = set(stems)
-    titles, longer = lookup(distinct if term_filter is None else term_filter.add_terms(distinct))
-    relevant = titles.keys() | longer
+    titles, prefixes = lookup(distinct if term_filter is None else term_filter.add_terms(distinct))
+    relevant = titles.keys() | prefixes
     offsets = [offset for offset, stem in enumerate(stems) if stem in relevant] if relevant else []
     matches = [(offset, stems[offset]) for offset in offsets if stems[offset] in titles]
-    starts = [offset for offset in offsets if stems[offset] in longer]
+    starts = [offset for offset in offsets if stems[offset] in prefixes]
     for length in range(2, MAX_TITLE_WORDS + 1):
         runs = [
             (offset, " ".join(stems[offset : offset + length])) for offset in starts if offset + length <= len(stems)
@@ -213,20 +218,20 @@ def find_mentions(
         if not runs:
             break
         distinct = {run for _, run in runs}
-        matching, longer = lookup(distinct if term_filter is None else term_filter.may_start_title(distinct))
-        titles |= matching
-        matches += [match for match in runs if match[1] in matching]
-        starts = [offset for offset, run in runs if run in longer] if longer else []
+        equal_titles, prefixes = lookup(distinct if term_filter is None else term_filter.may_start_title(distinct))
+        titles |= equal_titles
+        matches += [(offset, run) for offset, run in runs if run in equal_titles]
+        starts = [offset for offset, run in runs if run in prefixes] if prefixes else []
     breaks = [offset for offset, stem in enumerate(stems) if stem == BREAK] if matches else []
-    mentioned: dict[int, set[tuple[int, str]]] = {}
+    titles_by_text: dict[int, set[tuple[int, str]]] = {}
     for offset, run in matches:
         index, _ = parts[bisect(breaks, offset)]
         own_words = [title.words for title in own.get(texts[index].note, ())]
-        for title in titles[run]:
-            if title[1] not in own_words:
-                mentioned.setdefault(index, set()).add(title)
+        for key, words in titles[run]:
+            if words not in own_words:
+                titles_by_text.setdefault(index, set()).add((key, words))
     mentions: list[Mention] = []
-    for index, keys_and_words in mentioned.items():
+    for index, keys_and_words in titles_by_text.items():
         folded = folded_text(texts[index])
         mentions += [Mention(key, texts[index].note, contains_phrase(words, folded)) for key, words in keys_and_words]
     return mentions
@@ -234,16 +239,16 @@ def find_mentions(
 
 FILTER_BUCKETS = 2**22
 MIN_TITLES = 256
-"""The minimum number of notes with titles in a batch for which the terms of the whole namespace are read."""
+"""The minimum number of notes with titles in a batch for which a filter of the whole namespace is built."""
 
-_TERM, _PREFIX, _TITLE = 1, 2, 4
+_TERM, _PREFIX, _TITLE = 1, 2, 4  # bits of a bucket: it has a term, the first stems of a title, all stems of a title
 
 
 class TermFilter:
-    """A Bloom filter with one hash of the terms and titles of a namespace: it may return false positives.
+    """A Bloom filter, with one hash function, of the terms and titles of a namespace: false positives are possible.
 
-    Looking up a title in the index takes as long as writing a short note, and a batch of thousands of notes with new
-    titles would do thousands of such lookups without a result.
+    Looking up a title in the index takes as long as writing a short note. A batch of thousands of notes with new titles
+    would do thousands of lookups without a result.
     """
 
     def __init__(self, terms: Iterable[str] = (), titles: Iterable[str] = ()) -> None:
@@ -252,7 +257,7 @@ class TermFilter:
         self.add_titles(titles)
 
     def add_titles(self, titles: Iterable[str]) -> None:
-        """Add titles, given by their stems; the stems are also terms of their notes."""
+        """Add titles, given by their stems, which are also terms of the notes with these titles."""
         buckets = self._buckets
         for title in titles:
             buckets[hash(title) % FILTER_BUCKETS] |= _TITLE | _PREFIX
@@ -263,17 +268,17 @@ class TermFilter:
                 buckets[hash(" ".join(stems[:length])) % FILTER_BUCKETS] |= _PREFIX
 
     def add_terms(self, terms: Iterable[str]) -> set[str]:
-        """Add the terms of notes, and return those that a title may start with."""
-        buckets, starting = self._buckets, set()
+        """Add the terms of notes, and return the terms that a title may start with."""
+        buckets, prefixes = self._buckets, set()
         for term in terms:
             bucket = hash(term) % FILTER_BUCKETS
             if buckets[bucket] & _PREFIX:
-                starting.add(term)
+                prefixes.add(term)
             buckets[bucket] |= _TERM
-        return starting
+        return prefixes
 
     def may_contain(self, titles: Iterable[tuple[int, str]]) -> set[int]:
-        """Return the keys of the titles, given by key and stems, of which notes may contain every stem."""
+        """Return the keys of the titles, given by key and stems, whose stems may all occur in notes."""
         buckets, keys = self._buckets, set()
         for key, title in titles:
             # From the end: the last stem is the rarest, as in "chapter 17".
@@ -286,7 +291,7 @@ class TermFilter:
         return bool(self._buckets[hash(stems) % FILTER_BUCKETS] & _TITLE)
 
     def may_start_title(self, runs: Iterable[str]) -> set[str]:
-        """Return the runs of stems that a title may start with."""
+        """Return the runs of stems with which a title may start."""
         buckets = self._buckets
         return {run for run in runs if buckets[hash(run) % FILTER_BUCKETS] & _PREFIX}
 
@@ -294,7 +299,7 @@ class TermFilter:
 class TermFilterCache:
     """The filters of the namespaces that this process wrote to last, each with the revision that it describes.
 
-    A writer takes the filter of its namespace out, and puts it back when its transaction is committed.
+    A writer takes the filter of its namespace out of the cache, and puts it back after its transaction is committed.
     """
 
     def __init__(self, capacity: int) -> None:
