@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from recollect import secrets
 from recollect.secrets import Secret, find_secrets, redact
-from recollect.secrets.patterns import TOKENS, kind_of_value, luhn
+from recollect.secrets.patterns import TOKEN_FORMATS, has_valid_check_digit, kind_of_value
 from tests.secrets.samples import HARMLESS, SECRETS, thrown
 from tests.strategies import any_text
 
@@ -66,8 +66,8 @@ def test_kind_of_value() -> None:
 
 @given(st.integers(0, 10**18), st.integers(1, 9))
 def test_luhn_detects_wrong_digit(number: int, wrong: int) -> None:
-    last = next(digit for digit in "0123456789" if luhn(f"{number}{digit}"))
-    assert not luhn(f"{number}{(int(last) + wrong) % 10}")
+    last = next(digit for digit in "0123456789" if has_valid_check_digit(f"{number}{digit}"))
+    assert not has_valid_check_digit(f"{number}{(int(last) + wrong) % 10}")
 
 
 _pieces = st.sampled_from(
@@ -97,7 +97,7 @@ class TestHostileTexts:
         for module in pkgutil.iter_modules(secrets.__path__)
         for name, stored in vars(importlib.import_module(f"recollect.secrets.{module.name}")).items()
         for pattern in ([stored] if isinstance(stored, re.Pattern) else [])
-    } | {f"tokens.{token.kind}": token.pattern for token in TOKENS}
+    } | {f"tokens.{token.kind}": token.pattern for token in TOKEN_FORMATS}
 
     def test_patterns_are_collected(self) -> None:
         assert len(self.PATTERNS) > 25

@@ -39,13 +39,10 @@ class Block(NamedTuple):
     """A part of a text that is not split if it fits into a chunk: a heading, paragraph, list, table or code block."""
 
     start: int
-    end: int
-    """The offset at which the next block starts."""
+    end: int  # the offset at which the next block starts
     kind: BlockKind = "prose"
-    level: int = 0
-    """The level of a heading, from 1; 0 for other blocks."""
-    label: str = ""
-    """The text of a heading."""
+    level: int = 0  # the level of a heading, from 1; 0 for other blocks
+    label: str = ""  # the text of a heading
 
 
 class Chunk(NamedTuple):
@@ -67,8 +64,7 @@ class Chunk(NamedTuple):
 class _Section(NamedTuple):
     """A heading and the blocks below, up to the next heading of any level."""
 
-    headings: tuple[str, ...]
-    """The heading of the section and the headings above it, outermost first."""
+    headings: tuple[str, ...]  # the heading of the section and the headings above it, outermost first
     blocks: list[Block]
 
 

@@ -32,29 +32,21 @@ class FileEntry(NamedTuple):
     """A file whose format is supported."""
 
     path: Path
-    name: str
-    """The path below the root of the scan, with slashes."""
-    size: int
-    """In bytes."""
-    modified: int
-    """The modification time, in nanoseconds since 1970."""
+    name: str  # the path below the root of the scan, with slashes
+    size: int  # in bytes
+    modified: int  # the modification time, in nanoseconds since 1970
 
 
 @dataclass(slots=True)
 class FileScan:
     """The result of a scan: the files below a root."""
 
-    root: Path
-    """The folder to which names are relative, without symbolic links."""
-    complete: bool
-    """Whether the whole root was scanned; false if only one file was requested."""
-    files: list[FileEntry] = field(default_factory=list)
-    """The files, sorted by name."""
+    root: Path  # the folder to which names are relative, without symbolic links
+    complete: bool  # whether the whole root was scanned; false if only one file was requested
+    files: list[FileEntry] = field(default_factory=list)  # the files, sorted by name
     problems: list[Problem] = field(default_factory=list)
-    unreadable: list[str] = field(default_factory=list)
-    """The names of files and folders that could not be opened or have invalid names."""
-    skipped: Counter[str] = field(default_factory=Counter)
-    """The number of files of unsupported types by extension; hidden and ignored files are not counted."""
+    unreadable: list[str] = field(default_factory=list)  # files and folders that cannot be opened or have invalid names
+    skipped: Counter[str] = field(default_factory=Counter)  # the number of files of unsupported types, by extension
 
     def may_contain(self, name: str) -> bool:
         """Return whether a file of this name may exist although it is not listed: it, or its folder, is unreadable."""

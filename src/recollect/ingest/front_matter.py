@@ -22,8 +22,7 @@ from recollect.ingest.source import Problem, UnreadableError
 from recollect.model import NOTE_FIELDS, Link
 from recollect.text import collapse_whitespace
 
-MAX_CHARS = 65_536
-"""The maximum length of front matter: every note of the file repeats it."""
+MAX_CHARS = 65_536  # the maximum length of front matter: every note of the file repeats it
 
 _KEYS_OF_FIELD = {
     "title": ("title",),
@@ -53,10 +52,8 @@ _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 class FrontMatter:
     """The front matter of a file as fields of a note."""
 
-    end: int
-    """The offset of the text below the front matter; 0 if the file has no front matter."""
-    fields: dict[str, Any] = field(default_factory=dict)
-    """Checked values of title, summary, dates and importance."""
+    end: int  # the offset of the text below the front matter; 0 if the file has no front matter
+    fields: dict[str, Any] = field(default_factory=dict)  # checked values of title, summary, dates and importance
     tags: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
     metadata: dict[str, Any] = field(default_factory=dict)

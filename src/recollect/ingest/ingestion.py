@@ -30,8 +30,7 @@ from recollect.text import well_formed
 READERS_VERSION = "4"
 """Part of every fingerprint. If a reader returns other notes than before, change it: all files are then read again."""
 
-TEXT_ROOT = "text:"
-"""The root of documents without files; no folder has this path."""
+TEXT_ROOT = "text:"  # the root of documents without files; no folder has this path
 
 UNRESOLVED = "unresolved:"
 """Prefix of the fingerprint of a document that supersedes an unknown or ambiguous note: each ingest reads it again."""
@@ -147,8 +146,7 @@ class _Ingestion:
         self._unresolved: list[Document] = []
         """Documents with links by name. The links are resolved when all documents are known."""
         self._resolver = LinkResolver()
-        self._counts: Counter[str] = Counter()
-        """The counts of the :class:`IngestReport`, by the names of its fields."""
+        self._counts: Counter[str] = Counter()  # by the names of the fields of IngestReport
         self._problems: list[Problem] = []
 
     def synchronise(self, scan: FileScan) -> IngestReport:

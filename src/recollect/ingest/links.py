@@ -175,10 +175,10 @@ class LinkResolver:
         listed as one note.
         """
         relative = posixpath.normpath(posixpath.join(posixpath.dirname(file), target))
-        resolved_keys = {target: target, f"{target}.md": target, relative: relative, f"{relative}.md": f"{relative}.md"}
-        for key, resolved in resolved_keys.items():
-            if key in self._keys and key != own:
-                return resolved, []
+        for path in (target, relative):
+            for key in (path, f"{path}.md"):
+                if key in self._keys and key != own:
+                    return target if path == target else key, []
         with_file_name = self._files.get(target.removesuffix(".md").strip("/").casefold(), [])
         for names in (with_file_name, self._titles.get(_folded(target), []), self._aliases.get(_folded(target), [])):
             names.sort(key=lambda name: (len(name.path), name.path))

@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-MAX_VALUE_CHARS = 200
-"""The maximum length of a value of the front matter that is added to the text of the note."""
-MAX_FIELDS_CHARS = 600
-"""The maximum number of characters of front matter that are added to the text of a note."""
+MAX_VALUE_CHARS = 200  # the maximum length of a value of the front matter that is added to the text of the note
+MAX_FIELDS_CHARS = 600  # the maximum number of characters of front matter that are added to the text of a note
 MAX_LABEL_CHARS = 120  # of a heading
 
 _LAYOUT_KEYS = frozenset(("cssclass", "cssclasses"))
@@ -47,9 +45,7 @@ _BLOCK_KINDS: dict[str, BlockKind] = {
 _RAW_HTML = re.compile(r"\s*<(?:script|style|pre|textarea)\b", re.IGNORECASE)  # elements with text that is not prose
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")  # [text](destination) or [text][label]
 _WIKILINK = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")  # [[text]] or [[target|text]]
-_MARKUP = re.compile(
-    r"\\([!-/:-@\[-`{-~])|[`*]|~~|(?<!\w)_|_(?!\w)"
-)  # an escaped character, or marks of emphasis and code
+_MARKUP = re.compile(r"\\([!-/:-@\[-`{-~])|[`*]|~~|(?<!\w)_|_(?!\w)")  # escaped characters, emphasis, code
 
 
 def parse_markdown(text: str, source: Source) -> Contents:

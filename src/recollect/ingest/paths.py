@@ -1,4 +1,4 @@
-"""Paths and titles of the notes of a file."""
+"""Generate the paths and titles of the notes of a file."""
 
 from __future__ import annotations
 
@@ -8,43 +8,44 @@ from collections.abc import Sequence
 
 from recollect.text import collapse_whitespace
 
-MAX_TITLE = 200
+MAX_TITLE = 200  # in characters
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _NOT_IN_SLUG = re.compile(r"[^\w]+")
-_WORD_SEPARATORS = re.compile(r"_+|(?<!\d)-+|-+(?!\d)")
+_WORD_SEPARATORS = re.compile(r"_+|(?<!\d)-+|-+(?!\d)")  # underscores and hyphens, but not hyphens between digits
 
 
 class NotePaths:
-    """Generates unique paths for the notes of a file, which stay the same when other parts of the file change.
+    """Generates unique paths for the notes of a file; a path stays the same if other parts of the file change.
 
-    The first note has the file's path. The others append the headings that they begin under, and a number if several
-    begin under the same headings: ``ines.md``, ``ines.md#tea``, ``ines.md#tea-2``, ``ines.md#tea/green``.
+    The path of the first note is that of the file. The path of another note also has the headings above its beginning,
+    and a number if it is not the first under these: ``ines.md``, ``ines.md#tea``, ``ines.md#tea-2``,
+    ``ines.md#tea/green``.
     """
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._used: set[str] = set()
-        self._numbers: dict[str, int] = {}
+        self._used_anchors: set[str] = set()
+        self._next_numbers: dict[str, int] = {}  # by the slug of the headings
 
     def next(self, headings: Sequence[str]) -> str:
         """Return the path of the next note, which begins under these headings."""
-        name = base = "/".join(filter(None, map(slug, headings)))
-        if not self._used:
-            # The next note under the same headings is the second one, although the first does not have their name.
-            self._used.update(("", base))
+        anchor = headings_slug = "/".join(filter(None, map(slug, headings)))
+        if not self._used_anchors:
+            # The first note has no anchor. Still, the next note under the same headings gets the number 2.
+            self._used_anchors.update(("", headings_slug))
             return self._path
-        if not base or base in self._used:
-            number = self._numbers.get(base, 2)
-            while (name := f"{base}-{number}" if base else str(number)) in self._used:
+        if not headings_slug or headings_slug in self._used_anchors:
+            number = self._next_numbers.get(headings_slug, 2)
+            while (anchor := f"{headings_slug}-{number}" if headings_slug else str(number)) in self._used_anchors:
                 number += 1
-            self._numbers[base] = number + 1
-        self._used.add(name)
-        return f"{self._path}#{name}"
+            self._next_numbers[headings_slug] = number + 1
+        self._used_anchors.add(anchor)
+        return f"{self._path}#{anchor}"
 
 
 def is_one_line(name: str) -> bool:
-    """Return whether a name has no line ends or other control characters."""
+    """Return whether a name has no line ends and no other control characters."""
     return not _CONTROL.search(name)
 
 
@@ -54,14 +55,14 @@ def slug(text: str) -> str:
 
 
 def file_title(name: str) -> str:
-    """Return a title for a file from its name."""
-    stem = name.rpartition("/")[2]
-    stem = stem.rpartition(".")[0] or stem
+    """Return a title for a file from its name: without suffix, with spaces between words."""
+    file_name = name.rpartition("/")[2]
+    stem = file_name.rpartition(".")[0] or file_name
     title = collapse_whitespace(_WORD_SEPARATORS.sub(" ", stem)) or stem
     return title[0].upper() + title[1:] if title.islower() else title
 
 
 def note_title(title: str, headings: Sequence[str] = ()) -> str:
-    """Return the title of a note: that of the file, and the headings that the note is under."""
+    """Return the title of a note: the title of its file, and the headings above the note."""
     short = title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
     return " › ".join((short, *filter(None, headings)))

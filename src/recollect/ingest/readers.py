@@ -15,7 +15,7 @@ from recollect.model import draft_of
 
 
 def parse_plain_text(text: str, source: Source) -> Contents:
-    """Return the notes of a plain text: as many paragraphs, else sentences, as fit into one."""
+    """Return the notes of a plain text, one for each chunk (:func:`chunk_text`)."""
     paths = NotePaths(source.path)
     common = {
         "title": note_title(file_title(source.name)),
@@ -53,7 +53,7 @@ def reader_for(name: str) -> Reader | None:
 
 
 def read_file(data: bytes, source: Source) -> Contents:
-    """Return the notes of a file, read by the reader of its suffix.
+    """Return the notes of a file, given by its bytes; the suffix of its name selects the reader.
 
     >>> [note] = read_file(b"# Tea", Source("tea.md")).drafts
     >>> note["title"]

@@ -1,4 +1,7 @@
-"""The readers of records: JSON Lines, or a JSON list, of notes or of turns of a conversation."""
+"""The readers of JSON Lines files and JSON lists, whose records are notes or turns of a conversation.
+
+A record with a speaker is a turn. Its note has the speaker in the text and in the metadata.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,9 @@ from recollect.ingest.dates import date_in_name, parse_date, parse_expiry
 from recollect.ingest.source import Contents, Problem, Source, UnreadableError, text_reader
 from recollect.model import DRAFT_FIELDS, Draft, draft_of, is_blank
 
-MAX_PROBLEMS = 20
-"""How many problems of a file are reported one by one."""
+MAX_PROBLEMS = 20  # how many problems of a file are reported one by one
 
+# The keys of a turn in order of precedence: of several keys that a record has, the first is used.
 _SPEAKER_KEYS = ("speaker", "role", "author", "name")
 _TEXT_KEYS = ("text", "content", "message")
 _TIME_KEYS = ("time", "timestamp", "created_at", "date")
@@ -23,10 +26,10 @@ _SESSION_KEYS = ("session", "conversation", "conversation_id", "thread")
 def parse_json_lines(text: str, source: Source) -> Contents:
     """Return the notes of a JSON Lines file: each line is a note, or a turn of a conversation if it has a speaker.
 
-    A line that cannot be read is reported as a problem, and the others are read.
+    A line that cannot be read is reported as a problem, and the other lines are read.
     """
     parser = _RecordParser(source, unit="line")
-    # Not splitlines(): JSON strings may contain the other line separators of Python.
+    # Not splitlines(), which also splits at characters that JSON strings may contain, such as U+2028.
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             parser.add(number, line)
@@ -54,7 +57,7 @@ JSON_READER = text_reader(parse_json)
 
 
 class _RecordParser:
-    """Turns the records of one file into drafts."""
+    """Converts the records of one file to drafts."""
 
     def __init__(self, source: Source, unit: Literal["line", "item"]) -> None:
         self._source = source
@@ -63,13 +66,12 @@ class _RecordParser:
         self._drafts: list[Draft] = []
         self._problems: list[Problem] = []
         self._failed = 0
-        self._record_numbers: dict[str, int] = {}
-        """The number of the record that has this id or path."""
-        self._next_positions: dict[str, int] = {}
-        self._anchor_counts: dict[str, int] = {}
+        self._record_numbers: dict[str, int] = {}  # by the id or path of the record's note
+        self._next_positions: dict[str, int] = {}  # by session
+        self._anchor_counts: dict[str, int] = {}  # how many paths end with each anchor, the part after #
 
     def add(self, number: int, record: Any) -> None:
-        """Parse one record: a line of JSON, or an item of a list."""
+        """Parse one record, a line of JSON or an item of a list; ``number`` counts lines or items from 1."""
         try:
             if self._unit == "line":
                 record = json.loads(record)
@@ -80,11 +82,11 @@ class _RecordParser:
             draft = self._turn(record, *speaker) if speaker else self._note(record, number)
             if is_blank(draft):
                 raise ArgumentError("record", "has no text: content, title and summary are blank or only punctuation")
-            keys = [f"{field} {draft[field]!r}" for field in ("id", "path") if draft.get(field)]
-            for key in keys:  # a second note with the same id or path would overwrite the first
-                if key in self._record_numbers:
-                    raise ArgumentError("record", f"has the same {key} as {self._unit} {self._record_numbers[key]}")
-            self._record_numbers.update(dict.fromkeys(keys, number))
+            names = [f"{field} {draft[field]!r}" for field in ("id", "path") if draft.get(field)]
+            for name in names:  # a second note with the same id or path would overwrite the first
+                if name in self._record_numbers:
+                    raise ArgumentError("record", f"has the same {name} as {self._unit} {self._record_numbers[name]}")
+            self._record_numbers.update(dict.fromkeys(names, number))
         except json.JSONDecodeError as error:
             self._fail(number, f"is not JSON: {error.msg} at character {error.pos + 1}")
         except (ArgumentError, ValueError, RecursionError) as error:
@@ -93,7 +95,7 @@ class _RecordParser:
             self._drafts.append(draft)
 
     def contents(self) -> Contents:
-        """Return the notes and the problems."""
+        """Return the notes and the problems; raise :class:`UnreadableError` if every record failed."""
         if self._failed and not self._drafts:
             first = self._problems[0]
             message = f"contains no notes; the first problem: {first.message}"
@@ -104,12 +106,14 @@ class _RecordParser:
         return Contents(self._drafts, self._problems, self._failed)
 
     def _fail(self, number: int, message: str) -> None:
+        """Count a record that cannot be read, and report the first :data:`MAX_PROBLEMS` of them."""
         self._failed += 1
         if len(self._problems) < MAX_PROBLEMS:
             line, message = (number, message) if self._unit == "line" else (None, f"item {number}: {message}")
             self._problems.append(Problem(self._source.name, line, message, skipped=True))
 
     def _note(self, record: dict[str, Any], number: int) -> Draft:
+        """Return the draft of a record without a speaker."""
         text = _pop_first(record, ("content", "text"))
         if text is None:
             raise ArgumentError("record", "has neither 'content' nor 'text'")
@@ -121,6 +125,7 @@ class _RecordParser:
         return draft_of(fields)
 
     def _turn(self, record: dict[str, Any], speaker_key: str, speaker: Any) -> Draft:
+        """Return the draft of a turn; text, time and session are pairs of key and value, or ``None``."""
         text, time, session = (_pop_first(record, keys) for keys in (_TEXT_KEYS, _TIME_KEYS, _SESSION_KEYS))
         fields = self._fields(record)
         speaker = arguments.name(speaker_key, speaker if isinstance(speaker, str) else str(speaker))
@@ -137,15 +142,15 @@ class _RecordParser:
         self._next_positions[draft["session"]] = draft["position"] + 1
         if not draft.get("id") and not draft.get("path"):
             anchor = str(draft["position"]) if session is None else f"{draft['session']}/{draft['position']}"
-            repeat = self._anchor_counts[anchor] = self._anchor_counts.get(anchor, 0) + 1
-            draft["path"] = f"{self._source.path}#{anchor}" + (f"-{repeat}" if repeat > 1 else "")
+            count = self._anchor_counts[anchor] = self._anchor_counts.get(anchor, 0) + 1
+            draft["path"] = f"{self._source.path}#{anchor}" + (f"-{count}" if count > 1 else "")
         return draft
 
     def _fields(self, record: dict[str, Any]) -> dict[str, Any]:
         """Return the note fields of a record; other keys become metadata."""
         if "expires" in record:
             record.setdefault("expires_at", record.pop("expires"))
-        record.pop("namespace", None)  # the caller of the ingest decides
+        record.pop("namespace", None)  # the caller of the ingest sets the namespace
         fields = {key: value for key, value in record.items() if key in DRAFT_FIELDS}
         others = {key: value for key, value in record.items() if key not in DRAFT_FIELDS}
         if "metadata" in fields or others:
@@ -165,12 +170,12 @@ def _reason(error: Exception) -> str:
 
 
 def _pop_first(record: dict[str, Any], keys: tuple[str, ...]) -> tuple[str, Any] | None:
-    """Remove the first of ``keys`` that the record has; return it with its value."""
+    """Remove the first of ``keys`` that the record has, and return key and value; ``None`` if it has none of them."""
     return next(((key, record.pop(key)) for key in keys if key in record), None)
 
 
 def _text(argument: str, value: Any) -> str:
-    """Return the text of a record; some programs write it as a list of parts."""
+    """Return the text of a record; a list of parts, as some programs write it, is joined by line ends."""
     if not isinstance(value, list):
         return arguments.text(argument, value)
     parts = (part.get("text") if isinstance(part, dict) else part for part in value)

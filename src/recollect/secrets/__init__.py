@@ -1,4 +1,4 @@
-"""Find secrets in what is to be stored, and refuse or redact them."""
+"""Find secrets in notes before they are stored, and refuse or redact them."""
 
 from __future__ import annotations
 

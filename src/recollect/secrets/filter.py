@@ -15,19 +15,19 @@ from recollect.secrets.patterns import Secret, find_private_keys, find_secrets, 
 SecretsMode: TypeAlias = Literal["refuse", "redact"]
 MODES = ("refuse", "redact")
 
-_NAMES = ("id", "path", "namespace")
-"""Identifiers with a secret are refused, never redacted: redacted ones would be equal."""
-_TEXTS = (*TEXT_FIELDS, "session")
-_Find: TypeAlias = Callable[[str], Iterable[Secret]]
+_IDENTIFIERS = ("id", "path", "namespace")
+"""A secret in one of these fields is refused and never redacted: two redacted identifiers could be equal."""
+_REDACTED_FIELDS = (*TEXT_FIELDS, "session")
+_Finder: TypeAlias = Callable[[str], Iterable[Secret]]
 
 
 class SecretFilter:
-    """Removes secrets from what one call stores; at the end of the context one warning says what was redacted."""
+    """Refuses or redacts secrets in the notes that one call stores; on exit, one warning says what was redacted."""
 
     def __init__(self, mode: SecretsMode) -> None:
         self._mode = mode
         self._redacted: dict[str, Counter[str]] = {}
-        """Counts of kinds by location: a retried write does not count twice."""
+        """The number of secrets of each kind by draft or file, so that a repeated write does not count twice."""
 
     def __enter__(self) -> Self:
         return self
@@ -40,12 +40,12 @@ class SecretFilter:
             warnings.warn(f"{secrets} redacted before the notes were stored: {kinds}", RecollectWarning, stacklevel=3)
 
     def draft(self, draft: Draft, prefix: str = "", *, file: str = "") -> Draft:
-        """Return a draft without secrets; an error names the field after ``prefix``."""
+        """Return a draft without secrets; an error names the field, with ``prefix`` before it."""
         fields = _FieldFilter(self._mode)
-        for name in _NAMES:
+        for name in _IDENTIFIERS:
             self.name(f"{prefix}{name}", draft.get(name, ""))
         filtered = dict(draft)
-        for name in _TEXTS:
+        for name in _REDACTED_FIELDS:
             if draft.get(name):
                 filtered[name] = fields.text(f"{prefix}{name}", draft[name])
         if draft.get("tags"):
@@ -57,13 +57,13 @@ class SecretFilter:
         if draft.get("metadata"):
             filtered["metadata"] = fields.data(f"{prefix}metadata", draft["metadata"])
         if any(filtered.get(name) != draft.get(name) for name in TEXT_FIELDS):
-            filtered.pop("vector", None)  # it is the vector of the text with the secret
+            filtered.pop("vector", None)  # it was computed from the text with the secret
         if fields.kinds:
             self._redacted[f"{file}\n{prefix}"] = fields.kinds
         return filtered
 
     def file(self, text: str, name: str) -> str:
-        """Return the text of a file without private keys, which chunking would split."""
+        """Return the text of a file without private keys: chunking would split them, so that they were not found."""
         fields = _FieldFilter(self._mode)
         filtered = fields.text("text", text, find_private_keys)
         if fields.kinds:
@@ -77,13 +77,13 @@ class SecretFilter:
 
 
 class _FieldFilter:
-    """Filters the fields of one note."""
+    """Filters the fields of one note, and counts the secrets of each kind."""
 
     def __init__(self, mode: SecretsMode) -> None:
         self._mode = mode
         self.kinds: Counter[str] = Counter()
 
-    def text(self, argument: str, text: str, find: _Find = find_secrets) -> str:
+    def text(self, argument: str, text: str, find: _Finder = find_secrets) -> str:
         redacted, kinds = redact(text, find)
         for kind in kinds:
             self._report(argument, kind)
@@ -93,7 +93,7 @@ class _FieldFilter:
         return Link(self.text(f"{argument}.kind", link.kind), self.text(f"{argument}.target", link.target))
 
     def data(self, argument: str, value: Any, key: str = "") -> Any:
-        """Return JSON data without secrets; a key such as ``password`` makes its value one."""
+        """Return JSON data without secrets; a random value is a secret if ``key`` is a name such as ``password``."""
         if isinstance(value, Mapping):
             return {
                 self.text(argument, name): self.data(f"{argument}.{name}", item, name) for name, item in value.items()
@@ -101,7 +101,7 @@ class _FieldFilter:
         if isinstance(value, list):
             return [self.data(f"{argument}[{index}]", item, key) for index, item in enumerate(value)]
         if isinstance(value, int) and not isinstance(value, bool):
-            digits = str(value) if abs(value) < 10**20 else ""
+            digits = str(value) if abs(value) < 10**20 else ""  # a card number has at most 19 digits
             return self.text(argument, digits) if find_secrets(digits) else value
         if not isinstance(value, str):
             return value
@@ -112,7 +112,7 @@ class _FieldFilter:
         return self.text(argument, value)
 
     def _report(self, argument: str, kind: str) -> None:
-        """Raise ``SecretFoundError``, or count a redaction."""
+        """Refuse a secret: raise ``SecretFoundError``; or count it, if the mode is ``redact``."""
         if self._mode == "refuse":
             raise SecretFoundError(
                 argument, f'contains a secret ({kind}); remove it, or open the memory with secrets="redact"'
@@ -120,14 +120,14 @@ class _FieldFilter:
         self.kinds[kind] += 1
 
 
-def redact(text: str, find: _Find = find_secrets) -> tuple[str, list[str]]:
-    """Return a text with a mark instead of each secret, and the kinds of the secrets.
+def redact(text: str, find: _Finder = find_secrets) -> tuple[str, list[str]]:
+    """Return a text in which each secret is replaced by its kind, and the kinds of the secrets.
 
     >>> redact("The card is 4111 1111 1111 1111.")
     ('The card is «redacted: card number».', ['card number'])
     """
     kinds: list[str] = []
-    while secrets := list(find(text)):  # a redaction may reveal the secret beside it
+    while secrets := list(find(text)):  # again: after a redaction, the secret beside it may be recognised
         kinds += (secret.kind for secret in secrets)
         for secret in reversed(secrets):
             text = f"{text[: secret.start]}«redacted: {secret.kind}»{text[secret.end :]}"

@@ -1,8 +1,9 @@
-"""Patterns of secrets: private keys, tokens, credentials, assigned values and card numbers.
+"""Find secrets in a text: private keys, tokens, credentials, assigned values and card numbers.
 
-By hand rather than by a library: every pattern is bounded and possessive, so that the time is linear in the length of
-a hostile text, and each kind excludes what only looks like it. Rules, not entropy alone, distinguish random values from
-words, variable names, numbers and placeholders: passwords are short, and camelCase names have as much entropy as keys.
+No library is used. Every pattern here is bounded and possessive, so that the time is linear in the length of a hostile
+text, and each kind excludes texts that only look like a secret. Rules, not entropy alone, distinguish random values
+from words, variable names, numbers and placeholders: passwords are short, and camelCase names have as much entropy as
+keys.
 """
 
 from __future__ import annotations
@@ -16,35 +17,31 @@ from typing import NamedTuple
 
 import regex
 
-MIN_LENGTH = 8
-MIN_CHANGES = 3
-"""How often the class of characters must change: lower case, upper case, digit, sign."""
-CHARACTERS_PER_CHANGE = 8
-"""A long value needs at least one change for each this many characters."""
-MIN_LETTERS_ONLY = 12
-"""The shortest random value of letters only."""
-MAX_WORD_SHARE = 0.6
-"""The largest share of a random value that may consist of words."""
+MIN_LENGTH = 8  # of a random value
+MIN_CHANGES = 3  # how often the class of the characters must change: lower case, upper case, digit, sign
+CHARACTERS_PER_CHANGE = 8  # a long value needs one change for so many characters
+MIN_LETTERS_ONLY = 12  # the minimum length of a random value of letters only
+MAX_WORD_SHARE = 0.6  # the largest share of a random value that may consist of words
 
 _PLACEHOLDER = re.compile(
     r"[<\[{]|\$[A-Za-z_{(]|%[A-Z({]|\*\*|~|\.{1,2}+/|/[a-z_.-]{2,32}+/"
     r"|(?:your|my|the|some|test|none|null)[_-]|(?:example|sample|dummy|fake|change|insert|replace|placeholder)",
     re.IGNORECASE,
 )
-"""A variable, a path, or a word of examples."""
+"""The beginning of a variable, a path, or an example such as ``your_key_here``."""
 _EXAMPLE_VALUE = re.compile(r"(.)\1{5}|EXAMPLE|12345678|abcdefgh|redacted", re.IGNORECASE | re.DOTALL)
-_LETTERS = re.compile(r"[A-Z]?[a-z]{3,64}+|[A-Z]{4,64}+")
-_CONSONANTS = re.compile(r"[b-df-hj-np-tv-xz]{4}", re.IGNORECASE)
+_LETTER_RUN = re.compile(r"[A-Z]?[a-z]{3,64}+|[A-Z]{4,64}+")  # possibly a word: tea, Tea or TEAS
+_FOUR_CONSONANTS = re.compile(r"[b-df-hj-np-tv-xz]{4}", re.IGNORECASE)
 _VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
 _DIGEST = re.compile(
     r"(?:0x)?[0-9a-f]{7,128}+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[\w-]{3,12}+:[0-9a-f]{32,128}+",
     re.IGNORECASE,
 )
-"""The hash of a commit or file, or a UUID."""
+"""The hash of a commit or file, also with a prefix such as ``sha256:``, or a UUID."""
 
 
 class _CharacterClasses(dict[int, str]):
-    """The class of each character: lower case, upper case, digit or sign."""
+    """A table for ``str.translate``: lower-case letters become "a", upper-case "A", digits "0", other signs "!"."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -53,12 +50,11 @@ class _CharacterClasses(dict[int, str]):
         return "0" if character.isdigit() else "!"
 
 
-_CLASSES = _CharacterClasses(dict.fromkeys(map(ord, "_-./+=:~"), ""))
-"""Separators have no class."""
+_CLASSES = _CharacterClasses(dict.fromkeys(map(ord, "_-./+=:~"), ""))  # separators are left out
 
 
 def looks_random(value: str, *, min_length: int = MIN_LENGTH) -> bool:
-    """Return whether a value looks like a real password or key.
+    """Return whether a value looks like a real password or key: characters of several classes that form no words.
 
     >>> looks_random("k3J9x2m4Pq71"), looks_random("userPassword2"), looks_random("20260418")
     (True, False, False)
@@ -66,12 +62,12 @@ def looks_random(value: str, *, min_length: int = MIN_LENGTH) -> bool:
     if len(value) < min_length or is_placeholder(value):
         return False
     classes = value.translate(_CLASSES)
-    used = set(classes)
+    used_classes = set(classes)
     changes = sum(map(ne, classes, classes[1:]))
-    word_share = sum(len(run) for run in _LETTERS.findall(value) if _is_word(run)) / len(value)
-    if used == {"a", "A"}:  # variable names are like that, too, but consist of words
+    word_share = sum(len(run) for run in _LETTER_RUN.findall(value) if _is_word(run)) / len(value)
+    if used_classes == {"a", "A"}:  # letters only, as in variable names, which consist of words
         return len(value) >= MIN_LETTERS_ONLY and changes >= len(value) / 3 and word_share < MAX_WORD_SHARE / 2
-    if not used & {"a", "A"} or ("0" not in used and len(used) < 3):
+    if not used_classes & {"a", "A"} or ("0" not in used_classes and len(used_classes) < 3):
         return False
     return changes >= max(MIN_CHANGES, len(value) / CHARACTERS_PER_CHANGE) and word_share < MAX_WORD_SHARE
 
@@ -82,12 +78,12 @@ def is_placeholder(value: str) -> bool:
 
 
 def _is_word(run: str) -> bool:
-    """Return whether a run of letters is pronounceable."""
-    return not _CONSONANTS.search(run) and len(_VOWEL.findall(run)) * 6 >= len(run)
+    """Return whether a run of letters can be pronounced: no four consonants together, and enough vowels."""
+    return not _FOUR_CONSONANTS.search(run) and len(_VOWEL.findall(run)) * 6 >= len(run)
 
 
 class Secret(NamedTuple):
-    """Where a secret is in a text, and its kind; never its value, so that it cannot be printed by mistake."""
+    """The span and the kind of a secret in a text; without its value, which could be printed by mistake."""
 
     start: int
     end: int
@@ -95,46 +91,46 @@ class Secret(NamedTuple):
 
 
 _KEY_BEGIN = re.compile(r"-----BEGIN (?:RSA |DSA |EC |OPENSSH |ENCRYPTED |PGP |ANY )?PRIVATE KEY(?: BLOCK)?-----")
-# With regex: re of Python 3.11.2 loses its position in such possessive groups.
+# The library regex is used because re of Python 3.11.2 loses its position in such possessive groups.
 _WHOLE_KEY = regex.compile(r"(?:[^-]|-(?!----)){0,65536}+-----END [A-Z ]{0,40}+-----")
 _TRUNCATED_KEY = regex.compile(
     r"(?:(?:\s|\\[nr]){0,4}+[A-Za-z0-9+/=]{16,128}+){0,1024}+(?:(?:\s|\\[nr]){0,4}+[A-Za-z0-9+/]{1,63}+={1,2}+)?+"
 )
-_KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{40}")
+_KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{40}")  # 40 characters in base 64
 
 
 def find_private_keys(text: str) -> Iterator[Secret]:
-    """Yield private keys in PEM, also truncated ones; their first line alone does not count."""
+    """Yield private keys in PEM format, also truncated keys; the line BEGIN alone does not count."""
     for begin in _KEY_BEGIN.finditer(text):
         body = _WHOLE_KEY.match(text, begin.end()) or _TRUNCATED_KEY.match(text, begin.end())
         if body and _KEY_LINE.search(body[0]):
             yield Secret(begin.start(), body.end(), "private key")
 
 
-class _Token(NamedTuple):
+class _TokenFormat(NamedTuple):
+    """How the tokens of one issuer look."""
+
     kind: str
-    prefixes: tuple[str, ...]
-    """A text without any of these is not searched."""
+    prefixes: tuple[str, ...]  # a text without any of these is not searched
     pattern: re.Pattern[str]
-    check: Callable[[str], bool]
-    """A further condition."""
+    check: Callable[[str], bool]  # a further condition
 
 
 def _token(
     kind: str, prefixes: str, pattern: str, check: Callable[[str], bool] = lambda _: True, *, after: str = ""
-) -> _Token:
-    """Return a token that begins a word, or follows ``after``.
+) -> _TokenFormat:
+    """Return the format of tokens that match ``pattern`` at the beginning of a word, or after ``after``.
 
-    It may begin within a word only if its prefix is long and ends in an underscore, as few words do.
+    If all prefixes are long and end with an underscore, a token may also begin within a word.
     """
     parts = tuple(prefixes.split())
     start = f"(?:(?<![A-Za-z0-9])|(?<={after}))" if after else "(?<![A-Za-z0-9])"
     if all(prefix.endswith("_") and len(prefix) > 3 for prefix in parts):
         start = ""
-    return _Token(kind, parts, re.compile(rf"{start}(?:{pattern})(?![A-Za-z0-9])"), check)
+    return _TokenFormat(kind, parts, re.compile(rf"{start}(?:{pattern})(?![A-Za-z0-9])"), check)
 
 
-TOKENS = (
+TOKEN_FORMATS = (
     _token("AWS access key", "AKIA ASIA", r"A[KS]IA[A-Z2-7]{16}"),
     _token(
         "GitHub token",
@@ -174,29 +170,29 @@ TOKENS = (
 
 def find_tokens(text: str) -> Iterator[Secret]:
     """Yield tokens with an issuer's prefix, except examples from documentation."""
-    for token in TOKENS:
+    for token in TOKEN_FORMATS:
         if any(prefix in text for prefix in token.prefixes):
             for match in token.pattern.finditer(text):
                 value = match[0]
-                within_word = text[max(0, match.start() - 1) : match.start()].isalnum()
-                if not is_placeholder(value) and token.check(value) and (not within_word or looks_random(value)):
+                is_within_word = text[max(0, match.start() - 1) : match.start()].isalnum()
+                if not is_placeholder(value) and token.check(value) and (not is_within_word or looks_random(value)):
                     yield Secret(*match.span(), token.kind)
 
 
-_IN_URL = re.compile(
+_IN_URL = re.compile(  # ://user:password@ or ://token@
     r"://(?:[^\s/:@\"'<>]{0,100}+:(?P<password>[^\s/@\"'<>]{3,200}+)|(?P<token>[^\s/:@\"'<>]{16,200}+))@"
 )
-_IN_HEADER = re.compile(
+_IN_HEADER = re.compile(  # Bearer token, or Basic and user:password in base 64
     r"\b(?:bearer[ \t]{1,4}+(?P<bearer>[A-Za-z0-9._~+/-]{16,4000}+)"
     r"|basic[ \t]{1,4}+(?P<basic>[A-Za-z0-9+/]{8,1000}+={0,2}+))",
     re.IGNORECASE,
 )
 _EXAMPLE_PASSWORDS = frozenset("pass passwd password pw pwd secret token key user username".split())
-"""What examples write instead of a password."""
+"""Passwords in examples of URLs."""
 
 
 def find_credentials(text: str) -> Iterator[Secret]:
-    """Yield passwords in URLs, and what follows the words Bearer and Basic."""
+    """Yield passwords and tokens in URLs, and the credentials after the words Bearer and Basic."""
     if "://" in text and "@" in text:
         for match in _IN_URL.finditer(text):
             password = match["password"]
@@ -212,7 +208,7 @@ def find_credentials(text: str) -> Iterator[Secret]:
 
 
 def _is_basic_pair(value: str) -> bool:
-    """Return whether a value is ``user:password`` in base 64, not the next word of a sentence."""
+    """Return whether a value is ``user:password`` in base 64, and not the next word of a sentence."""
     try:
         user, colon, password = b64decode(value, validate=True).decode().partition(":")
     except (Base64Error, UnicodeDecodeError):
@@ -223,58 +219,60 @@ def _is_basic_pair(value: str) -> bool:
 KEY = "key or token"
 MIN_TOKEN_LENGTH = 16
 
-_HINTS = ("pass", "pwd", "wachtwoord", "kennwort", "secret", "key", "token", "credential")
+_NAME_PARTS = ("pass", "pwd", "wachtwoord", "kennwort", "secret", "key", "token", "credential")
+"""Every match of :data:`_NAME` contains one of these; a text without them is not searched."""
 _NAME = (
     r"(?:(?P<password>pass(?:word|wort|wd|phrase|code)|pwd|wachtwoord|kennwort|mot[ _-]de[ _-]passe)"
     r"|(?P<key>(?:api|access|secret|private|account|encryption|signing|auth|master)[ _-]?key|secret)"
     r"|(?P<token>token|credentials?))"
 )
-_NAMED = re.compile(rf"{_NAME}\Z", re.IGNORECASE)
-_BARE = r"[^\s\"'`,;<>(){}\[\]\\=]"
+_NAME_AT_END = re.compile(rf"{_NAME}\Z", re.IGNORECASE)
+_UNQUOTED = r"[^\s\"'`,;<>(){}\[\]\\=]"
 _SIGN = (
     r"[*_]{0,3}+[ \t\u00a0\u202f]{0,8}+(?::=|=>|[:=])(?:[*_]{1,3}+[ \t]{1,8}+|[ \t]{0,8}+(?:\r?+\n[ \t]{0,8}+)?)"
     r"|[ \t]{0,8}+\|(?!\|)[ \t]{0,8}+"
     r"|[*_]{0,3}+[ \t]{1,4}+[\u2014\u2013-][ \t]{1,4}+"
     r"|[ \t]{1,4}+(?:is|ist|est)[ \t:]{1,4}+"
 )
-"""Between a name and its value: a sign, the end of the line, a table border, a dash or a verb."""
+"""Between a name and its value: an assignment sign, perhaps with a line end, a table border, a dash or a verb."""
 _ASSIGNED = re.compile(
     _NAME + rf"(?:\\?[\"'`])?(?:{_SIGN})"
     r"(?:[bru]{1,2}+(?=[\"']))?(?:\\?[\"'`](?P<quoted>[^\"'`\s\\]{8,512}+)(?=\\?[\"'`])"
-    rf"|(?P<bare>{_BARE}{{8,512}}+(?:={{1,2}}+(?!\w))?)(?![(\[]))",
+    rf"|(?P<unquoted>{_UNQUOTED}{{8,512}}+(?:={{1,2}}+(?!\w))?)(?![(\[]))",
     re.IGNORECASE,
 )
-_VARIABLE = re.compile(r"[A-Za-z_]\w{0,63}+(?:\.[A-Za-z_]\w{0,63}+){1,8}+")
+_VARIABLE = re.compile(r"[A-Za-z_]\w{0,63}+(?:\.[A-Za-z_]\w{0,63}+){1,8}+")  # such as settings.api_key
 
 
 def find_assignments(text: str) -> Iterator[Secret]:
     """Yield the values that are assigned to the name of a secret, such as ``api_key: …``, and look random."""
     lowered = text.lower()
-    if not any(hint in lowered for hint in _HINTS):
+    if not any(part in lowered for part in _NAME_PARTS):
         return
     position = 0
     while match := _ASSIGNED.search(text, position):
-        group = "bare" if match["quoted"] is None else "quoted"
+        group = "unquoted" if match["quoted"] is None else "quoted"
         start, value = match.start(group), match[group]
-        if group == "bare":
+        if group == "unquoted":
             if "&" in value and text.startswith("=", match.end()):  # the next parameter of a URL
                 value = value.rpartition("&")[0]
             value = value.rstrip(".:*|")  # the end of a sentence
         kind = _assigned_kind(match, value)
-        position = start  # a value that is no secret may be the name of the next
+        position = start  # a value that is no secret may be the name of the next value
         if kind and (group == "quoted" or not _VARIABLE.fullmatch(value)):
             position = start + len(value)
             yield Secret(start, position, kind)
 
 
 def kind_of_value(name: str, value: str) -> str:
-    """Return the kind of secret that the value of a field with this name is, or an empty text."""
-    match = _NAMED.search(name)
+    """Return the kind of secret that the value of a field with this name is; "" if it is no secret."""
+    match = _NAME_AT_END.search(name)
     return _assigned_kind(match, value) if match else ""
 
 
 def _assigned_kind(match: re.Match[str], value: str) -> str:
-    if match["token"] is not None:  # many tokens are no secrets: of pages, commits, files
+    """Return the kind of secret of a value by the name that was matched; "" if the value is no secret."""
+    if match["token"] is not None:  # many tokens are no secrets: page tokens, hashes of commits and files
         return KEY if looks_random(value, min_length=MIN_TOKEN_LENGTH) and not _DIGEST.fullmatch(value) else ""
     if not looks_random(value):
         return ""
@@ -293,8 +291,9 @@ _CARD_NUMBERS = (
     re.compile(rf"{_CARD_START}[0-9]{{4}}{_SEPARATOR_OR_DOT}[0-9]{{6}}\1[0-9]{{5}}{_NO_MORE_GROUPS}"),
     re.compile(rf"{_CARD_START}[0-9]{{4}}{_SEPARATOR}[0-9]{{6}}\1[0-9]{{4}}{_NO_MORE_GROUPS}"),
 )
-"""Without separators, or in the groups that are printed on cards; other groups are other numbers."""
+"""Numbers without separators, or in the groups that are printed on cards; other groups are no card number."""
 
+# The first digits of card numbers, how many digits these are, and how many digits a card number has.
 _ISSUERS: tuple[tuple[range, int, frozenset[int]], ...] = (
     (range(4, 5), 1, frozenset((13, 16, 19))),  # Visa
     (range(51, 56), 2, frozenset((16,))),  # Mastercard
@@ -316,24 +315,23 @@ def find_cards(text: str) -> Iterator[Secret]:
     for pattern in _CARD_NUMBERS:
         for match in pattern.finditer(text):
             digits = re.sub("[^0-9]", "", match[0])
-            has_issuer = any(int(digits[:width]) in start and len(digits) in sizes for start, width, sizes in _ISSUERS)
-            if has_issuer and luhn(digits) and not _follows_group(text, match):
+            has_issuer = any(int(digits[:width]) in first and len(digits) in sizes for first, width, sizes in _ISSUERS)
+            if has_issuer and has_valid_check_digit(digits) and not _follows_digit_group(text, match):
                 yield Secret(*match.span(), "card number")
 
 
-def luhn(digits: str) -> bool:
-    """Return whether the check digit is valid (Luhn, US patent 2,950,048, 1960)."""
+def has_valid_check_digit(digits: str) -> bool:
+    """Return whether the last digit is the check digit of the others (Luhn, US patent 2,950,048, 1960)."""
     doubled = [int(digit) * (1 + index % 2) for index, digit in enumerate(reversed(digits))]
     return sum(number - 9 if number > 9 else number for number in doubled) % 10 == 0
 
 
-def _follows_group(text: str, match: re.Match[str]) -> bool:
-    """Return whether another group of digits precedes, as in a column of a table."""
+def _follows_digit_group(text: str, match: re.Match[str]) -> bool:
+    """Return whether four digits and the same separator precede, as in a column of a table."""
     separator = match[1]
-    before = text[max(0, match.start() - len(separator) - 4) : match.start()]
-    return (
-        bool(separator) and before.endswith(separator) and before[:4].isdecimal() and len(before) == len(separator) + 4
-    )
+    length = len(separator) + 4
+    before = text[max(0, match.start() - length) : match.start()]
+    return bool(separator) and before.endswith(separator) and before[:4].isdecimal() and len(before) == length
 
 
 _FINDERS: tuple[Callable[[str], Iterator[Secret]], ...] = (
@@ -343,11 +341,11 @@ _FINDERS: tuple[Callable[[str], Iterator[Secret]], ...] = (
     find_assignments,
     find_cards,
 )
-"""The most specific first: of overlapping secrets its kind counts."""
+"""The most specific finder comes first: overlapping secrets get the kind of the first finder."""
 
 
 def find_secrets(text: str) -> list[Secret]:
-    """Return the secrets in a text in their order; overlapping ones become one.
+    """Return the secrets in a text, by position; overlapping secrets are merged.
 
     >>> find_secrets("The card is 4111 1111 1111 1111, the wifi password is k3J9x2m4Pq71.")
     [Secret(start=12, end=31, kind='card number'), Secret(start=54, end=66, kind='password')]
@@ -356,9 +354,9 @@ def find_secrets(text: str) -> list[Secret]:
     merged: list[tuple[Secret, int]] = []
     for secret, order in sorted(matches):
         if merged and secret.start < merged[-1][0].end:
-            last, best = merged[-1]
-            kind = secret.kind if order < best else last.kind
-            merged[-1] = Secret(last.start, max(last.end, secret.end), kind), min(order, best)
+            last, last_order = merged[-1]
+            kind = secret.kind if order < last_order else last.kind
+            merged[-1] = Secret(last.start, max(last.end, secret.end), kind), min(order, last_order)
         else:
             merged.append((secret, order))
     return [secret for secret, _ in merged]

@@ -51,10 +51,8 @@ class Model(NamedTuple):
     """The embedding model of stored vectors: only vectors of the same model are compared."""
 
     name: str
-    dimension: int
-    """How many numbers a vector has."""
-    precision: str = "float32"
-    """The numpy type of these numbers."""
+    dimension: int  # how many numbers a vector has
+    precision: str = "float32"  # the numpy type of these numbers
 
 
 class Neighbour(NamedTuple):
@@ -71,8 +69,7 @@ class Page(NamedTuple):
     """One page of a list of notes, and the cursor of the next page."""
 
     notes: list[Note]
-    next: int | None
-    """The cursor of the next page; ``None`` if this page is the last."""
+    next: int | None  # the cursor of the next page; None if this page is the last
 
 
 class PendingNote(NamedTuple):
@@ -85,18 +82,15 @@ class PendingNote(NamedTuple):
 class WriteResult(NamedTuple):
     """The notes that a batch wrote."""
 
-    notes: list[Note]
-    """The notes as they are stored now, in the order of the drafts."""
-    pending: list[PendingNote]
-    """The notes of the batch that have no vector of the model."""
+    notes: list[Note]  # as they are stored now, in the order of the drafts
+    pending: list[PendingNote]  # the notes of the batch that have no vector of the model
 
 
 class DocumentWriteResult(NamedTuple):
     """The number of notes that a batch of documents changed."""
 
     counts: WriteCounts
-    pending: list[PendingNote]
-    """The notes of the batch that have no vector of the model."""
+    pending: list[PendingNote]  # the notes of the batch that have no vector of the model
 
 
 class DocumentRecord(NamedTuple):
@@ -106,20 +100,16 @@ class DocumentRecord(NamedTuple):
     root: str
     name: str
     fingerprint: str
-    notes: tuple[str, ...]
-    """The ids of the document's notes, in the order of their creation."""
+    notes: tuple[str, ...]  # the ids of the document's notes, in the order of their creation
 
 
 class Finding(NamedTuple):
     """The result of a check of one part of a store."""
 
     part: str
-    problem: str
-    """What is wrong, as a message for a person; empty if nothing is wrong."""
-    repairable: bool = True
-    """Whether ``repair`` can fix the problem; it rebuilds only data that is derived from the notes."""
-    warning: str = ""
-    """A condition that is no error, and what to do about it; empty if there is none."""
+    problem: str  # what is wrong, as a message for a person; empty if nothing is wrong
+    repairable: bool = True  # whether ``repair`` can fix the problem: the damaged data is derived from notes
+    warning: str = ""  # a condition that is no error, and what to do about it; empty if there is none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,18 +119,13 @@ class StoreStats:
     location: str
     engine: str
     schema: int
-    notes: Mapping[str, int] = field(default_factory=dict)
-    """How many notes each namespace has."""
-    expiring: int = 0
-    """How many notes of all namespaces have an expiry date."""
+    notes: Mapping[str, int] = field(default_factory=dict)  # how many notes each namespace has
+    expiring: int = 0  # how many notes of all namespaces have an expiry date
     links: int = 0
     documents: int = 0
-    model: Model | None = None
-    """The model that the store's vectors are searched with."""
-    vectors: Mapping[str, int] = field(default_factory=dict)
-    """The number of notes that have a vector, by the name of the vector's model."""
-    bytes: int = 0
-    """The size of the file or database."""
+    model: Model | None = None  # the active model, with which the store is searched
+    vectors: Mapping[str, int] = field(default_factory=dict)  # how many notes have a vector, by the name of its model
+    bytes: int = 0  # on disk
 
 
 class ModelChangedError(Exception):

@@ -71,23 +71,18 @@ class NewVector(NamedTuple):
 
     note: int
     namespace: int
-    digest: bytes
-    """The digest of the embedded text."""
+    digest: bytes  # the digest of the embedded text
     vector: Vector
 
 
 class Plan(NamedTuple):
     """The rows that a batch deletes and writes, in this order."""
 
-    deleted: Mapping[int, Sequence[int]]
-    """The notes to delete, by namespace."""
-    changes: Sequence[Change]
-    """The new and changed notes, sorted by namespace, then key."""
-    model: Model | None
-    """The model of the vectors; ``None`` if the caller did not name one."""
+    deleted: Mapping[int, Sequence[int]]  # the notes to delete, by namespace
+    changes: Sequence[Change]  # the new and changed notes, sorted by namespace, then key
+    model: Model | None  # the model of the vectors; None if the caller did not name one
     vectors: Sequence[NewVector]
-    pending: list[PendingNote]
-    """The notes that have no vector of the model after the batch."""
+    pending: list[PendingNote]  # the notes that have no vector of the model after the batch
 
     @property
     def notes_with_stale_vectors(self) -> list[int]:
@@ -118,8 +113,7 @@ class Batch:
         self._by_path: dict[tuple[int, str], Change] = {}
         self._released: set[int] = set()
         """Notes that their documents no longer contain: another document of the batch may become their owner."""
-        self._deleted: dict[int, list[int]] = {}
-        """The notes to delete, by namespace."""
+        self._deleted: dict[int, list[int]] = {}  # the notes to delete, by namespace
 
     def add(self, drafts: Sequence[Draft]) -> None:
         """Add the changes that the drafts make."""

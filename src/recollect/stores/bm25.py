@@ -33,12 +33,9 @@ class Occurrences(NamedTuple):
     """The postings of a leaf, by ascending note keys."""
 
     notes: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    """The sum of the field weights of the leaf's occurrences in each note."""
-    tokens: NDArray[np.float64]
-    """How many tokens each note has."""
-    note_count: int
-    """The number of notes of the namespace that match the leaf."""
+    weights: NDArray[np.float64]  # the sum of the field weights of the leaf's occurrences in each note
+    tokens: NDArray[np.float64]  # how many tokens each note has
+    note_count: int  # the number of notes of the namespace that match the leaf
 
 
 class Scores(NamedTuple):

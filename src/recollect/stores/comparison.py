@@ -36,37 +36,28 @@ _WORD = re.compile(r"[^\W_]+")  # letters and digits, for notes without long wor
 class SearchAgreement:
     """How far the search results of two stores agree, for one leg (lexical or vector)."""
 
-    searches: int = 0
-    """How many searches were run in both stores."""
-    same: int = 0
-    """How many searches returned the same notes in the same order from both stores."""
-    overlap: float = 1.0
-    """The mean over the searches of the fraction of notes that both stores returned."""
+    searches: int = 0  # how many searches were run in both stores
+    same: int = 0  # how many searches returned the same notes in the same order from both stores
+    overlap: float = 1.0  # the mean over the searches of the fraction of notes that both stores returned
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """A difference between two stores."""
 
-    part: str
-    """``note``, ``document`` or ``store``."""
+    part: str  # "note", "document" or "store"
     namespace: str
-    name: str
-    """The id of a note, the root and name of a document, or the model of the target."""
-    problem: str
-    """``missing`` or ``extra`` in the target, ``order``, the names of fields that differ, or a message."""
+    name: str  # the id of a note, the root and name of a document, or the model of the target
+    problem: str  # "missing" or "extra" in the target, "order", the names of fields that differ, or a message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreComparison:
     """The result of a comparison."""
 
-    notes: int
-    """How many notes the source has."""
-    differences: Sequence[Difference]
-    """All differences of documents and models, and the first :data:`MAX_DIFFERENCES` of notes."""
-    searches: Mapping[str, SearchAgreement]
-    """The agreement of searches by leg: ``lexical`` and ``vector``."""
+    notes: int  # how many notes the source has
+    differences: Sequence[Difference]  # all of documents and models, and the first MAX_DIFFERENCES of notes
+    searches: Mapping[str, SearchAgreement]  # by leg: "lexical" and "vector"
     seconds: float
 
     @property

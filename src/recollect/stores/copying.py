@@ -29,10 +29,8 @@ from recollect.stores.base import DocumentRecord, Model, Store, SupportsFinishIn
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-BATCH_NOTES = 2000
-"""How many notes are written in one transaction."""
-BATCH_BYTES = 8 * 2**20
-"""The maximum size of the texts in one batch; a longer note is a batch by itself."""
+BATCH_NOTES = 2000  # how many notes are written in one transaction
+BATCH_BYTES = 8 * 2**20  # the maximum size of the texts in one batch; a longer note is a batch by itself
 
 _FIELDS = tuple(field.name for field in fields(Note))
 
@@ -42,11 +40,9 @@ class CopyCounts:
     """The number of notes and documents that were copied, and the duration of the copy."""
 
     added: int = 0
-    updated: int = 0
-    """Notes of which a field or the vector differed in the target."""
+    updated: int = 0  # notes of which a field or the vector differed in the target
     unchanged: int = 0
-    documents: int = 0
-    """Documents that were added to the target or changed there."""
+    documents: int = 0  # documents that were added to the target or changed there
     seconds: float = 0.0
 
     @property
@@ -149,8 +145,7 @@ class DifferingNote(NamedTuple):
 
     note: Note
     vector: Vector | None
-    problem: str
-    """``missing``, or the names of the fields that differ, also ``vector``, separated by commas."""
+    problem: str  # "missing", or the names of the fields that differ, also "vector", separated by commas
 
 
 def differing_notes(source: Store, target: Store, notes: Sequence[Note]) -> tuple[Model | None, list[DifferingNote]]:

@@ -20,10 +20,8 @@ from recollect.query import slug_text, trigrams
 from recollect.query.trigrams import TRIGRAM_THRESHOLD
 from recollect.text import split_words
 
-WORD_THRESHOLD = 0.5
-"""The minimum similarity to a single word of a name of several words."""
-MIN_WORD_LENGTH = 4
-"""The minimum number of letters of a word that is compared by itself."""
+WORD_THRESHOLD = 0.5  # the minimum similarity to a single word of a name of several words
+MIN_WORD_LENGTH = 4  # the minimum number of letters of a word that is compared by itself
 BLOCK_NAMES = 8192
 _NO_NUMBERS = np.empty(0, dtype=np.int32)
 _LETTER_BITS = 21  # of a code point: three of them fit into 64 bits
@@ -32,14 +30,10 @@ _LETTER_BITS = 21  # of a code point: three of them fit into 64 bits
 class _Block(NamedTuple):
     """The trigrams of a block of names, as an inverted index."""
 
-    sizes: NDArray[np.int64]
-    """How many trigrams each name has."""
-    grams: NDArray[np.int64]
-    """The distinct trigrams, in ascending order."""
-    starts: NDArray[np.int64]
-    """For each trigram, where its names start in ``owners``; the last entry is the length of ``owners``."""
-    owners: NDArray[np.uint16]
-    """The names that contain the first trigram, then those of the second, and so on, by their index in the block."""
+    sizes: NDArray[np.int64]  # how many trigrams each name has
+    grams: NDArray[np.int64]  # the distinct trigrams, in ascending order
+    starts: NDArray[np.int64]  # where the names of each trigram start in owners; the last entry is its length
+    owners: NDArray[np.uint16]  # the names with the first trigram, with the second, …, by their index in the block
 
     def similarities(self, word_grams: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the Jaccard similarity of each name to a word, given by its trigrams."""
@@ -53,23 +47,15 @@ class _Block(NamedTuple):
 class NameIndex(NamedTuple):
     """The names of the notes of a namespace, at one revision."""
 
-    keys: NDArray[np.int64]
-    """The keys of the notes, in the order of their paths, then ids."""
-    note_names: tuple[NDArray[np.int32], ...]
-    """The number of each note's slug and, if titles are indexed, the number of each note's title."""
-    numbers: Mapping[str, int]
-    """The number of each name, also of deleted notes, and of each word that is compared by itself."""
-    slugs: Mapping[str, int]
-    """The number of the slug of each path."""
-    titles: Mapping[str, int]
-    """The number of the name of each title."""
-    long_names: NDArray[np.int32]
-    """The numbers of names of several words, once for each word that is compared by itself."""
-    words: NDArray[np.int32]
-    """For each entry of ``long_names``, the number of that word."""
+    keys: NDArray[np.int64]  # the keys of the notes, in the order of their paths, then ids
+    note_names: tuple[NDArray[np.int32], ...]  # the number of each note's slug and, on request, of each title
+    numbers: Mapping[str, int]  # of names, also of deleted notes, and of words that are compared by themselves
+    slugs: Mapping[str, int]  # the number of the slug of each path
+    titles: Mapping[str, int]  # the number of the name of each title
+    long_names: NDArray[np.int32]  # names of several words, once for each word that is compared by itself
+    words: NDArray[np.int32]  # for each entry of long_names, the number of that word
     blocks: Sequence[_Block]
-    names_at_start: int
-    """The number of names when the index was built from scratch, without unused names."""
+    names_at_start: int  # the number of names when the index was built from scratch, without unused names
 
     def most_similar(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the keys of the notes with a name similar to one of ``words``, and the similarities, best first."""

@@ -72,8 +72,7 @@ class NoteRow(NamedTuple):
         return embedding_text(self.title, self.summary, self.content)
 
 
-COLUMNS = ", ".join(NoteRow._fields)
-"""The columns of a :class:`NoteRow`, as SQL."""
+COLUMNS = ", ".join(NoteRow._fields)  # in SQL
 CANDIDATE_COLUMNS = (
     "id, path, title, summary, content, created_at, last_accessed_at, importance, session, position, tags, metadata"
 )
@@ -149,15 +148,12 @@ def candidate_of(row: Sequence[Any]) -> Candidate:
 class Change:
     """The change that a batch makes to one note."""
 
-    old: NoteRow | None
-    """The stored row; ``None`` if the note is new."""
+    old: NoteRow | None  # the stored row; None if the note is new
     new: NoteRow
-    namespace: str
-    """The name of the namespace."""
+    namespace: str  # the name of the namespace
     old_links: tuple[Link, ...]
     links: tuple[Link, ...]
-    vector: Vector | None = None
-    """The vector of the draft; ``None`` if the draft has none."""
+    vector: Vector | None = None  # the vector of the draft; None if the draft has none
 
     @property
     def has_effect(self) -> bool:

@@ -31,10 +31,8 @@ class _StemGroup(NamedTuple):
     """The stems of one length."""
 
     stems: Sequence[str]
-    signatures: NDArray[np.uint32]
-    """The set of letters of each stem: each letter is hashed to one of 32 bits."""
-    note_counts: Sequence[int]
-    """How many notes contain each stem."""
+    signatures: NDArray[np.uint32]  # the set of letters of each stem: each letter is hashed to one of 32 bits
+    note_counts: Sequence[int]  # how many notes contain each stem
 
 
 Vocabulary = Mapping[int, _StemGroup]

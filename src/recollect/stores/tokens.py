@@ -115,10 +115,8 @@ _STOPWORDS = ENGLISH_STOPWORDS | DUTCH_STOPWORDS
 class Title(NamedTuple):
     """The title of a note, or a variant of the title, as other notes may mention it."""
 
-    words: str
-    """The folded words, joined by spaces."""
-    stems: str
-    """The stems of the words, joined by spaces."""
+    words: str  # the folded words, joined by spaces
+    stems: str  # the stems of the words, joined by spaces
     text: str
 
 
@@ -136,8 +134,7 @@ class Mention(NamedTuple):
 
     title: int
     note: int
-    exact: bool
-    """Whether the text contains the exact words, not only words with the same stems."""
+    exact: bool  # whether the text contains the exact words, not only words with the same stems
 
 
 TitleLookup = Callable[[set[str]], tuple[dict[str, list[tuple[int, str]]], set[str]]]
