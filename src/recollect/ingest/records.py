@@ -1,7 +1,4 @@
-"""The readers of JSON Lines files and JSON lists, whose records are notes or turns of a conversation.
-
-A record with a speaker is a turn. Its note has the speaker in the text and in the metadata.
-"""
+"""The readers of JSON Lines files and JSON lists: a record is a note or, with a speaker, a turn of a conversation."""
 
 from __future__ import annotations
 

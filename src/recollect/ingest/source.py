@@ -22,10 +22,7 @@ _BYTE_ORDER_MARKS = (
 )
 
 Screen = Callable[[str, str], str]
-"""Checks a file for secrets: takes the text and the name of the file, and returns the text to parse.
-
-The file is skipped if the function raises an ``ArgumentError``.
-"""
+"""Takes the text and the name of a file, and returns the text without secrets; an ``ArgumentError`` skips the file."""
 
 
 @dataclass(frozen=True, slots=True)

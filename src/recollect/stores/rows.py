@@ -238,7 +238,7 @@ def unit_query(vector: Vector, model: Model) -> Vector:
     return unit
 
 
-def vectors_from_blob(blob: bytes, model: Model) -> NDArray[Any]:
+def vectors_in(blob: bytes, model: Model) -> NDArray[Any]:
     """Return the vectors of a note's chunks, one in each row, from their stored bytes."""
     if not blob or len(blob) % (model.dimension * np.dtype(model.precision).itemsize):
         raise StoreDamagedError("the store has a vector of a wrong length; run 'recollect doctor --repair'")
@@ -254,7 +254,7 @@ def cosine_similarities(blobs: Sequence[bytes], model: Model, query: NDArray[np.
     """Return :func:`cosine_similarity` for many notes at once, from the stored bytes of their vectors."""
     if not blobs:
         return np.empty(0)
-    products = (vectors_from_blob(b"".join(blobs), model).astype(np.float64) * query).sum(axis=1)
+    products = (vectors_in(b"".join(blobs), model).astype(np.float64) * query).sum(axis=1)
     vector_bytes = sum(map(len, blobs)) // len(products)
     first_chunks = np.cumsum([0, *(len(blob) // vector_bytes for blob in blobs[:-1])])
     return np.maximum.reduceat(products, first_chunks)

@@ -35,8 +35,7 @@ class _StemGroup(NamedTuple):
     note_counts: Sequence[int]  # how many notes contain each stem
 
 
-Vocabulary = Mapping[int, _StemGroup]
-"""The stems of a lexical index by their length."""
+Vocabulary = Mapping[int, _StemGroup]  # the stems of a lexical index by their length
 
 
 class SpellingIndex(Protocol):

@@ -235,8 +235,7 @@ def find_mentions(
 
 
 FILTER_BUCKETS = 2**22
-MIN_TITLES = 256
-"""The minimum number of notes with titles in a batch for which a filter of the whole namespace is built."""
+MIN_TITLES = 256  # the minimum number of notes with titles in a batch for which a filter of the namespace is built
 
 _TERM, _PREFIX, _TITLE = 1, 2, 4  # bits of a bucket: it has a term, the first stems of a title, all stems of a title
 

@@ -26,7 +26,7 @@ from recollect.stores.postgres.filters import candidate_conditions, filter_condi
 from recollect.stores.postgres.postings import Postings, ScoreCache, count_matches
 from recollect.stores.postgres.text import lookup_hash
 from recollect.stores.postgres.vector_index import VectorIndexes, halfvec
-from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of, cosine_similarity, vectors_from_blob
+from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of, cosine_similarity, vectors_in
 from recollect.stores.spelling import SPELLING_CHARACTERS, SPELLING_NOTES
 from recollect.stores.sql.tables import ActiveModel
 
@@ -162,7 +162,7 @@ class NamespaceSearch(NamedTuple):
             binary=True,
         )
         query = vector.astype(np.float64)
-        return {note: cosine_similarity(vectors_from_blob(blob, active.model), query) for note, blob in rows}
+        return {note: cosine_similarity(vectors_in(blob, active.model), query) for note, blob in rows}
 
     def search_vectors(
         self, active: ActiveModel, vector: Vector, limit: int, filters: Filters, without: Query | None
@@ -246,10 +246,7 @@ class _VectorSearch(NamedTuple):
             binary=True,
         )
         query, model = self.vector.astype(np.float64), self.active.model
-        return [
-            (-cosine_similarity(vectors_from_blob(blob, model), query), path, note, key)
-            for key, path, note, blob in rows
-        ]
+        return [(-cosine_similarity(vectors_in(blob, model), query), path, note, key) for key, path, note, blob in rows]
 
 
 def vector_literal(vector: Vector) -> str:

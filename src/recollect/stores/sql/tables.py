@@ -13,7 +13,7 @@ from recollect.model import Link, Note, embedding_text
 from recollect.model.note import text_digest
 from recollect.stores.base import DocumentRecord, Model, PendingNote
 from recollect.stores.batches import NewVector, StoredText
-from recollect.stores.rows import COLUMNS, folded_name, note_of, to_unit_length, vectors_from_blob
+from recollect.stores.rows import COLUMNS, folded_name, note_of, to_unit_length, vectors_in
 from recollect.stores.sql.dialect import MAX_INTEGER, SqlTransaction, VectorRows
 
 if TYPE_CHECKING:
@@ -308,7 +308,7 @@ def vectors_of(transaction: SqlTransaction, active: ActiveModel, notes: Sequence
     stored = transaction.stored_vectors(key, digests)
     vectors: list[Vector | None] = [None] * len(notes)
     for position, blob in stored.items():
-        rows = vectors_from_blob(blob, model).astype(np.float32)
+        rows = vectors_in(blob, model).astype(np.float32)
         vectors[position] = rows[0] if len(rows) == 1 else rows
     return vectors
 
