@@ -79,7 +79,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|postgres(?:ql)?:")
 _CONNECTION_STRING = re.compile(r"\s*(?:host|hostaddr|port|dbname|user|password|service)\s*=", re.IGNORECASE)
 """The beginning of a libpq connection string of keywords and values, such as ``host=db user=ines``."""
 _OPTION = re.compile(r"\w+=")  # an option of a URL: name=value
-_COLON_WITHOUT_PORT = re.compile(r":(?!\d+(?:/|$)).*", re.DOTALL)  # to the end of the text
+_COLON_WITHOUT_PORT = re.compile(r":(?!\d+(?:/|$)).*", re.DOTALL)  # and all that follows
 _SECRET_OPTIONS = ("password", "sslpassword", "token")
 
 
@@ -95,7 +95,7 @@ def is_url(target: str) -> bool:
 def redact_secrets(target: str) -> str:
     """Return a target without its password and tokens, for messages and logs; the user's name stays.
 
-    A password may contain ``/``, ``?`` or ``@`` that should have been escaped. In doubt, more than it is removed.
+    A password may contain unescaped ``/``, ``?`` or ``@``. In doubt, more than the password is removed.
 
     >>> redact_secrets("postgresql://ines:pa/s@s@db:5433/notes?password=pass&sslmode=require")
     'postgresql://ines@db:5433/notes?sslmode=require'
@@ -115,7 +115,7 @@ def redact_secrets(target: str) -> str:
         credentials, at_sign, location = before_options.rpartition("@")
     if credentials.startswith("/"):  # no server, so no credentials either: the @ is part of a path
         credentials, at_sign, location = "", "", f"{credentials}@{location}"
-    if not at_sign and "@" in options:  # the @ of the credentials, after a password with ? and =
+    if not at_sign and "@" in options:  # the password may contain ?, so that the @ after it is among the options
         location = _COLON_WITHOUT_PORT.sub("", location)
     user = credentials.partition(":")[0]
     without_at_sign = [option for option in options.split("&") if option and "@" not in option]

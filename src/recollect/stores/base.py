@@ -94,7 +94,7 @@ class DocumentWriteResult(NamedTuple):
 
 
 class DocumentRecord(NamedTuple):
-    """A stored document: the fields of :class:`recollect.model.Document`, with the ids of its notes."""
+    """A stored document: its namespace, the fields of a :class:`Document`, and the ids of its notes."""
 
     namespace: str
     root: str
@@ -208,7 +208,7 @@ class Store(
         """Delete notes by id or path, with everything derived from them; return how many existed."""
 
     def expire(self, now: datetime, *, limit: int | None = None) -> int:
-        """Delete at most ``limit`` notes that have expired at ``now``; return the number of deleted notes.
+        """Delete the notes that have expired at ``now``, at most ``limit``; return the number of deleted notes.
 
         If no note has expired, the call takes one index lookup. If another writer is active, it raises
         ``StoreBusyError`` without waiting. A read-only store deletes nothing.
@@ -217,8 +217,8 @@ class Store(
     def touch(self, access_times: Mapping[str, datetime], *, namespace: str) -> int:
         """Set the last access times of notes, by id; return the number of changed notes.
 
-        A note whose stored time is later is skipped, and so are unknown ids. No other field of a note changes. The
-        call waits only briefly for other writers before it raises ``StoreBusyError``.
+        A note whose stored time is the same or later is skipped, and so are unknown ids. No other field of a note
+        changes. The call waits only briefly for other writers before it raises ``StoreBusyError``.
         """
 
     def notes(self, *, namespace: str | None = None, filters: Filters | None = None) -> Iterator[Note]:
@@ -256,7 +256,7 @@ class Store(
         """Return at most ``limit`` notes of all namespaces without a vector of ``model``, with keys above ``after``."""
 
     def embed(self, model: Model, vectors: Sequence[tuple[PendingNote, Vector]]) -> int:
-        """Write the vectors of notes whose text did not change since; return the number of written vectors."""
+        """Write the vectors of pending notes whose text did not change meanwhile; return the number of vectors."""
 
     def activate(self, model: Model) -> bool:
         """Make ``model`` active and delete other vectors; return False, without changes, if a note lacks a vector."""

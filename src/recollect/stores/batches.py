@@ -111,9 +111,9 @@ class Batch:
         self._by_key: dict[int, Change] = {}
         self._by_id: dict[tuple[int, str], Change] = {}
         self._by_path: dict[tuple[int, str], Change] = {}
-        self._released: set[int] = set()
+        self._released_notes: set[int] = set()
         """Notes that their documents no longer contain: another document of the batch may become their owner."""
-        self._deleted: dict[int, list[int]] = {}  # the notes to delete, by namespace
+        self._deleted_notes: dict[int, list[int]] = {}  # the notes to delete, by namespace
 
     def add(self, drafts: Sequence[Draft]) -> None:
         """Add the changes that the drafts make."""
@@ -129,18 +129,18 @@ class Batch:
         namespace_id = self._namespace(namespace)
         latest = {(document.root, document.name): document for document in documents}
         drafts: list[tuple[int, Draft]] = []
-        owners: dict[int, int] = {}  # the document of each stored note of the documents
+        owners: dict[int, int] = {}  # the key of the document of each stored note
         for document in latest.values():
-            key = self._tables.document_key(namespace_id, document)
-            drafts += [(key, {**draft, "namespace": namespace}) for draft in document.drafts]
-            owners |= dict.fromkeys(self._tables.notes_of(key), key)
+            document_key = self._tables.document_key(namespace_id, document)
+            drafts += [(document_key, {**draft, "namespace": namespace}) for draft in document.drafts]
+            owners |= dict.fromkeys(self._tables.notes_of(document_key), document_key)
         self._read_existing([draft for _, draft in drafts])
-        existing = [(document, self._existing(draft)) for document, draft in drafts]
-        unmoved = {(change.new.key, document) for document, change in existing if change}
-        self._released = {note for note, document in owners.items() if (note, document) not in unmoved}
-        changes = [self._apply_draft(draft, document) for document, draft in drafts]
+        existing = [(document_key, self._existing_change(draft)) for document_key, draft in drafts]
+        unmoved = {(change.new.key, document_key) for document_key, change in existing if change}
+        self._released_notes = {note for note, owner in owners.items() if (note, owner) not in unmoved}
+        changes = [self._apply_draft(draft, document_key) for document_key, draft in drafts]
         deleted = owners.keys() - {change.new.key for change in changes}
-        self._deleted = {namespace_id: sorted(deleted)}
+        self._deleted_notes = {namespace_id: sorted(deleted)}
         added = sum(change.old is None for change in changes)
         updated = sum(change.old is not None and change.has_effect for change in changes)
         return WriteCounts(added, updated, len(changes) - added - updated, len(deleted))
@@ -160,7 +160,7 @@ class Batch:
             (change for change in self._by_key.values() if change.has_effect),
             key=attrgetter("new.namespace", "new.key"),
         )
-        return Plan(self._deleted, changes, model, new_vectors, pending)
+        return Plan(self._deleted_notes, changes, model, new_vectors, pending)
 
     def notes(self) -> list[Note]:
         """Return the notes as they are after the batch, in the order of the drafts."""
@@ -176,8 +176,7 @@ class Batch:
         with_vector = self._tables.notes_with_vector(old, model) if model is not None and old else ()
         for change in self._by_key.values():
             vector = change.vector
-            has_vector = change.new.key in with_vector and not change.text_changed
-            if vector is None and (model is None or has_vector):
+            if vector is None and (model is None or (change.new.key in with_vector and not change.text_changed)):
                 continue
             text = change.new.embedding_text
             digest = text_digest(text)
@@ -220,7 +219,7 @@ class Batch:
 
     def _apply_draft(self, draft: Draft, document: int | None = None) -> Change:
         """Merge a draft into its existing note, or create a note; a draft of a document replaces all fields."""
-        change = self._existing(draft) or self._create_note(draft)
+        change = self._existing_change(draft) or self._new_change(draft)
         row = change.new
         if document is not None:
             if change.old is not None:
@@ -243,7 +242,7 @@ class Batch:
         self._draft_changes.append(change)
         return change
 
-    def _existing(self, draft: Draft) -> Change | None:
+    def _existing_change(self, draft: Draft) -> Change | None:
         """Return the change of the note with the draft's id, else of the note with its path, or ``None``."""
         namespace = self._namespace(draft.get("namespace", DEFAULT_NAMESPACE))
         with_id = self._by_id.get((namespace, draft.get("id", "")))
@@ -258,7 +257,7 @@ class Batch:
             return with_id  # the draft gives this note a new path
         return with_id or with_path
 
-    def _create_note(self, draft: Draft) -> Change:
+    def _new_change(self, draft: Draft) -> Change:
         if not self._create:
             raise NoteNotFoundError(f"there is no note {draft.get('id') or draft.get('path')!r}")
         if "content" not in draft:
@@ -274,7 +273,9 @@ class Batch:
 
     def _check_owner(self, row: NoteRow, document: int, draft: Draft) -> None:
         """Raise an error if the note is not of this document, unless its content is equal or ``adopt`` is true."""
-        conflict = row.document != document and row.key not in self._released and row.content != draft.get("content")
+        conflict = (
+            row.document != document and row.key not in self._released_notes and row.content != draft.get("content")
+        )
         if not conflict or self._adopt:
             return
         owner = self._tables.document_location(row.document)
