@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run, error_of
-from tests.secrets.samples import thrown
+from tests.secrets.samples import random_text
 
-TOKEN = "gh" + "p_" + thrown(36)
+TOKEN = "gh" + "p_" + random_text(36)
 MARK = "«redacted: GitHub token»"
 WARNING = "warning: one secret was redacted before the notes were stored: 1 × GitHub token\n"
 

@@ -17,7 +17,7 @@ def write_files(root: Path, *names: str, text: str = "tea") -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def names(source: Path) -> list[str]:
+def file_names(source: Path) -> list[str]:
     scan = scan_files(source)
     assert not scan.problems
     return [file.name for file in scan.files]
@@ -25,12 +25,12 @@ def names(source: Path) -> list[str]:
 
 def test_scan_sorts_files_by_name(tmp_path: Path) -> None:
     write_files(tmp_path, "b.md", "a/z.TXT", "a/b/c.jsonl", "a.org", "c.png", "d", "Z.json", "a-b.rst")
-    assert names(tmp_path) == ["Z.json", "a-b.rst", "a.org", "a/b/c.jsonl", "a/z.TXT", "b.md"]
+    assert file_names(tmp_path) == ["Z.json", "a-b.rst", "a.org", "a/b/c.jsonl", "a/z.TXT", "b.md"]
 
 
 def test_scan_ignores_hidden_and_generated_folders(tmp_path: Path) -> None:
     write_files(tmp_path, ".a.md", ".git/a.md", ".obsidian/a.md", "x/node_modules/a.md", "__pycache__/a.md", "x/a.md")
-    assert names(tmp_path) == ["x/a.md"]
+    assert file_names(tmp_path) == ["x/a.md"]
 
 
 def test_scan_counts_unsupported_files_by_extension(tmp_path: Path) -> None:
@@ -72,14 +72,22 @@ def test_ignore_rules_of_inner_folders_win(tmp_path: Path) -> None:
     write_files(tmp_path, ".recollectignore", text="\ufeffkeep.md\n")
     write_files(tmp_path, "x/.gitignore", text="!draft.md\n")
     write_files(tmp_path, "x/y/.recollectignore", text="z.md\n")
-    assert names(tmp_path) == ["x/build.md", "x/draft.md", "x/top.md", "x/y/draft.md", "x/y/top.md", "x/z.md", "z.md"]
+    assert file_names(tmp_path) == [
+        "x/build.md",
+        "x/draft.md",
+        "x/top.md",
+        "x/y/draft.md",
+        "x/y/top.md",
+        "x/z.md",
+        "z.md",
+    ]
 
 
 def test_recollectignore_overrides_gitignore(tmp_path: Path) -> None:
     write_files(tmp_path, "a.md", "b.md")
     write_files(tmp_path, ".gitignore", text="*.md")
     write_files(tmp_path, ".recollectignore", text="!a.md")
-    assert names(tmp_path) == ["a.md"]
+    assert file_names(tmp_path) == ["a.md"]
 
 
 def test_invalid_ignore_patterns_are_reported(tmp_path: Path) -> None:
@@ -105,7 +113,7 @@ def test_scan_follows_symbolic_links_once(tmp_path: Path) -> None:
     (root / "b/loop").symlink_to(root)
     (root / "far").symlink_to(tmp_path / "outside")
     (root / "link.md").symlink_to(root / "d.md")
-    assert names(root) == ["b/c.md", "d.md", "far/e.md", "link.md"]
+    assert file_names(root) == ["b/c.md", "d.md", "far/e.md", "link.md"]
 
 
 def test_scan_reports_broken_symbolic_links(tmp_path: Path) -> None:
@@ -124,7 +132,7 @@ def test_scan_reports_broken_symbolic_links(tmp_path: Path) -> None:
 
 def test_scan_ignores_pipes(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.md")
-    assert names(tmp_path) == []
+    assert file_names(tmp_path) == []
     with pytest.raises(IngestError, match=r"pipe\.md is neither a folder nor a file that ends with \.md"):
         scan_files(tmp_path / "pipe.md")
 

@@ -12,7 +12,7 @@ from recollect.ingest.front_matter import MAX_CHARS, split_front_matter
 from tests.strategies import any_text
 
 
-def values(text: str) -> dict[str, Any]:
+def front_matter_values(text: str) -> dict[str, Any]:
     return {key: value for key, (value, _) in split_front_matter(text, "tea.md")[0].items()}
 
 
@@ -41,7 +41,7 @@ def values(text: str) -> dict[str, Any]:
     ],
 )
 def test_front_matter_values_are_json(yaml: str, expected: dict[str, Any]) -> None:
-    assert values(f"---\n{yaml}\n---\n") == expected
+    assert front_matter_values(f"---\n{yaml}\n---\n") == expected
 
 
 def test_front_matter_lines() -> None:

@@ -80,11 +80,11 @@ class FakeStore:
 STORE: type[DocumentStore] = FakeStore
 
 
-def write(root: Path, name: str, text: str, changed: int = 1_700_000_000) -> Path:
+def write(root: Path, name: str, text: str, modified: int = 1_700_000_000) -> Path:
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    os.utime(path, (changed, changed))
+    os.utime(path, (modified, modified))
     return path
 
 
@@ -110,15 +110,15 @@ def test_ingest_reads_only_changed_files(tmp_path: Path, store: FakeStore, monke
     write(tmp_path, "a.md", "A.")
     write(tmp_path, "b.md", "B.")
     ingest(tmp_path, store)
-    write(tmp_path, "b.md", "C.", changed=1_700_000_001)
+    write(tmp_path, "b.md", "C.", modified=1_700_000_001)
     opened: list[str] = []
     read_bytes = Path.read_bytes
 
-    def recording(path: Path) -> bytes:
+    def record_and_read(path: Path) -> bytes:
         opened.append(path.name)
         return read_bytes(path)
 
-    monkeypatch.setattr(Path, "read_bytes", recording)
+    monkeypatch.setattr(Path, "read_bytes", record_and_read)
     assert ingest(tmp_path, store) == IngestReport(files_read=1, files_unchanged=1, notes_updated=1)
     assert opened == ["b.md"]
     assert ingest(tmp_path, store) == IngestReport(files_unchanged=2)
@@ -128,7 +128,7 @@ def test_ingest_touched_file_keeps_notes(tmp_path: Path, store: FakeStore) -> No
     write(tmp_path, "a.md", "---\nimportance: high\n---\nA.")
     assert len(ingest(tmp_path, store).problems) == 1
     before = dict(store.note("a.md"))
-    write(tmp_path, "a.md", "---\nimportance: high\n---\nA.", changed=1_800_000_000)
+    write(tmp_path, "a.md", "---\nimportance: high\n---\nA.", modified=1_800_000_000)
     assert ingest(tmp_path, store) == IngestReport(files_read=1, notes_unchanged=1)
     assert store.note("a.md") == before
     assert ingest(tmp_path, store) == IngestReport(files_unchanged=1)
@@ -137,7 +137,7 @@ def test_ingest_touched_file_keeps_notes(tmp_path: Path, store: FakeStore) -> No
 def test_ingest_keeps_created_at_of_changed_file(tmp_path: Path, store: FakeStore) -> None:
     write(tmp_path, "a.md", "A.")
     ingest(tmp_path, store)
-    write(tmp_path, "a.md", "A!", changed=1_800_000_000)
+    write(tmp_path, "a.md", "A!", modified=1_800_000_000)
     assert ingest(tmp_path, store).notes_updated == 1
     assert store.note("a.md")["content"] == "A!"
     assert store.note("a.md")["created_at"].year == 2023
@@ -170,7 +170,7 @@ def test_ingest_single_file_removes_no_others(tmp_path: Path, store: FakeStore) 
     write(tmp_path, "b.md", "B.")
     ingest(tmp_path, store)
     (tmp_path / "b.md").unlink()
-    write(tmp_path, "a.md", "A!", changed=1)
+    write(tmp_path, "a.md", "A!", modified=1)
     assert ingest(tmp_path / "a.md", store) == IngestReport(files_read=1, notes_updated=1)
     assert store.paths() == ["a.md", "b.md"]
 
@@ -206,8 +206,8 @@ def test_ingest_unreadable_files_keep_notes(shared_path: Path, store: FakeStore)
     write(shared_path, "front.md", "---\na: b: c\n---\n")
     (shared_path / "binary.md").write_bytes(b"a\0b")
     write(shared_path, "large.md", "a" * 10_000_001)
-    write(shared_path, "locked.md", "Secret.", changed=1)
-    write(shared_path, "fine.md", "Milk.", changed=1)
+    write(shared_path, "locked.md", "Secret.", modified=1)
+    write(shared_path, "fine.md", "Milk.", modified=1)
     with without_read_permission(shared_path / "locked.md"):
         report = ingest(shared_path, store)
     assert [str(problem) for problem in report.problems] == [
@@ -359,7 +359,7 @@ def test_ingest_after_reader_change_reads_all_files(
 ) -> None:
     write(tmp_path, "a.md", "A.")
     ingest(tmp_path, store)
-    write(tmp_path, "a.md", "A.", changed=1_800_000_000)
+    write(tmp_path, "a.md", "A.", modified=1_800_000_000)
     monkeypatch.setattr(ingestion_module, "READERS_VERSION", "another")
     assert ingest(tmp_path, store) == IngestReport(files_read=1, notes_unchanged=1)
     assert store.note("a.md")["created_at"].year == 2023

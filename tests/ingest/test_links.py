@@ -227,7 +227,7 @@ def test_supersession_cycle_is_reported(memory: Memory, vault: Path) -> None:
     assert memory.ingest(vault).problems == ()
 
 
-def names(text: str, kind: str) -> list[str]:
+def reference_names(text: str, kind: str) -> list[str]:
     return [reference.name for reference in find_tags_and_links(text) if reference.kind == kind]
 
 
@@ -251,7 +251,7 @@ def names(text: str, kind: str) -> list[str]:
     ],
 )
 def test_find_tags(text: str, tags: list[str]) -> None:
-    assert names(text, "tag") == tags
+    assert reference_names(text, "tag") == tags
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_find_tags(text: str, tags: list[str]) -> None:
     ],
 )
 def test_find_wikilinks(text: str, targets: list[str]) -> None:
-    assert names(text, "wikilink") == targets
+    assert reference_names(text, "wikilink") == targets
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_find_wikilinks(text: str, targets: list[str]) -> None:
     ],
 )
 def test_find_links(text: str, destinations: list[str]) -> None:
-    assert names(text, "link") == destinations
+    assert reference_names(text, "link") == destinations
 
 
 def test_tags_and_links_are_in_text_order() -> None:

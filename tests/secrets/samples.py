@@ -1,4 +1,4 @@
-"""Secrets that nobody owns, made when the tests run: no file of the repository holds one."""
+"""Generated secrets of every kind: no file of the repository contains one."""
 
 from __future__ import annotations
 
@@ -9,97 +9,105 @@ from random import Random
 LETTERS = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"
 BASE32 = string.ascii_uppercase + "234567"
-_dice = Random(20260418)  # noqa: S311 (they are to be the same every time)
+_random = Random(20260418)  # noqa: S311 (the same secrets in every run)
 
 
-def thrown(count: int, letters: str = LETTERS) -> str:
-    return "".join(_dice.choice(letters) for _ in range(count))
+def random_text(count: int, letters: str = LETTERS) -> str:
+    return "".join(_random.choice(letters) for _ in range(count))
 
 
-def key_block(kind: str, end: str = "\n", *, headers: str = "", cut: bool = False) -> str:
-    body = end.join(thrown(64, LETTERS + "+/") for _ in range(12))
-    begin, rest = "-----BEGIN " + kind, "" if cut else f"{end}{thrown(20)}=={end}-----END {kind}-----"
+def key_block(kind: str, end: str = "\n", *, headers: str = "", truncated: bool = False) -> str:
+    body = end.join(random_text(64, LETTERS + "+/") for _ in range(12))
+    begin, rest = "-----BEGIN " + kind, "" if truncated else f"{end}{random_text(20)}=={end}-----END {kind}-----"
     return f"{begin}-----{end}{headers}{body}{rest}"
 
 
-def card(prefix: str, length: int) -> str:
+def card_number(prefix: str, length: int) -> str:
     """Return a number of this length with the right last digit."""
-    digits = prefix + thrown(length - len(prefix) - 1, string.digits)
+    digits = prefix + random_text(length - len(prefix) - 1, string.digits)
     total = sum(int(d) if index % 2 else sum(divmod(2 * int(d), 10)) for index, d in enumerate(reversed(digits)))
     return digits + str(-total % 10)
 
 
-def grouped(digits: str) -> str:
+def in_groups_of_four(digits: str) -> str:
     return " ".join(digits[index : index + 4] for index in range(0, len(digits), 4))
 
 
 SECRETS: list[tuple[str, str, str]] = [
     # kind, the text around it with {} in its place, the secret
-    ("AWS access key", "Use {} for the bucket.", "AKI" + "A" + thrown(16, BASE32)),
-    ("AWS access key", "({})", "ASI" + "A" + thrown(16, BASE32)),
-    ("GitHub token", "git clone with {}.", "gh" + "p_" + thrown(36)),
-    ("GitHub token", "{}", "gh" + "s_" + thrown(36)),
-    ("GitHub token", "It is {}", "github" + "_pat_" + thrown(22) + "_" + thrown(59)),
-    ("GitLab token", "PRIVATE-TOKEN: {}", "glpa" + "t-" + thrown(20)),
-    ("GitLab token", "new: {}, soon", "glpa" + "t-" + thrown(27) + ".01." + thrown(9)),
-    ("Slack token", "bot {}", "xox" + "b-" + thrown(12, "123456789") + "-" + thrown(24)),
-    ("Slack token", "app {}", "xap" + "p-1-A" + thrown(30)),
-    ("Slack webhook", "https://{} posts", "hooks.slack" + f".com/services/T{thrown(8)}/B{thrown(8)}/{thrown(24)}"),
-    ("Google API key", "maps?key={}", "AIz" + "a" + thrown(35)),
-    ("Google token", "{}", "ya2" + "9." + thrown(60)),
-    ("Google token", "{}", "GOC" + "SPX-" + thrown(28)),
-    ("Stripe key", "{}", "sk_" + "live_" + thrown(24)),
-    ("Stripe key", "{}", "rk_" + "test_" + thrown(24)),
-    ("Stripe key", "{}", "whs" + "ec_" + thrown(32)),
-    ("Recollect key", "{}", "rk" + "_" + thrown(12) + "_" + thrown(43)),
-    ("OpenAI key", "{}", "sk" + "-" + thrown(48)),
-    ("OpenAI key", "{}", "sk" + "-proj-" + thrown(100)),
-    ("Anthropic key", "{}", "sk" + "-ant-api03-" + thrown(93)),
-    ("Hugging Face token", "{}", "hf" + "_" + thrown(34)),
-    ("npm token", "{}", "np" + "m_" + thrown(36)),
-    ("PyPI token", "{}", "pyp" + "i-" + thrown(120)),
-    ("SendGrid key", "{}", "S" + "G." + thrown(22) + "." + thrown(43)),
-    ("DigitalOcean token", "{}", "dop" + "_v1_" + thrown(64, HEX)),
-    ("Telegram token", "bot{}"[3:], thrown(9, "123456789") + ":A" + "A" + thrown(33)),
-    ("JSON web token", "cookie={}; path=/", ".".join(("ey" + "J" + thrown(33), "ey" + "J" + thrown(80), thrown(43)))),
-    ("password in a URL", "postgres://app:{}@db.local:5432/x", thrown(12)),
+    ("AWS access key", "Use {} for the bucket.", "AKI" + "A" + random_text(16, BASE32)),
+    ("AWS access key", "({})", "ASI" + "A" + random_text(16, BASE32)),
+    ("GitHub token", "git clone with {}.", "gh" + "p_" + random_text(36)),
+    ("GitHub token", "{}", "gh" + "s_" + random_text(36)),
+    ("GitHub token", "It is {}", "github" + "_pat_" + random_text(22) + "_" + random_text(59)),
+    ("GitLab token", "PRIVATE-TOKEN: {}", "glpa" + "t-" + random_text(20)),
+    ("GitLab token", "new: {}, soon", "glpa" + "t-" + random_text(27) + ".01." + random_text(9)),
+    ("Slack token", "bot {}", "xox" + "b-" + random_text(12, "123456789") + "-" + random_text(24)),
+    ("Slack token", "app {}", "xap" + "p-1-A" + random_text(30)),
+    (
+        "Slack webhook",
+        "https://{} posts",
+        "hooks.slack" + f".com/services/T{random_text(8)}/B{random_text(8)}/{random_text(24)}",
+    ),
+    ("Google API key", "maps?key={}", "AIz" + "a" + random_text(35)),
+    ("Google token", "{}", "ya2" + "9." + random_text(60)),
+    ("Google token", "{}", "GOC" + "SPX-" + random_text(28)),
+    ("Stripe key", "{}", "sk_" + "live_" + random_text(24)),
+    ("Stripe key", "{}", "rk_" + "test_" + random_text(24)),
+    ("Stripe key", "{}", "whs" + "ec_" + random_text(32)),
+    ("Recollect key", "{}", "rk" + "_" + random_text(12) + "_" + random_text(43)),
+    ("OpenAI key", "{}", "sk" + "-" + random_text(48)),
+    ("OpenAI key", "{}", "sk" + "-proj-" + random_text(100)),
+    ("Anthropic key", "{}", "sk" + "-ant-api03-" + random_text(93)),
+    ("Hugging Face token", "{}", "hf" + "_" + random_text(34)),
+    ("npm token", "{}", "np" + "m_" + random_text(36)),
+    ("PyPI token", "{}", "pyp" + "i-" + random_text(120)),
+    ("SendGrid key", "{}", "S" + "G." + random_text(22) + "." + random_text(43)),
+    ("DigitalOcean token", "{}", "dop" + "_v1_" + random_text(64, HEX)),
+    ("Telegram token", "bot{}"[3:], random_text(9, "123456789") + ":A" + "A" + random_text(33)),
+    (
+        "JSON web token",
+        "cookie={}; path=/",
+        ".".join(("ey" + "J" + random_text(33), "ey" + "J" + random_text(80), random_text(43))),
+    ),
+    ("password in a URL", "postgres://app:{}@db.local:5432/x", random_text(12)),
     ("password in a URL", "https://ines:{}@example.com/feed", "tea" + "pot"),
-    ("token in a URL", "https://{}@git.example.com/x.git", thrown(30)),
-    ("bearer token", "Authorization: Bearer {}", thrown(40)),
+    ("token in a URL", "https://{}@git.example.com/x.git", random_text(30)),
+    ("bearer token", "Authorization: Bearer {}", random_text(40)),
     ("basic credentials", "authorization: basic {}", b64encode(b"ines:tea" + b"pot").decode()),
-    ("password", "password = {}", thrown(14)),
-    ("password", "DB_PASSWORD='{}'", thrown(16) + "&9"),
-    ("password", '{{"db": {{"pwd": "{}"}}}}', thrown(12)),
-    ("password", '{{\\"passwd\\": \\"{}\\"}}', thrown(12)),
+    ("password", "password = {}", random_text(14)),
+    ("password", "DB_PASSWORD='{}'", random_text(16) + "&9"),
+    ("password", '{{"db": {{"pwd": "{}"}}}}', random_text(12)),
+    ("password", '{{\\"passwd\\": \\"{}\\"}}', random_text(12)),
     ("password", "The wifi password is {}.", "Tr0" + "ub4dor&3"),
-    ("password", "passphrase: `{}`", thrown(20)),
+    ("password", "passphrase: `{}`", random_text(20)),
     ("password", "password := {}, then", "P@s" + "sw0rd"),
-    ("key or token", "api_key: {}", thrown(32, HEX)),
-    ("key or token", "export OPENAI_API_KEY={}", thrown(32)),
-    ("key or token", "aws_secret_access_key = {}", thrown(40, LETTERS + "/+")),
-    ("key or token", "client_secret => '{}'", thrown(24)),
-    ("key or token", "SECRET_KEY = b'{}'", thrown(30)),
-    ("key or token", "https://example.com/?token={}&page=2", thrown(24)),
-    ("key or token", "the api key is {}", thrown(24)),
-    ("password", "?token=abcdefghijkl&password={}&x=1", thrown(9) + "7xQ"),
+    ("key or token", "api_key: {}", random_text(32, HEX)),
+    ("key or token", "export OPENAI_API_KEY={}", random_text(32)),
+    ("key or token", "aws_secret_access_key = {}", random_text(40, LETTERS + "/+")),
+    ("key or token", "client_secret => '{}'", random_text(24)),
+    ("key or token", "SECRET_KEY = b'{}'", random_text(30)),
+    ("key or token", "https://example.com/?token={}&page=2", random_text(24)),
+    ("key or token", "the api key is {}", random_text(24)),
+    ("password", "?token=abcdefghijkl&password={}&x=1", random_text(9) + "7xQ"),
     ("password", "password = '{}'", "kVq" + "TxWbJrMzN"),
-    ("password", "password: api_key: user password: {}", thrown(22) + "=="),
+    ("password", "password: api_key: user password: {}", random_text(22) + "=="),
     ("password", "Passwort/password: {}: so", "gr" + "Ün7tee9X4"),
-    ("card number", "Visa {}, expires 04/29", card("4", 16)),
-    ("card number", "{}", card("4", 13)),
-    ("card number", "{}", card("4", 19)),
-    ("card number", "Mastercard {}.", card("52", 16)),
-    ("card number", "{}", card("2300", 16)),
-    ("card number", "{}", card("37", 15)),
-    ("card number", "{}", card("6011", 16)),
-    ("card number", "{}", card("3530", 16)),
-    ("card number", "{}", card("36", 14)),
-    ("card number", "{}", card("62", 17)),
+    ("card number", "Visa {}, expires 04/29", card_number("4", 16)),
+    ("card number", "{}", card_number("4", 13)),
+    ("card number", "{}", card_number("4", 19)),
+    ("card number", "Mastercard {}.", card_number("52", 16)),
+    ("card number", "{}", card_number("2300", 16)),
+    ("card number", "{}", card_number("37", 15)),
+    ("card number", "{}", card_number("6011", 16)),
+    ("card number", "{}", card_number("3530", 16)),
+    ("card number", "{}", card_number("36", 14)),
+    ("card number", "{}", card_number("62", 17)),
     ("card number", "card: {}", "4111 1111 " + "1111 1111"),
     ("card number", "card: {}", "3782-822463" + "-10005"),
     ("card number", "room 12 {} 04/29, 123", "4111 1111 " + "1111 1111"),
     ("card number", "{} 123", "4111-1111" + "-1111-1111"),
-    ("card number", "{}", grouped(card("4", 19))),
+    ("card number", "{}", in_groups_of_four(card_number("4", 19))),
     ("card number", "{}", "4111\u00a01111\u00a0" + "1111\u00a01111"),
     ("card number", "{}", "4111\u20091111\u2009" + "1111\u20091111"),
     ("card number", "{}", "4111\t1111\t" + "1111\t1111"),
@@ -107,26 +115,30 @@ SECRETS: list[tuple[str, str, str]] = [
     ("card number", "{}.", "4111.1111." + "1111.1111"),
     ("card number", "{}", "3782.822463" + ".10005"),
     ("card number", "card\n{}\nend", "4111\n1111\n" + "1111\n1111"),
-    ("Telegram token", "https://api.telegram.org/bot{}/getMe", thrown(9, "123456789") + ":A" + "A" + thrown(33)),
-    ("GitHub token", "h{}", "gh" + "p_" + thrown(36)),
-    ("GitHub token", "my_{}", "gh" + "p_" + thrown(36)),
-    ("GitHub token", "x={}", "gh" + "p_" + thrown(36)),
-    ("password", "**Password:** {}", thrown(9) + "7xQ"),
-    ("password", "**Password**: {}", thrown(9) + "7xQ"),
-    ("password", "| password | {} |", thrown(9) + "7xQ"),
-    ("password", "|password|{}|", thrown(9) + "7xQ"),
-    ("password", "password:\n  {}", thrown(9) + "7xQ"),
-    ("password", "Password — {}", thrown(9) + "7xQ"),
-    ("password", "Het wachtwoord is {}.", thrown(9) + "7xQ"),
-    ("password", "Das Passwort ist {}.", thrown(9) + "7xQ"),
-    ("password", "Mot de passe\u00a0: {}", thrown(9) + "7xQ"),
+    (
+        "Telegram token",
+        "https://api.telegram.org/bot{}/getMe",
+        random_text(9, "123456789") + ":A" + "A" + random_text(33),
+    ),
+    ("GitHub token", "h{}", "gh" + "p_" + random_text(36)),
+    ("GitHub token", "my_{}", "gh" + "p_" + random_text(36)),
+    ("GitHub token", "x={}", "gh" + "p_" + random_text(36)),
+    ("password", "**Password:** {}", random_text(9) + "7xQ"),
+    ("password", "**Password**: {}", random_text(9) + "7xQ"),
+    ("password", "| password | {} |", random_text(9) + "7xQ"),
+    ("password", "|password|{}|", random_text(9) + "7xQ"),
+    ("password", "password:\n  {}", random_text(9) + "7xQ"),
+    ("password", "Password — {}", random_text(9) + "7xQ"),
+    ("password", "Het wachtwoord is {}.", random_text(9) + "7xQ"),
+    ("password", "Das Passwort ist {}.", random_text(9) + "7xQ"),
+    ("password", "Mot de passe\u00a0: {}", random_text(9) + "7xQ"),
     ("private key", "My key:\n{}\nKeep it.", key_block("RSA PRIVATE KEY")),
     ("private key", "{}", key_block("PRIVATE KEY")),
     ("private key", "{}", key_block("OPENSSH PRIVATE KEY")),
     ("private key", "{}", key_block("PGP PRIVATE KEY BLOCK", headers="Version: 2\n\n")),
     ("private key", "{}", key_block("EC PRIVATE KEY", headers="Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0A\n\n")),
     ("private key", '{{"key": "{}\\n"}}', key_block("PRIVATE KEY", "\\n")),
-    ("private key", "{}\n\nand what follows it", key_block("PRIVATE KEY", cut=True)),
+    ("private key", "{}\n\nand what follows it", key_block("PRIVATE KEY", truncated=True)),
 ]
 
 HARMLESS = [
@@ -208,14 +220,14 @@ HARMLESS = [
     "bearer of bad news and internationalisation, Bearer <token>, bearer your_access_token_here",
     "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
     "a file that begins with -----BEGIN RSA PRIVATE KEY----- is a key",
-    "-----BEGIN CERTIFICATE-----\n" + thrown(64) + "\n-----END CERTIFICATE-----",
-    "-----BEGIN PUBLIC KEY-----\n" + thrown(64) + "\n-----END PUBLIC KEY-----",
+    "-----BEGIN CERTIFICATE-----\n" + random_text(64) + "\n-----END CERTIFICATE-----",
+    "-----BEGIN PUBLIC KEY-----\n" + random_text(64) + "\n-----END PUBLIC KEY-----",
     "AKI" + "AIOSFODNN7EXAMPLE",
-    "XAKI" + "A" + thrown(16, BASE32),
+    "XAKI" + "A" + random_text(16, BASE32),
     "sk-learn-pipeline-with-many-long-words-in-it",
     "sk" + "-xxxxxxxxxxxxxxxxxxxxxxxx",
     "ghp" + "_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
-    "pk_" + "live_" + thrown(24),
+    "pk_" + "live_" + random_text(24),
     "hf_hub_download_from_the_internet_please",
     "npm_config_registry_of_our_own_company_x",
     "pypi-" + "-".join(["package", "with", "a", "very", "long", "name"] * 3),

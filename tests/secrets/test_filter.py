@@ -12,9 +12,9 @@ import pytest
 
 import recollect
 from recollect import ArgumentError, Memory, RecollectWarning, SecretFoundError
-from tests.secrets.samples import card, key_block, thrown
+from tests.secrets.samples import card_number, key_block, random_text
 
-TOKEN = "gh" + "p_" + thrown(36)
+TOKEN = "gh" + "p_" + random_text(36)
 MARK = "«redacted: GitHub token»"
 ADVICE = 'remove it, or open the memory with secrets="redact"'
 
@@ -41,18 +41,18 @@ def embed(texts: Sequence[str]) -> list[list[float]]:
 
 
 @pytest.fixture
-def strict(tmp_path: Path) -> Iterator[Memory]:
+def refusing_memory(tmp_path: Path) -> Iterator[Memory]:
     with recollect.open(tmp_path / "memory.db", embedder=embed, secrets="refuse") as memory:
         yield memory
 
 
 @pytest.fixture
-def careful(tmp_path: Path) -> Iterator[Memory]:
+def redacting_memory(tmp_path: Path) -> Iterator[Memory]:
     with recollect.open(tmp_path / "memory.db", embedder=embed, secrets="redact") as memory:
         yield memory
 
 
-def stored(memory: Memory) -> str:
+def stored_text(memory: Memory) -> str:
     """Return all that the file and its log hold."""
     path = Path(memory.stats().store.location)
     return "".join(item.read_bytes().decode("latin-1") for item in path.parent.glob(f"{path.name}*"))
@@ -60,14 +60,14 @@ def stored(memory: Memory) -> str:
 
 class TestRefusing:
     @pytest.mark.parametrize("name", FIELDS)
-    def test_add_every_field(self, strict: Memory, name: str) -> None:
+    def test_add_every_field(self, refusing_memory: Memory, name: str) -> None:
         fields = {"content": "Tea.", **FIELDS[name][0]}
         with pytest.raises(SecretFoundError) as caught:
-            strict.add(**fields)
+            refusing_memory.add(**fields)
         assert str(caught.value) == f"{name}: contains a secret (GitHub token); {ADVICE}"
         assert TOKEN not in repr(caught.value)
-        assert list(strict.notes()) == []
-        assert TOKEN not in stored(strict)
+        assert list(refusing_memory.notes()) == []
+        assert TOKEN not in stored_text(refusing_memory)
 
     @pytest.mark.parametrize("name", ["id", "path"])
     @pytest.mark.parametrize("mode", ["refuse", "redact"])
@@ -103,39 +103,39 @@ class TestRefusing:
             for call in calls:
                 with pytest.raises(SecretFoundError, match=text_shown.format("namespace")):
                     call()
-            assert TOKEN not in stored(memory)
+            assert TOKEN not in stored_text(memory)
 
-    def test_add_many_names_the_draft_with_a_secret(self, strict: Memory) -> None:
+    def test_add_many_names_the_draft_with_a_secret(self, refusing_memory: Memory) -> None:
         with pytest.raises(SecretFoundError, match=r"^notes\[2\]\.title: contains a secret"):
-            strict.add_many(["one", "two", {"content": "three", "title": TOKEN}, "four"])
-        assert list(strict.notes()) == []
+            refusing_memory.add_many(["one", "two", {"content": "three", "title": TOKEN}, "four"])
+        assert list(refusing_memory.notes()) == []
         with pytest.raises(SecretFoundError, match=r"^notes\[70\]\.content: contains a secret"):
-            strict.add_many(["tea"] * 70 + [TOKEN])
-        assert len(list(strict.notes())) == 64
+            refusing_memory.add_many(["tea"] * 70 + [TOKEN])
+        assert len(list(refusing_memory.notes())) == 64
 
-    def test_update_can_be_refused(self, strict: Memory) -> None:
-        note = strict.add("Tea.", title="Tea")
+    def test_update_can_be_refused(self, refusing_memory: Memory) -> None:
+        note = refusing_memory.add("Tea.", title="Tea")
         with pytest.raises(SecretFoundError, match="^content: contains a secret"):
-            strict.update(note, content=TOKEN)
-        assert strict.update(note, title="x").content == "Tea."
+            refusing_memory.update(note, content=TOKEN)
+        assert refusing_memory.update(note, title="x").content == "Tea."
 
-    def test_line_check(self, strict: Memory) -> None:
+    def test_line_check(self, refusing_memory: Memory) -> None:
         lines = [json.dumps({"content": "tea"}), json.dumps({"content": "tea", "summary": TOKEN})]
         with pytest.raises(
             SecretFoundError,
             match=r"^line 2: summary: contains a secret \(GitHub token\).*; 1 note before it is stored",
         ):
-            strict.load(lines)
-        assert [note.content for note in strict.notes()] == ["tea"]
+            refusing_memory.load(lines)
+        assert [note.content for note in refusing_memory.notes()] == ["tea"]
 
-    def test_ingest_skips_file_with_secret(self, strict: Memory, tmp_path: Path) -> None:
+    def test_ingest_skips_file_with_secret(self, refusing_memory: Memory, tmp_path: Path) -> None:
         vault = tmp_path / "vault"
         vault.mkdir()
         (vault / "tea.md").write_text("Tea.")
         (vault / "token.md").write_text(f"First.\n\n{TOKEN}")
         (vault / "key.txt").write_text(key_block("RSA PRIVATE KEY"))
         (vault / f"{TOKEN}.md").write_text("Named.")
-        report = strict.ingest(vault)
+        report = refusing_memory.ingest(vault)
         assert (report.files_read, report.notes_added) == (1, 1)
         text_shown = [(problem.name, problem.message, problem.skipped) for problem in report.problems]
         assert text_shown == [
@@ -143,7 +143,7 @@ class TestRefusing:
             (f"{TOKEN}.md", "file name: contains a secret (GitHub token); choose another name", True),
             ("token.md", f"note 1: content: contains a secret (GitHub token); {ADVICE}", True),
         ]
-        assert TOKEN not in stored(strict)
+        assert TOKEN not in stored_text(refusing_memory)
 
     def test_secret_found_error_can_be_pickled(self) -> None:
         error = pickle.loads(pickle.dumps(SecretFoundError("content", "contains a secret")))  # noqa: S301 (our own)
@@ -153,31 +153,31 @@ class TestRefusing:
 
 class TestRedacting:
     @pytest.mark.parametrize("name", FIELDS)
-    def test_add_every_field(self, careful: Memory, name: str) -> None:
+    def test_add_every_field(self, redacting_memory: Memory, name: str) -> None:
         given, read, expected = FIELDS[name]
         text_shown = r"^one secret was redacted before the notes were stored: 1 × GitHub token$"
         with pytest.warns(RecollectWarning, match=text_shown) as caught:
-            note = careful.add(**{"content": "Tea.", **given})
+            note = redacting_memory.add(**{"content": "Tea.", **given})
         assert [Path(item.filename).name for item in caught] == ["test_filter.py"]
         assert read(note) == expected
-        assert careful.get(note.id) == note
-        assert TOKEN not in stored(careful)
+        assert redacting_memory.get(note.id) == note
+        assert TOKEN not in stored_text(redacting_memory)
 
-    def test_redactions_are_one_warning(self, careful: Memory) -> None:
-        number = card("4", 16)
+    def test_redactions_are_one_warning(self, redacting_memory: Memory) -> None:
+        number = card_number("4", 16)
         texts = [f"{TOKEN} and {TOKEN}", "tea", *["tea"] * 80, f"card {number}"]
         text_shown = r"^3 secrets were redacted before the notes were stored: 2 × GitHub token, 1 × card number$"
         with pytest.warns(RecollectWarning, match=text_shown) as caught:
-            notes = careful.add_many(texts)
+            notes = redacting_memory.add_many(texts)
         assert len(caught) == 1
         assert notes[0].content == f"{MARK} and {MARK}"
         assert notes[-1].content == "card «redacted: card number»"
 
-    def test_metadata_key_marks_value_as_secret(self, careful: Memory) -> None:
-        password, number = thrown(9) + "7xQ", int(card("4", 16))
+    def test_metadata_key_marks_value_as_secret(self, redacting_memory: Memory) -> None:
+        password, number = random_text(9) + "7xQ", int(card_number("4", 16))
         metadata = {"db": {"password": password, "host": password}, "card": number, "apiKeys": ["a"], "big": 10**30}
         with pytest.warns(RecollectWarning, match="1 × card number, 1 × password$"):
-            note = careful.add("Tea.", metadata=metadata)
+            note = redacting_memory.add("Tea.", metadata=metadata)
         assert note.metadata == {
             "db": {"password": "«redacted: password»", "host": password},
             "card": "«redacted: card number»",
@@ -185,85 +185,87 @@ class TestRedacting:
             "big": 10**30,
         }
         with pytest.warns(RecollectWarning, match="1 × GitHub token$"):
-            assert careful.add("Tea.", metadata={"token": TOKEN}).metadata == {"token": MARK}
+            assert redacting_memory.add("Tea.", metadata={"token": TOKEN}).metadata == {"token": MARK}
 
-    def test_redaction_merges_equal_tags_and_links(self, careful: Memory) -> None:
-        other = "gh" + "p_" + thrown(36)
+    def test_redaction_merges_equal_tags_and_links(self, redacting_memory: Memory) -> None:
+        other = "gh" + "p_" + random_text(36)
         with pytest.warns(RecollectWarning, match="4 × GitHub token"):
-            note = careful.add("Tea.", tags=[TOKEN, other], links=[TOKEN, other])
+            note = redacting_memory.add("Tea.", tags=[TOKEN, other], links=[TOKEN, other])
         assert (note.tags, note.links) == ((MARK,), (("related", MARK),))
 
-    def test_vector_of_redacted_text_is_dropped(self, careful: Memory) -> None:
+    def test_vector_of_redacted_text_is_dropped(self, redacting_memory: Memory) -> None:
         with pytest.warns(RecollectWarning):
-            careful.add(f"x {TOKEN}", id="a", vector=[5.0, 0.0])
-        careful.add("y", id="b", vector=[5.0, 0.0], tags=["t"])
+            redacting_memory.add(f"x {TOKEN}", id="a", vector=[5.0, 0.0])
+        redacting_memory.add("y", id="b", vector=[5.0, 0.0], tags=["t"])
         with pytest.warns(RecollectWarning):
-            careful.add("z", id="c", vector=[5.0, 0.0], tags=[TOKEN])
-        results = careful.search("q", mode="semantic", vector=[5.0, 0.0])
+            redacting_memory.add("z", id="c", vector=[5.0, 0.0], tags=[TOKEN])
+        results = redacting_memory.search("q", mode="semantic", vector=[5.0, 0.0])
         assert [(hit.id, round(hit.candidate.vector_similarity or 0, 2)) for hit in results] == [
             ("b", 1.0),
             ("c", 1.0),
             ("a", 0.45),
         ]
 
-    def test_update_can_be_refused(self, careful: Memory) -> None:
-        note = careful.add("Tea.")
+    def test_update_can_be_refused(self, redacting_memory: Memory) -> None:
+        note = redacting_memory.add("Tea.")
         with pytest.warns(RecollectWarning, match="1 × GitHub token"):
-            assert careful.update(note, content=TOKEN).content == MARK
+            assert redacting_memory.update(note, content=TOKEN).content == MARK
 
-    def test_load_lines_of_another_memory(self, careful: Memory, tmp_path: Path) -> None:
+    def test_load_lines_of_another_memory(self, redacting_memory: Memory, tmp_path: Path) -> None:
         with recollect.open(tmp_path / "other.db", embedder=lambda texts: [[3.0, 4.0]] * len(texts)) as other:
             other.add_many(["tea", f"x {TOKEN}", "milk"])
             lines = list(other.export())
-        lines = [line.replace('"model": "<lambda>"', f'"model": "{careful.stats().embedder}"') for line in lines]
+        lines = [
+            line.replace('"model": "<lambda>"', f'"model": "{redacting_memory.stats().embedder}"') for line in lines
+        ]
         with pytest.warns(RecollectWarning, match="1 × GitHub token"):
-            assert careful.load(lines) == 3
-        assert [note.content for note in careful.notes()] == ["tea", f"x {MARK}", "milk"]
-        assert careful.stats().unembedded == 0
-        assert TOKEN not in stored(careful)
+            assert redacting_memory.load(lines) == 3
+        assert [note.content for note in redacting_memory.notes()] == ["tea", f"x {MARK}", "milk"]
+        assert redacting_memory.stats().unembedded == 0
+        assert TOKEN not in stored_text(redacting_memory)
 
-    def test_front_matter_is_redacted(self, careful: Memory, tmp_path: Path) -> None:
+    def test_front_matter_is_redacted(self, redacting_memory: Memory, tmp_path: Path) -> None:
         vault = tmp_path / "vault"
         vault.mkdir()
         (vault / "a.md").write_text(
             "---\npassword: [k3J9x2m4Pq71, Zt7vB4nW8sLq]\ndb_password: hT5rX9wQ2mKz\n---\n# A\n\nTea."
         )
         with pytest.warns(RecollectWarning):
-            careful.ingest(vault)
-        stored = json.dumps(careful.get("a.md").to_dict())  # type: ignore[union-attr]
+            redacting_memory.ingest(vault)
+        stored = json.dumps(redacting_memory.get("a.md").to_dict())  # type: ignore[union-attr]
         assert not any(secret in stored for secret in ("k3J9x2m4Pq71", "Zt7vB4nW8sLq", "hT5rX9wQ2mKz"))
 
-    def test_files_are_redacted_before_chunking(self, careful: Memory, tmp_path: Path) -> None:
+    def test_files_are_redacted_before_chunking(self, redacting_memory: Memory, tmp_path: Path) -> None:
         vault = tmp_path / "vault"
         vault.mkdir()
         block = key_block("RSA PRIVATE KEY")
         (vault / "key.md").write_text(f"---\ntoken: {TOKEN}\n---\n" + "Tea. " * 150 + f"\n\n{block * 3}\n\nMore.")
         (vault / "list.jsonl").write_text(json.dumps({"content": TOKEN, "key": block}))
         with pytest.warns(RecollectWarning) as caught:
-            report = careful.ingest(vault)
+            report = redacting_memory.ingest(vault)
         (text_shown,) = {str(item.message) for item in caught}
         assert text_shown.endswith(
             "stored: 3 × GitHub token, 4 × private key"
         )  # of the front matter, text and metadata
         assert report.problems == ()
-        current = stored(careful)
+        current = stored_text(redacting_memory)
         assert not any(line in current for line in (TOKEN, *block.splitlines()[1:-1]))
 
-    def test_retried_write_counts_redactions_once(self, careful: Memory, tmp_path: Path) -> None:
+    def test_retried_write_counts_redactions_once(self, redacting_memory: Memory, tmp_path: Path) -> None:
         vault = tmp_path / "vault"
         vault.mkdir()
-        careful.add("Another.", path="b.md")
+        redacting_memory.add("Another.", path="b.md")
         (vault / "a.md").write_text(TOKEN)
         (vault / "b.md").write_text("Tea.")
         with pytest.warns(
             RecollectWarning, match="^one secret was redacted before the notes were stored: 1 × GitHub token$"
         ):
-            report = careful.ingest(vault)
+            report = redacting_memory.ingest(vault)
         assert [problem.name for problem in report.problems] == ["b.md"]
 
-    def test_error_suppresses_redaction_warning(self, careful: Memory) -> None:
+    def test_error_suppresses_redaction_warning(self, redacting_memory: Memory) -> None:
         with pytest.raises(ArgumentError, match="^expires_at"):
-            careful.add(TOKEN, expires_at="2020-01-01")
+            redacting_memory.add(TOKEN, expires_at="2020-01-01")
 
 
 class TestSecretsNone:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from recollect import secrets
 from recollect.secrets import Secret, find_secrets, redact
 from recollect.secrets.patterns import TOKEN_FORMATS, has_valid_check_digit, kind_of_value
-from tests.secrets.samples import HARMLESS, SECRETS, thrown
+from tests.secrets.samples import HARMLESS, SECRETS, random_text
 from tests.strategies import any_text
 
 _PARSER: Any = importlib.import_module("re._parser")
@@ -44,15 +44,15 @@ def test_add_many_in_one_batch() -> None:
 
 
 def test_most_specific_kind_wins() -> None:
-    token = "gh" + "p_" + thrown(36)
-    for text in (f"password = {token}", f"https://x:{token}@github.com", f"token: {token}/{thrown(20)}"):
+    token = "gh" + "p_" + random_text(36)
+    for text in (f"password = {token}", f"https://x:{token}@github.com", f"token: {token}/{random_text(20)}"):
         (results,) = find_secrets(text)
         assert results.kind == "GitHub token"
         assert token not in redact(text)[0]
 
 
 def test_kind_of_value() -> None:
-    value = thrown(12, "aB3$xY7%kL9")
+    value = random_text(12, "aB3$xY7%kL9")
     for name in ("password", "dbPassword", "DB_PWD", "wifi passphrase"):
         assert kind_of_value(name, value) == "password"
     for name in ("api_key", "openaiApiKey", "client-secret", "signing key"):

@@ -31,7 +31,7 @@ def server() -> Server:
 
 
 @cache
-def _ready() -> str:
+def _template_database() -> str:
     """Return the name of a database with an empty store, the template of the others."""
     name = server().create()
     PostgresStore(server().address(name)).close()
@@ -42,19 +42,19 @@ def _postgres(folder: Path) -> Store:
     if folder not in _databases:
         idle = next((candidate for candidate in _databases if not candidate.exists()), None)
         if idle is None:
-            _databases[folder] = server().create(_ready())
+            _databases[folder] = server().create(_template_database())
         else:
             _databases[folder] = _databases.pop(idle)
             _empty(_databases[folder])
     return PostgresStore(server().address(_databases[folder]))
 
 
-_LAST = ("notes", "documents", "namespaces", "models")  # other tables refer to them
+_REFERENCED_TABLES = ("notes", "documents", "namespaces", "models")  # deleted last: other tables refer to them
 
 
 def _empty(database: str) -> None:
     """Delete all rows of a database; for few rows this is faster than TRUNCATE or a new database."""
-    tables = (*(table for table in TABLES if table not in _LAST), *_LAST)
+    tables = (*(table for table in TABLES if table not in _REFERENCED_TABLES), *_REFERENCED_TABLES)
     server().execute(";".join(f"DELETE FROM recollect.{table}" for table in tables), database=database)  # noqa: S608 (names of our own)
 
 

@@ -37,7 +37,7 @@ deletions = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3)
 histories = st.lists(st.one_of(batches, batches, deletions), max_size=8)
 
 
-def play(store: Store, history: list[list[Any]]) -> dict[str, dict[str, Any]]:
+def apply_history(store: Store, history: list[list[Any]]) -> dict[str, dict[str, Any]]:
     """Write and delete notes; return the remaining ones by id."""
     notes: dict[str, dict[str, Any]] = {}
     for step in history:
@@ -61,7 +61,7 @@ def problems(store: Store) -> dict[str, str]:
 
 
 @contextmanager
-def scratch(engine: str) -> Iterator[Any]:
+def temporary_store(engine: str) -> Iterator[Any]:
     """Open a temporary store."""
     with TemporaryDirectory() as folder, closing(ENGINES[engine](Path(folder))) as store:
         yield store
@@ -69,10 +69,10 @@ def scratch(engine: str) -> Iterator[Any]:
 
 def check_against_brute_force(store: Store, history: list[list[Any]]) -> None:
     """Compare the edges after a history with a brute-force search; leave the store empty."""
-    notes = play(store, history)
+    notes = apply_history(store, history)
     assert edges(store) == naming.mentions(notes)
     assert edges(store, direction="in") == {(target, source) for source, target in naming.mentions(notes)}
-    assert edges(store, "entity") == naming.sharing(notes)
+    assert edges(store, "entity") == naming.notes_with_common_entity(notes)
     assert problems(store) == {}
     assert not any(finding.problem for finding in store.repair())
     assert edges(store) == naming.mentions(notes)

@@ -11,7 +11,6 @@ from typing import Any
 from recollect.query.terms import DUTCH_STOPWORDS, ENGLISH_STOPWORDS
 
 MAX_TITLE_NOTES = 64
-NAMERS = 1000
 
 
 def folded(text: str) -> list[str]:
@@ -56,7 +55,7 @@ def mentions(notes: Mapping[str, Mapping[str, Any]], max_title_notes: int = MAX_
     }
 
 
-def sharing(notes: Mapping[str, Mapping[str, Any]]) -> set[tuple[str, str]]:
+def notes_with_common_entity(notes: Mapping[str, Mapping[str, Any]]) -> set[tuple[str, str]]:
     """Return the pairs of notes with a common entity."""
     entities = {
         key: {" ".join(name.split()).casefold() for name in note.get("metadata", {}).get("entities", ())}

@@ -25,8 +25,8 @@ from tests.frozen_clock import HOUR, FrozenClock
 from tests.stores.engines import ENGINES, release
 from tests.stores.full import MODEL, FailingStore, contents, fill
 
-ROUND = sorted(ENGINES, key=["sqlite", "postgres"].index)
-PAIRS = [(ROUND[0], ROUND[0]), *zip(ROUND, [*ROUND[1:], ROUND[0]], strict=True)]
+ENGINE_NAMES = sorted(ENGINES, key=["sqlite", "postgres"].index)
+PAIRS = [(ENGINE_NAMES[0], ENGINE_NAMES[0]), *zip(ENGINE_NAMES, [*ENGINE_NAMES[1:], ENGINE_NAMES[0]], strict=True)]
 """Every engine is once a source and once a target of another."""
 
 

@@ -30,7 +30,7 @@ def ids(store: Store, **options: Any) -> list[str]:
 
 
 @pytest.fixture
-def fair(store: Store) -> Store:
+def filled(store: Store) -> Store:
     """Write two notes that stay and, between them, an expired note that is not deleted yet."""
     common = {"session": "s", "metadata": {"entities": ["fair"]}, "vector": UP}
     put(
@@ -59,51 +59,51 @@ def fair(store: Store) -> Store:
 
 
 class TestReading:
-    def test_get_notes_and_stats_skip_expired(self, fair: Store) -> None:
-        assert [note and note.id for note in fair.get(["a", "b", "lantern.md", "c"], namespace=NAMESPACE)] == [
+    def test_get_notes_and_stats_skip_expired(self, filled: Store) -> None:
+        assert [note and note.id for note in filled.get(["a", "b", "lantern.md", "c"], namespace=NAMESPACE)] == [
             "a",
             None,
             None,
             "c",
         ]
-        assert ids(fair) == ids(fair, namespace=NAMESPACE) == ["a", "c"]
-        assert ids(fair, filters=Filters(path_prefix="lantern")) == []
-        stats = fair.stats()
+        assert ids(filled) == ids(filled, namespace=NAMESPACE) == ["a", "c"]
+        assert ids(filled, filters=Filters(path_prefix="lantern")) == []
+        stats = filled.stats()
         assert (stats.notes, stats.links, stats.expiring, sum(stats.vectors.values())) == ({NAMESPACE: 2}, 1, 0, 2)
 
     @pytest.mark.parametrize("limit", [1, 2, 10])
-    def test_searches_skip_expired_before_the_limit(self, fair: Store, limit: int) -> None:
-        results = fair.search_text(parse("green tea"), limit, namespace=NAMESPACE, filters=EVERYTHING)
+    def test_searches_skip_expired_before_the_limit(self, filled: Store, limit: int) -> None:
+        results = filled.search_text(parse("green tea"), limit, namespace=NAMESPACE, filters=EVERYTHING)
         assert {candidate.id for candidate in results} <= {"a", "c"}
         assert len(results) == min(limit, 2)
-        assert fair.search_text(parse("xylophones"), limit, namespace=NAMESPACE, filters=EVERYTHING) == []
-        results = fair.search_vectors(UP, limit, namespace=NAMESPACE, filters=EVERYTHING)
+        assert filled.search_text(parse("xylophones"), limit, namespace=NAMESPACE, filters=EVERYTHING) == []
+        results = filled.search_vectors(UP, limit, namespace=NAMESPACE, filters=EVERYTHING)
         assert [candidate.id for candidate in results] == ["c", "a"][:limit]
-        results = fair.search_vectors(UP, limit, namespace=NAMESPACE, filters=Filters(session="s"))
+        results = filled.search_vectors(UP, limit, namespace=NAMESPACE, filters=Filters(session="s"))
         assert [candidate.id for candidate in results] == ["c", "a"][:limit]
         for titles in (False, True):
-            assert fair.search_names(["lantern"], limit, namespace=NAMESPACE, filters=EVERYTHING, titles=titles) == []
+            assert filled.search_names(["lantern"], limit, namespace=NAMESPACE, filters=EVERYTHING, titles=titles) == []
 
-    def test_candidates_and_scores_skip_expired(self, fair: Store) -> None:
-        results = fair.candidates(["b", "a"], namespace=NAMESPACE, filters=EVERYTHING)
+    def test_candidates_and_scores_skip_expired(self, filled: Store) -> None:
+        results = filled.candidates(["b", "a"], namespace=NAMESPACE, filters=EVERYTHING)
         assert [candidate.id for candidate in results] == ["a"]
-        assert fair.similarities(UP, ["a", "b"], namespace=NAMESPACE) == {"a": 1.0}
-        assert fair.text_scores(parse("tea xylophones"), ["a", "b"], namespace=NAMESPACE).keys() == {"a"}
+        assert filled.similarities(UP, ["a", "b"], namespace=NAMESPACE) == {"a": 1.0}
+        assert filled.text_scores(parse("tea xylophones"), ["a", "b"], namespace=NAMESPACE).keys() == {"a"}
 
-    def test_similar_words_skip_expired(self, fair: Store) -> None:
-        assert fair.similar_words(["xylophonse"], namespace=NAMESPACE) == {}
-        assert fair.similar_words(["gren"], namespace=NAMESPACE) == {"gren": ("green",)}
+    def test_similar_words_skip_expired(self, filled: Store) -> None:
+        assert filled.similar_words(["xylophonse"], namespace=NAMESPACE) == {}
+        assert filled.similar_words(["gren"], namespace=NAMESPACE) == {"gren": ("green",)}
 
-    def test_edges_skip_expired(self, fair: Store) -> None:
-        edges = fair.edges(["a", "b", "c"], namespace=NAMESPACE)
+    def test_edges_skip_expired(self, filled: Store) -> None:
+        edges = filled.edges(["a", "b", "c"], namespace=NAMESPACE)
         assert "b" not in {end for edge in edges for end in (edge.source, edge.target)}
         assert ("a", "c", "next") in {(edge.source, edge.target, edge.kind) for edge in edges}
-        assert {neighbour.note.id for neighbour in fair.neighbours("a", namespace=NAMESPACE)} == {"c"}
+        assert {neighbour.note.id for neighbour in filled.neighbours("a", namespace=NAMESPACE)} == {"c"}
         with pytest.raises(NoteNotFoundError, match="there is no note 'b'"):
-            fair.neighbours("b", namespace=NAMESPACE)
+            filled.neighbours("b", namespace=NAMESPACE)
 
-    def test_pending_skips_expired(self, fair: Store) -> None:
-        assert len(fair.pending(Model("other", 2), 10)) == 2
+    def test_pending_skips_expired(self, filled: Store) -> None:
+        assert len(filled.pending(Model("other", 2), 10)) == 2
 
     def test_note_is_readable_until_expiry(self, store: Store) -> None:
         (note,) = put(store, {"content": "Tea.", "expires_at": LATER})
@@ -114,27 +114,27 @@ class TestReading:
 
 
 class TestWriting:
-    def test_path_of_expired_note_is_free(self, fair: Store) -> None:
-        (note,) = put(fair, {"path": "lantern.md", "content": "Another fair."})
+    def test_path_of_expired_note_is_free(self, filled: Store) -> None:
+        (note,) = put(filled, {"path": "lantern.md", "content": "Another fair."})
         assert note.id != "b"
         assert (note.title, note.links, note.expires_at) == ("", (), None)
-        assert ids(fair) == ["a", "c", note.id]
+        assert ids(filled) == ["a", "c", note.id]
 
-    def test_expired_note_cannot_be_changed(self, fair: Store) -> None:
+    def test_expired_note_cannot_be_changed(self, filled: Store) -> None:
         with pytest.raises(NoteNotFoundError):
-            fair.write([{"id": "b", "expires_at": LATER}], create=False)
+            filled.write([{"id": "b", "expires_at": LATER}], create=False)
         with pytest.raises(NoteNotFoundError):
-            fair.link("b", Link("related", "a"), namespace=NAMESPACE)
+            filled.link("b", Link("related", "a"), namespace=NAMESPACE)
         with pytest.raises(NoteNotFoundError):
-            fair.unlink("b", Link("related", "a"), namespace=NAMESPACE)
-        assert fair.delete(["b"], namespace=NAMESPACE) == 0
+            filled.unlink("b", Link("related", "a"), namespace=NAMESPACE)
+        assert filled.delete(["b"], namespace=NAMESPACE) == 0
 
-    def test_activate_ignores_expired(self, fair: Store) -> None:
+    def test_activate_ignores_expired(self, filled: Store) -> None:
         model = Model("other", 2)
-        assert not fair.activate(model)
-        pending = fair.pending(model, 10)
-        assert fair.embed(model, [(note, UP) for note in pending]) == 2
-        assert fair.activate(model)
+        assert not filled.activate(model)
+        pending = filled.pending(model, 10)
+        assert filled.embed(model, [(note, UP) for note in pending]) == 2
+        assert filled.activate(model)
 
     def test_expiry_can_be_changed_or_removed(self, store: Store) -> None:
         put(store, {"id": "a", "content": "Tea.", "expires_at": LATER})
@@ -170,18 +170,18 @@ class TestRemoving:
         assert store.expire(FOREVER) == 0
         assert ids(store) == ["b"]
 
-    def test_expire_removes_links_and_vectors_in_all_namespaces(self, fair: Store) -> None:
+    def test_expire_removes_links_and_vectors_in_all_namespaces(self, filled: Store) -> None:
         put(
-            fair,
+            filled,
             {"id": "d", "content": "green fig", "expires_at": LATER, "namespace": "x", "links": ["a"], "vector": UP},
         )
-        put(fair, {"id": "e", "content": "green tea", "expires_at": LATER, "links": ["a"], "vector": UP})
-        assert fair.note_counts([parse("green")], namespace=NAMESPACE) == (3, [3])  # the write removed expired notes
-        assert fair.expire(LATER) == 2
-        stats = fair.stats()
+        put(filled, {"id": "e", "content": "green tea", "expires_at": LATER, "links": ["a"], "vector": UP})
+        assert filled.note_counts([parse("green")], namespace=NAMESPACE) == (3, [3])  # the write removed expired notes
+        assert filled.expire(LATER) == 2
+        stats = filled.stats()
         assert (stats.notes, stats.links, sum(stats.vectors.values())) == ({NAMESPACE: 2, "x": 0}, 1, 2)
-        assert fair.note_counts([parse("green")], namespace=NAMESPACE) == (2, [2])
-        assert not any(finding.problem for finding in fair.check())
+        assert filled.note_counts([parse("green")], namespace=NAMESPACE) == (2, [2])
+        assert not any(finding.problem for finding in filled.check())
 
     def test_expire_limit_removes_oldest_first(self, store: Store) -> None:
         day = timedelta(days=1)

@@ -17,7 +17,7 @@ from recollect.text import split_words
 from tests.stores.engines import ENGINES
 from tests.strategies import any_text
 
-FRESH = count()
+NAMESPACE_NUMBERS = count()
 
 _word = st.text("abtén", min_size=1, max_size=6) | st.sampled_from(
     ["kubernetes", "Kubernets", "İstanbul", "日本語", "🥑"]
@@ -54,7 +54,7 @@ def test_any_names_are_searched_as_defined(engine: str, tmp_path: Path) -> None:
     def law(
         first: list[dict[str, Any]], later: list[dict[str, Any]], words: list[str], limit: int, tagged: bool
     ) -> None:
-        namespace = f"n{next(FRESH)}"
+        namespace = f"n{next(NAMESPACE_NUMBERS)}"
         filters = Filters(tags=("x",) if tagged else ())
         for drafts in (first, later):
             store.write([{**draft, "content": "x", "namespace": namespace} for draft in drafts if draft["path"]])

@@ -273,10 +273,8 @@ class Batch:
 
     def _check_owner(self, row: NoteRow, document: int, draft: Draft) -> None:
         """Raise an error if the note is not of this document, unless its content is equal or ``adopt`` is true."""
-        conflict = (
-            row.document != document and row.key not in self._released_notes and row.content != draft.get("content")
-        )
-        if not conflict or self._adopt:
+        may_own = row.document == document or row.key in self._released_notes
+        if may_own or row.content == draft.get("content") or self._adopt:
             return
         owner = self._tables.document_location(row.document)
         origin = "/".join(owner) if owner else "another source"

@@ -14,7 +14,15 @@ from recollect.stores.postgres import transaction
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sql import writing
 from tests.stores import naming
-from tests.stores.histories import NAMESPACE, TRIP, check_against_brute_force, edges, histories, problems, scratch
+from tests.stores.histories import (
+    NAMESPACE,
+    TRIP,
+    check_against_brute_force,
+    edges,
+    histories,
+    problems,
+    temporary_store,
+)
 
 CASES = settings().max_examples
 
@@ -42,7 +50,7 @@ def test_any_history_has_the_edges_of_brute_force(monkeypatch: pytest.MonkeyPatc
     @settings(max_examples=CASES // 10)
     @given(histories)
     def law(history: list[list[Any]]) -> None:
-        with scratch("postgres") as store:
+        with temporary_store("postgres") as store:
             check_against_brute_force(store, history)
             remaining = store._connections.read(
                 lambda at: [

@@ -25,7 +25,7 @@ from tests.stores.histories import (
     edges,
     histories,
     problems,
-    scratch,
+    temporary_store,
 )
 from tests.stores.sqlite.older import as_first_version
 
@@ -56,7 +56,7 @@ def test_any_history_has_the_edges_of_brute_force(monkeypatch: pytest.MonkeyPatc
     @settings(max_examples=CASES // 2)
     @given(histories)
     def law(history: list[list[Any]]) -> None:
-        with scratch("sqlite") as store:
+        with temporary_store("sqlite") as store:
             check_against_brute_force(store, history)
             with store._connections.reading() as connection:
                 for table in ("titles", "titled", "mentions", "entities"):
@@ -89,7 +89,7 @@ def test_common_titles_do_not_depend_on_order(monkeypatch: pytest.MonkeyPatch) -
         states = []
         for turn in range(2):
             shuffled = rng.sample(notes, len(notes)) if turn else notes
-            with scratch("sqlite") as store:
+            with temporary_store("sqlite") as store:
                 for start in range(0, len(notes), size):
                     store.write(shuffled[start : start + size])
                 states.append(stored_mentions(store))
