@@ -118,7 +118,7 @@ def _sections(blocks: Iterable[Block]) -> Iterator[_Section]:
 
 
 def _groups(sections: Iterable[_Section], target: int) -> Iterator[list[_Section]]:
-    """Yield groups of sections: a short section joins a neighbour under the same heading if the group fits a chunk."""
+    """Yield groups of sections: a short section joins its parent or a sibling beside it if both fit into a chunk."""
     min_length = min(MIN_SECTION_CHARS, target // 4)
     group: list[_Section] = []
     for section in sections:

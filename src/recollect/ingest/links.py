@@ -32,7 +32,7 @@ MAX_NAME_CHARS = 500  # of a tag, or of the target of a link
 _BACKTICKS = re.compile(r"`+")
 # The start of a comment, or a tag; but not a link's destination in angle brackets: ](<…> or ]: <…>
 _HTML = re.compile(r"<!--|(?<!\]\()(?<!\]:)(?<!\]: )</?[A-Za-z][^<>]*>")
-# White space, control characters and punctuation except ASCII: they end a tag, and so does ASCII except - / and _
+# White space, control characters and punctuation outside ASCII end a tag; _TAG adds the ASCII punctuation that does.
 _NOT_IN_TAG = r"\s\x00-\x1f\x7f-\x9f\u2000-\u200c\u200e-\u206f\u2e00-\u2e7f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20"
 _TAG = re.compile(rf"(?<![^\s(])(?<!\]\()#([^{_NOT_IN_TAG}!-,.:-@\[-^`{{-~]+)")
 _WIKILINK = re.compile(r"(?<!\\)\[\[([^\[\]\x00-\x1f\x7f-\x9f]+)\]\]")  # [[target]], unless escaped

@@ -27,7 +27,7 @@ Screen = Callable[[str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The name of a file to read, and what its notes get from the ingest.
+    """A file to read: its name, and what the ingest sets for its notes.
 
     >>> Source("people/ines.md", prefix="vault/").path
     'vault/people/ines.md'

@@ -63,7 +63,7 @@ class SecretFilter:
         return filtered
 
     def file(self, text: str, name: str) -> str:
-        """Return the text of a file without private keys: chunking would split them, so that they were not found."""
+        """Return the text of a file without private keys: chunks have only parts of a key, which are not recognised."""
         fields = _FieldFilter(self._mode)
         filtered = fields.text("text", text, find_private_keys)
         if fields.kinds:

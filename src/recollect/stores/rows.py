@@ -1,7 +1,7 @@
 """Convert notes and vectors to rows of the tables, and rows to notes, candidates and vectors.
 
 In a row, times are microseconds since 1970 in UTC, tags are joined by line ends, and metadata is JSON. An empty path or
-session is NULL. The vectors of a note are one blob: the numbers of all its chunks in the model's precision.
+session is NULL. Vectors are blobs: the numbers of one chunk, or of all chunks of a note, in the model's precision.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class NoteRow(NamedTuple):
     namespace: int
     id: str
     path: str | None = None
-    name: str | None = None  # the folded_name of the path; None for a note that is a part of a file
+    name: str | None = None  # the folded_name of the path; None without a path, or for a part of a file
     session: str | None = None
     position: int | None = None
     importance: float = DEFAULT_IMPORTANCE
