@@ -197,7 +197,7 @@ def excluded_by(text: str) -> Iterator[Token]:
     return (token for token in parse(text).tokens if token.operator == "NOT")
 
 
-@settings(max_examples=2_000)
+@settings(max_examples=ENGINE_EXAMPLES // 5)
 @given(_notes, _boolean_query)
 def test_excluded_terms_never_match(notes: list[str], text: str) -> None:
     results = Fts5Table(notes).search(render_fts5(expand_aliases(parse(text), _ALIASES)))
@@ -206,7 +206,7 @@ def test_excluded_terms_never_match(notes: list[str], text: str) -> None:
             assert not [note for note in results if contains(note, phrase, prefix=token.kind == "prefix")]
 
 
-@settings(max_examples=2_000)
+@settings(max_examples=ENGINE_EXAMPLES // 5)
 @given(_notes, _boolean_query.filter(lambda text: "AND" not in text.replace("AND NOT", "")))
 def test_included_terms_match_unless_excluded(notes: list[str], text: str) -> None:
     table = Fts5Table(notes)
