@@ -16,7 +16,7 @@ def as_first_version(new: Path, old: Path) -> None:
     raw.pragma("application_id", schema.APPLICATION_ID)
     raw.pragma("user_version", 1)
     raw.create_scalar_function("indexed", lambda *texts: texts[0], 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
-    schema.create_word_index(raw, 1)
+    schema.create_fts5_index(raw, 1)
     raw.execute("ATTACH ? AS new", (str(new),))
     raw.execute("INSERT INTO namespaces SELECT key, name FROM new.namespaces")
     columns = ", ".join(name for (name,) in raw.execute("SELECT name FROM pragma_table_info('notes')"))

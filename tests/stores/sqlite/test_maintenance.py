@@ -163,9 +163,9 @@ def test_vector_index_is_rebuilt_after_many_deletions(path: Path) -> None:
     store.delete(best[:700], namespace="default")
     assert nearest(800) == best[700:]
     (index,) = store._indexes._vectors.values()
-    assert len(index._rows.keys) - len(index._rows.tombstones) == 800
+    assert len(index._loaded.keys) - len(index._loaded.tombstones) == 800
     assert nearest(5) == best[700:705]
-    assert len(index._rows.keys) == 800
+    assert len(index._loaded.keys) == 800
     store.close()
 
 
@@ -181,10 +181,10 @@ def test_view_is_consistent_with_its_transaction(path: Path) -> None:
         store.delete([f"{n}" for n in range(1000)], namespace="default")
         store.search_vectors(np.array([1, 0]), 1, namespace="default", filters=EVERYTHING)
         store.search_vectors(np.array([1, 0]), 1, namespace="default", filters=EVERYTHING)
-        assert len(index._rows.keys) == 1000
+        assert len(index._loaded.keys) == 1000
         assert len(view.search(np.array([1, 0], np.float32), 2000)) == 2000
         index.mark_deleted([1, 2, 3])
-    assert index._rows.tombstones == frozenset()
+    assert index._loaded.tombstones == frozenset()
     store.close()
 
 
@@ -359,7 +359,7 @@ def test_vector_index_is_rebuilt_after_many_updates(path: Path) -> None:
         store.write([{"path": f"{n}", "content": f"{n} {turn}", "vector": vectors[n % 4]} for n in range(600)])
         store.search_vectors(vectors[0], 1, namespace="default", filters=EVERYTHING)
     (index,) = store._indexes._vectors.values()
-    assert len(index._rows.keys) < 8 * 600 / 2
+    assert len(index._loaded.keys) < 8 * 600 / 2
     assert len(store.search_vectors(vectors[0], 1000, namespace="default", filters=EVERYTHING)) == 600
     store.close()
 

@@ -189,7 +189,7 @@ def test_store_uses_the_snapshot_of_another_process(path: Path) -> None:
         with store._connections.reading() as connection:
             tokens = {token for (token,) in connection.execute("SELECT token FROM snapshots")}
         assert {index._ref.token for index in store._indexes._postings.values() if index._ref} < tokens
-        assert {index._rows.ref.token for index in store._indexes._vectors.values() if index._rows.ref} < tokens
+        assert {index._loaded.ref.token for index in store._indexes._vectors.values() if index._loaded.ref} < tokens
 
 
 def test_large_delta_falls_back_to_fts5(path: Path) -> None:
@@ -321,7 +321,7 @@ def test_rotation_is_refitted_when_vectors_double(path: Path, monkeypatch: pytes
             store.write(drafts(first, last))
         with closing(SQLiteStore(path)) as store:
             assert nearest_paths(store, last - 1) == [f"{last - 1}"]
-            (ref,) = [index._rows.ref for index in store._indexes._vectors.values()]
+            (ref,) = [index._loaded.ref for index in store._indexes._vectors.values()]
             snapshot = store._indexes.snapshots.load(ref.token) if ref else None
             sampled.append(snapshot.facts["sampled"] if snapshot else None)
     assert sampled == [60, 200]
