@@ -52,7 +52,7 @@ def damaged_fts5_indexes(transaction: SqliteTransaction) -> set[int]:
 
 
 def rebuild(transaction: SqliteTransaction, damaged: set[int]) -> None:
-    """Rebuild what is derived from the notes, and delete wrong vectors; ``damaged`` are the damaged FTS5 indexes."""
+    """Rebuild what is derived from the notes, and delete wrong vectors; ``damaged`` has the damaged FTS5 indexes."""
     connection = transaction.connection
     for key, _ in namespaces(transaction):
         (delete_fts5_schema if key in damaged else drop_fts5_index)(connection, key)

@@ -26,11 +26,11 @@ from recollect.stores.sqlite import schema
 from recollect.stores.tokens import indexed
 
 WRITE_TIMEOUT = 60.0
-"""How many seconds to wait for writers of other processes, and the longest time that a fork waits or is waited for."""
+"""How many seconds to wait for writers of other processes. A fork waits as long for readers, and readers for a fork."""
 _NOT_WRITABLE = "cannot be written to; make it and its folder writable, or use read_only=True"
 _LOCKED = "is locked by other writers; nothing was written"
 _DAMAGED = "is damaged; 'recollect doctor --repair' rebuilds what can be rebuilt; else restore a backup"
-_ERRORS: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (  # SQLite's error, ours, and its message
+_ERRORS: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (  # SQLite's error, ours, and our message
     (apsw.BusyError, StoreBusyError, _LOCKED),
     (apsw.LockedError, StoreBusyError, _LOCKED),
     (apsw.FullError, StoreFullError, "has no space left on its disk; nothing was written"),
@@ -199,7 +199,7 @@ class Connections:
                 raise StoreReadOnlyError(f"{self.path} {_NOT_WRITABLE}")
             is_current = schema.is_current(connection, str(self.path))
             if connection.pragma("journal_mode") != "wal":  # a new file, or a backup
-                # Five vectors of 384 numbers fill a page of 8192 bytes; SQLite's default of 4096 wastes a quarter.
+                # Five vectors of 384 numbers fit into a page of 8192 bytes; SQLite's default of 4096 wastes a quarter.
                 connection.pragma("page_size", 8192)
                 _enable_wal(connection)
             if not is_current:

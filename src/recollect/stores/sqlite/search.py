@@ -261,7 +261,7 @@ class NamespaceSearch(NamedTuple):
                 SELECT {table}.rowid AS note, bm25({table}, {_WEIGHTS}) AS score
                 FROM {table} {join} WHERE {table} MATCH ? {conditions}
             ),
-            threshold AS (SELECT score FROM matches ORDER BY score LIMIT 1 OFFSET ?)
+            threshold AS (SELECT score FROM matches ORDER BY score LIMIT 1 OFFSET ?) -- worse notes are not read
             SELECT score, {CANDIDATE_COLUMNS} FROM matches JOIN notes ON key = note
             WHERE score <= coalesce((SELECT score FROM threshold), score)
             ORDER BY score, coalesce(path, ''), id LIMIT ?
@@ -326,7 +326,7 @@ class NamespaceSearch(NamedTuple):
     def _search_vectors(
         self, index: VectorIndex, model: Model, vector: Vector, limit: int, conditions: str, values: Sequence[Any]
     ) -> list[Candidate]:
-        """Return the best ``limit`` notes that meet the SQL conditions; raise an error if the snapshot is corrupt."""
+        """Return the ``limit`` nearest notes that meet the conditions; a corrupt snapshot may raise an error."""
         view = index.view(self.connection)
         allowed = None
         if conditions:

@@ -70,7 +70,7 @@ class Fts5SpellingIndex:
         return self._connection.execute(sql, (expression,)).get is not None
 
     def spellings(self, stem: str) -> Counter[str]:
-        """Count the words that have this stem, in the beginning of the first few fields that contain it."""
+        """Count the words that have this stem, at the beginning of the first few fields that contain it."""
         counts: Counter[str] = Counter()
         sql = "SELECT DISTINCT doc, col FROM temp.stem_occurrences WHERE term = ? LIMIT ?"
         for note, column in fetch(self._connection, sql, (stem, SPELLING_NOTES)):

@@ -359,8 +359,8 @@ SELECT run, last, key, words FROM runs LEFT JOIN titles ON namespace = ?1 AND st
 WHERE last IS NOT NULL
 """
 
-# Follows "supersedes" links, backwards, and "superseded-by" links from notes to the notes that supersede them. UNION
-# drops duplicate pairs, so that a cycle ends. Parameters: namespace, ids, created_before, limit.
+# Follows links from notes to those that supersede them: "supersedes" links backwards, "superseded-by" links forwards.
+# UNION drops duplicate pairs, so that a cycle ends. Parameters: namespace, ids, created_before, limit.
 _SUPERSEDING_PAIRS = f"""
 WITH RECURSIVE chain (old, new) AS (
     SELECT NULL, n.key FROM json_each(?2) AS params CROSS JOIN notes AS n ON n.namespace = ?1 AND n.id = params.value

@@ -1,4 +1,4 @@
-"""Files of older schema versions."""
+"""Makes files of the first schema version, for tests of migrations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import apsw
 from recollect.stores.sqlite import schema
 
 
-def as_first_version(new: Path, old: Path) -> None:
+def copy_to_schema_1(new: Path, old: Path) -> None:
     """Copy the notes of a current store with one namespace to a file of schema 1."""
     raw = apsw.Connection(str(old))
     raw.execute(schema._MIGRATIONS[0])
