@@ -91,10 +91,10 @@ class DeltaPostings:
         *postings, lengths = tokenize_notes(notes, numbers)
         terms = list(numbers)
         with self._lock:
-            first = len(self._keys)
-            for term, row, weight in zip(*map(np.ndarray.tolist, postings), strict=True):
-                rows, weights = self._lists.setdefault(terms[term], (array("q"), array("q")))
-                rows.append(first + row)
+            first_row = len(self._keys)
+            for number, row, weight in zip(*map(np.ndarray.tolist, postings), strict=True):
+                rows, weights = self._lists.setdefault(terms[number], (array("q"), array("q")))
+                rows.append(first_row + row)
                 weights.append(weight)
             self._lengths.extend(lengths.tolist())
             self._keys.extend(key for key, *_ in notes)

@@ -11,8 +11,8 @@ namespace. A change leaves the log when all snapshots of the namespace include i
 
 *File format.* The name is ``<memory>-snapshot-<token>``, with a random token of 16 hexadecimal digits. The content is a
 line that names the format; a line of JSON with the data type, shape and offset of each array, further values called
-facts, and the CRC-32 of the arrays; and the arrays. The line of JSON and each array are padded to 64 bytes; offsets are
-in bytes from the first array. A file never changes: a new snapshot is a new file, and the old one is deleted.
+facts, and the CRC-32 of the arrays; and the arrays. The two lines, and each array, are padded to multiples of 64 bytes;
+offsets are in bytes from the first array. A file never changes: a new snapshot is a new file that replaces the old one.
 """
 
 from __future__ import annotations
@@ -281,13 +281,13 @@ class SnapshotIndex(ABC):
 
 
 class SnapshotWorker:
-    """Writes snapshots in a background thread, one at a time, until a fork begins or the memory is closed."""
+    """Writes snapshots in a background thread, one at a time; a fork or close() abandons the one being written."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._paused_until = 0.0
+        self._paused_until = 0.0  # seconds of time.monotonic()
         self._stopping = connections.read_only
 
     def start(self, index: SnapshotIndex) -> None:

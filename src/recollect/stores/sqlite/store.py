@@ -78,7 +78,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         self._written.update(namespaces)
 
     def _remove_expired(self, transaction: SqliteTransaction, now: int, limit: int | None = None) -> int:
-        """Delete up to ``limit`` expired notes, add their namespaces to ``_written``, and return the number of notes."""
+        """Delete up to ``limit`` expired notes, add their namespaces to ``_written``, and return the note count."""
         count = remove_expired(transaction, now, limit=limit)
         if count:
             sql = "SELECT name FROM namespaces WHERE key IN (SELECT namespace FROM word_changes)"
