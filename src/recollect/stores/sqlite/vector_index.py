@@ -106,8 +106,9 @@ class VectorView(NamedTuple):
 
     def _indices_of(self, keys: NDArray[np.int64]) -> NDArray[np.intp]:
         """Return the indices of those notes with the given keys that the index has."""
-        indices: NDArray[np.intp] = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return indices[self.keys[indices] == keys]
+        indices = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        present: NDArray[np.intp] = indices[self.keys[indices] == keys]
+        return present
 
 
 def _put(buffer: NDArray[Any], count: int, values: NDArray[Any]) -> NDArray[Any]:
