@@ -210,9 +210,9 @@ def _merge(parts: Sequence[PostingLists]) -> PostingLists:
     for part, numbers in zip(parts, merged, strict=True):
         shifts = next_offsets[numbers] - part.offsets[:-1]  # from the place of each list in the part to its target
         sizes = np.diff(part.offsets)
-        for first, last in _batches(part.offsets):
-            start, end = part.offsets[first], part.offsets[last]
-            targets = np.repeat(shifts[first:last], sizes[first:last]) + np.arange(start, end)
+        for first_term, end_term in _batches(part.offsets):
+            start, end = part.offsets[first_term], part.offsets[end_term]
+            targets = np.repeat(shifts[first_term:end_term], sizes[first_term:end_term]) + np.arange(start, end)
             rows[targets] = part.rows[start:end] + np.int32(first_row)
             weights[targets] = part.weights[start:end]
         next_offsets[numbers] += sizes
@@ -222,10 +222,10 @@ def _merge(parts: Sequence[PostingLists]) -> PostingLists:
     tombstones = np.concatenate(part_tombstones).astype(np.int32)
     average_length = float(lengths.sum() / max(1, len(lengths) - len(tombstones))) or 1.0
     max_saturations = np.empty(len(terms), dtype=np.float32)
-    for first, last in _batches(offsets):
-        start, end = offsets[first], offsets[last]
+    for first_term, end_term in _batches(offsets):
+        start, end = offsets[first_term], offsets[end_term]
         saturations = saturation(weights[start:end], lengths[rows[start:end]], average_length)
-        max_saturations[first:last] = np.maximum.reduceat(saturations, offsets[first:last] - start)
+        max_saturations[first_term:end_term] = np.maximum.reduceat(saturations, offsets[first_term:end_term] - start)
     return PostingLists(
         keys=np.concatenate([part.keys for part in parts]),
         lengths=lengths,
@@ -241,12 +241,12 @@ def _merge(parts: Sequence[PostingLists]) -> PostingLists:
 
 def _batches(offsets: _Integers) -> Iterator[tuple[int, int]]:
     """Yield ranges of term numbers (first, last + 1) whose lists have about :data:`COPY_POSTINGS` postings together."""
-    first = 0
-    while first < len(offsets) - 1:
-        last = int(np.searchsorted(offsets, offsets[first] + COPY_POSTINGS))
-        last = min(max(last, first + 1), len(offsets) - 1)
-        yield first, last
-        first = last
+    first_term = 0
+    while first_term < len(offsets) - 1:
+        end_term = int(np.searchsorted(offsets, offsets[first_term] + COPY_POSTINGS))
+        end_term = min(max(end_term, first_term + 1), len(offsets) - 1)
+        yield first_term, end_term
+        first_term = end_term
 
 
 class TermList(NamedTuple):

@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 OVERFETCH = (4, 32)  # with filters, posting lists rank 4 times as many notes as requested; if too few pass, 32 times
 FILTERED_NOTES = 1024  # how many notes with similar names are filtered at a time
 MAX_NAMESPACES = 128  # how many recently used namespaces keep their vectors, and their posting lists, in memory
-CLOSE_ATTEMPTS = 3
+CLOSE_ATTEMPTS = 3  # how many times close() tries to write the snapshots
 CLOSE_TIMEOUT = 3.0  # seconds to wait for other writers on close, so that deleted texts leave the snapshots
 
 _NOTES_BY_ID = "FROM json_each(?) AS ids CROSS JOIN notes AS n ON n.namespace = ? AND n.id = ids.value"
 _COLUMNS = ", ".join(f"n.{column}" for column in CANDIDATE_COLUMNS.split(", "))
 _WEIGHTS = ", ".join(map(str, FIELD_WEIGHTS.values()))
-_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # and lone surrogates, which UTF-8 lacks
+_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # and surrogates, invalid in UTF-8
 
 K = TypeVar("K")
 T = TypeVar("T")
