@@ -167,7 +167,7 @@ def test_missing_httpx_is_reported(server: JsonServer, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("key", [f"{SECRET}\nX-Other: 1", f"{SECRET}é"])
 def test_invalid_key_is_not_shown(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOY_KEY", key)
-    problem = "^the key in the environment variable TOY_KEY has characters that are not allowed in a header$"
+    problem = "^the key in the environment variable TOY_KEY has characters that are not allowed in an HTTP header$"
     with pytest.raises(EmbedderError, match=problem) as caught:
         api_at("http://localhost", error_type=EmbedderError).post({})
     assert SECRET not in str(caught.value)

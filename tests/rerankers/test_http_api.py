@@ -8,7 +8,7 @@ import pytest
 
 from recollect.errors import ArgumentError, RerankerError
 from recollect.rerankers import HttpReranker
-from recollect.rerankers.http_api import variable_for
+from recollect.rerankers.http_api import key_variable_for
 from tests.serving import Answer, JsonServer, Question, as_json
 
 SECRET = "co-very-secret-123"  # noqa: S105 (of nobody)
@@ -235,10 +235,12 @@ COHERE = {"vendor_url": "https://api.cohere.com", "vendor_variable": "COHERE_API
     ],
 )
 def test_vendor_key_is_sent_to_vendor_only(url: str, variable: str) -> None:
-    assert variable_for(url, "auto", **COHERE) == variable
+    assert key_variable_for(url, "auto", **COHERE) == variable
 
 
 def test_explicit_key_variable_is_used() -> None:
-    assert variable_for("http://localhost", "MINE", **COHERE) == "MINE"
-    assert variable_for("http://localhost", None, **COHERE) is None
-    assert variable_for("http://localhost", "auto", vendor_url=None, vendor_variable=None) == "RECOLLECT_RERANKER_KEY"
+    assert key_variable_for("http://localhost", "MINE", **COHERE) == "MINE"
+    assert key_variable_for("http://localhost", None, **COHERE) is None
+    assert (
+        key_variable_for("http://localhost", "auto", vendor_url=None, vendor_variable=None) == "RECOLLECT_RERANKER_KEY"
+    )
