@@ -192,13 +192,8 @@ class FunctionEmbedder(ModelEmbedder):
     ) -> None:
         if not callable(function):
             raise ArgumentTypeError("function", f"must be a function of a list of texts, got {type(function).__name__}")
-        super().__init__(
-            name if name is not None else getattr(function, "__qualname__", type(function).__qualname__),
-            "a Python function",
-            dimension=dimension,
-            batch_size=batch_size,
-            **options,
-        )
+        model = getattr(function, "__qualname__", type(function).__qualname__) if name is None else name
+        super().__init__(model, "a Python function", dimension=dimension, batch_size=batch_size, **options)
         self._function = function
 
     def _vectors(self, texts: list[str]) -> Any:

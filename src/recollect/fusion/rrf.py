@@ -66,7 +66,7 @@ def reciprocal_rank_fusion(
 
 @lru_cache(maxsize=16)
 def _points_by_rank(weight: float, divisor: float, length: int) -> tuple[float, ...]:
-    """Return the points of each rank; ``divisor`` is that of the first. Many searches need the same: see the cache."""
+    """Return the points of each rank; ``divisor`` is that of the first rank. Searches often have the same settings."""
     return tuple(weight / (divisor + index) for index in range(length))
 
 

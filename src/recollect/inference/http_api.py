@@ -15,10 +15,9 @@ from recollect.inference.runtime import ErrorType, PerProcess, require_module
 
 OPENAI_URL = "https://api.openai.com/v1"
 
-# Delays between two attempts, in seconds.
-BACKOFF = 0.5
-_MAX_BACKOFF = 8.0
-_MAX_RETRY_AFTER = 60.0
+BACKOFF = 0.5  # seconds before the first retry
+_MAX_BACKOFF = 8.0  # seconds
+_MAX_RETRY_AFTER = 60.0  # seconds
 
 _ADVICE_BY_STATUS = {
     401: "check {key}",
@@ -69,7 +68,7 @@ class JsonApi:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         attempt = 0
         while True:
-            response = None
+            retry_after = None
             try:
                 response = client.post(self._url, json=body, headers=headers)
             except httpx.InvalidURL as error:
@@ -85,9 +84,9 @@ class JsonApi:
                 problem = self._response_problem(response, key)
                 if response.status_code not in (408, 429) and response.status_code < 500:
                     raise self.error(problem)
+                retry_after = response.headers.get("Retry-After")
             if attempt >= self._retries:
                 raise self.error(f"{problem} (tried {attempt + 1} times)" if attempt else problem)
-            retry_after = None if response is None else response.headers.get("Retry-After")
             time.sleep(retry_delay(attempt, retry_after, backoff=BACKOFF))
             attempt += 1
 
@@ -142,10 +141,7 @@ def retry_delay(attempt: int, retry_after: str | None, *, backoff: float) -> flo
 
 
 def split_model_url(text: str) -> tuple[str, str | None]:
-    """Split ``MODEL@URL`` into model and address; the address is ``None`` if the text has none.
-
-    The model's name may contain ``@``, because only ``@http`` begins an address.
-    """
+    """Split ``MODEL`` or ``MODEL@URL`` into model and address; only ``@http`` begins an address."""
     model, separator, address = text.rpartition("@http")
     return (model, f"http{address}") if separator else (text, None)
 

@@ -23,10 +23,8 @@ _UNLIMITED_TOKENS = 10**6
 """A limit from here on means that there is none: tokenizers without a limit declare one such as 10^30."""
 
 _CHARACTERS_PER_TOKEN = 128
-"""Before it is tokenized, a text is truncated to this many characters per token that the model reads.
-
-No token is that long, and tokenizing a whole book to use one page is slow.
-"""
+"""How many characters of a text are tokenized for each token that the model reads. No token is that long, and
+tokenizing a whole book to use one page is slow."""
 
 _LOG_NOTHING = 4
 """The log level at which onnxruntime writes nothing to stderr: every failure is raised as an exception as well."""
@@ -150,8 +148,7 @@ class OnnxSession:
     def run(self, texts: Sequence[tuple[str, ...]]) -> tuple[NDArray[Any], NDArray[int64]]:
         """Return the graph's output for a batch, and the attention mask: 1 for a token, 0 for padding.
 
-        An item of ``texts`` is a text or a pair of texts. An item that is too long is truncated, the longer text of a
-        pair first.
+        An item of ``texts`` is a text or a pair; if it is too long, it is truncated, the longer text of a pair first.
         """
         inputs = self._padded_inputs(texts)
         feed = {name: inputs[name].astype(dtype, copy=False) for name, dtype in self._input_dtypes.items()}
@@ -185,9 +182,9 @@ _SESSIONS: dict[tuple[Any, ...], PerProcess[OnnxSession]] = {}
 def shared_session(
     folder: ModelFolder, key: str, graph: Callable[[], Path], *, max_tokens: int, output: str, threads: int | None
 ) -> PerProcess[OnnxSession]:
-    """Return one session for all callers with equal arguments; see :class:`OnnxSession`.
+    """Return one session for all callers with equal arguments, loaded on first use.
 
-    The session is loaded on first use; ``graph`` then returns the model file, which ``key`` identifies before.
+    ``graph``, which is called then, returns the model file; ``key`` identifies it among the files of the folder.
     """
     if threads is not None:
         arguments.at_least_one("threads", threads)

@@ -1,7 +1,4 @@
-"""Composite: a weighted sum of relevance, recency and importance, as in the ``memini`` system.
-
-With the default weights relevance decides; recency and importance order notes of similar relevance.
-"""
+"""Composite: a weighted sum in which relevance decides, and recency and importance order notes of similar relevance."""
 
 from __future__ import annotations
 
@@ -18,8 +15,7 @@ from recollect.model import Candidate
 from recollect.ranking.stage import Adjustment, Candidates, Stage, StageContext, StageResult, clamp, run_stage
 from recollect.settings import number, setting
 
-_RECENCY_SCALE = timedelta(days=7)
-"""The age at which recency has fallen to 1/e."""
+_RECENCY_SCALE = timedelta(days=7)  # the age at which recency has fallen to 1/e
 
 
 class CompositeWeights(NamedTuple):

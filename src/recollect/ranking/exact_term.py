@@ -27,8 +27,8 @@ class ExactTerm(Stage):
 
     The last of these notes is then above every other note by ``lead`` times the highest possible score; their order
     does not change. Case is ignored; a part of a longer word or number is no match. A superseded note is raised only if
-    no note that supersedes it contains the term. If no candidate contains the term as written, the notes match that
-    contain one of its other forms, with up to three punctuation or white space characters between two words of a form.
+    no note that supersedes it contains the term. If no candidate contains the term as written, notes that contain one
+    of its other forms match; up to three punctuation or white space characters may separate the words of a form.
 
     >>> from recollect.ranking import StageContext, run_stage
     >>> notes = [{"id": "a", "score": 0.9, "content": "A train."}, {"id": "b", "score": 0.4, "content": "BZH-20931."}]

@@ -54,9 +54,7 @@ def intent_multiplier(intent: Intent, candidate: Candidate | Mapping[str, Any]) 
     2.35
     """
     if not isinstance(intent, Intent):
-        raise ArgumentTypeError(
-            "intent", f"must be an Intent as detect_intent() returns it, got {type(intent).__name__}"
-        )
+        raise ArgumentTypeError("intent", f"must be an Intent (see detect_intent), got {type(intent).__name__}")
     product = 1.0
     for adjustment in _adjustments(intent, as_candidate("candidate", candidate)):
         product *= adjustment.factor

@@ -40,9 +40,7 @@ class StageResult(NamedTuple):
     """
 
     adjustments: Sequence[Sequence[Adjustment]]
-    """One sequence for each candidate, in the candidates' order, then one for each candidate in ``added``.
-
-    The adjustments of a sequence are applied one after the other."""
+    """For each candidate, and then for each candidate in ``added``, the adjustments to apply one after the other."""
     added: Sequence[Candidate] = ()
     """Candidates that the stage adds."""
     dropped: frozenset[int] = frozenset()
@@ -121,17 +119,13 @@ class Change(NamedTuple):
         """Return the change as a step for the candidate's ``steps``."""
         reason, factor, addend = self.adjustment
         text = reason if isinstance(reason, str) else reason()
-        scores = self.score_before, self.score_after
-        return Step(self.stage, text, factor, addend, *scores, self.rank_before, self.rank_after)
+        return Step(self.stage, text, factor, addend, *self[2:])  # the scores and the ranks
 
 
 def apply_result(
     stage: str, candidates: Sequence[Candidate], result: StageResult
 ) -> list[tuple[Candidate, list[Change]]]:
-    """Set the new scores and return pairs of a candidate and its changes, the best score first, without the dropped.
-
-    Candidates with equal scores keep their order.
-    """
+    """Set the new scores and return pairs of a candidate and its changes, best first; equal scores keep their order."""
     rows: list[tuple[float, int, Candidate, Sequence[Adjustment]]] = []
     default_adjustments: Sequence[Adjustment] = _UNCHANGED if result.records_all else ()
     adjusted = zip((*candidates, *result.added), result.adjustments, strict=True)

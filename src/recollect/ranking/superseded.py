@@ -14,10 +14,10 @@ from recollect.settings import number, setting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Superseded(Stage):
-    """Multiply the score of each superseded note by ``factor``, and raise the current note to its former score.
+    """Multiply the scores of superseded notes by ``factor``, and raise the scores of current notes.
 
-    A current note supersedes others directly or through a chain of notes. It is added if it is not a candidate yet.
-    Neither its score nor its relevance is below the best of the notes that it supersedes.
+    A current note supersedes others directly or through a chain of notes. It is added if it is not a candidate yet. Its
+    score and its relevance are raised to the best that a note that it supersedes had before this stage.
 
     >>> Superseded(factor=0.25).factor
     0.25

@@ -32,7 +32,6 @@ DEFAULT_TEMPORAL_BOOST = 0.40
 """The boost of a note that was created exactly at the time that the query names."""
 
 Combine = Literal["add", "multiply"]
-"""Whether a boost is added to a score or multiplies it."""
 
 
 class TimeAnchor(NamedTuple):
@@ -73,10 +72,7 @@ class RegexAnchorExtractor:
         return None
 
 
-_NUMBER_WORDS = (
-    *("one", "two", "three", "four", "five", "six"),
-    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
-)
+_NUMBER_WORDS = "one two three four five six seven eight nine ten eleven twelve".split()
 # The look-behinds keep "1.5 weeks ago" from being read as 5, and "twenty-one" as 1. Six digits reach back 2,700 years.
 _NUMBER = rf"(?<!\d[.,])(?<!-)\b(\d{{1,6}}|{'|'.join(_NUMBER_WORDS)})"
 
@@ -147,11 +143,8 @@ class TemporalBoost(Stage):
             return []
         gain = self.boost * proximity
         factor, addend = (1.0, gain) if self.combine == "add" else (1 + gain, 0.0)
-        return [
-            Adjustment(
-                lambda: f"created {created.date()}, proximity {proximity:.2f} to {target.date()}", factor, addend
-            )
-        ]
+        day, target_day = created.date(), target.date()
+        return [Adjustment(lambda: f"created {day}, proximity {proximity:.2f} to {target_day}", factor, addend)]
 
 
 def _proximity(days: float, tolerance: float) -> float:

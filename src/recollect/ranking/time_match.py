@@ -22,7 +22,6 @@ from recollect.settings import flag, number, one_of, setting
 
 _TIME_ONLY_GAIN = 2.0
 """If the query names only a time, a note of that time gains this multiple of the best score."""
-
 _DAY = timedelta(days=1)
 _INSTANT = timedelta(microseconds=1)
 # At which distance from an interval the match of a note falls to 0; see time_match.

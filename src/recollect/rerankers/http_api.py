@@ -1,7 +1,4 @@
-"""Rerankers behind an HTTP API: Cohere, Voyage, Text Embeddings Inference, and servers with one of their APIs.
-
-The APIs differ in addresses and in the names of JSON fields; :data:`DIALECTS` has these for each API.
-"""
+"""Rerankers behind an HTTP API. The APIs differ in their addresses and JSON fields, which are in ``DIALECTS``."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ class _Dialect(NamedTuple):
     """The field of a result with the score; the field ``index`` has the index of the document."""
     vendor_url: str | None = None
     """The address of the vendor's service; ``None`` for software that users run themselves."""
-    vendor_key_variable: str | None = None
+    vendor_variable: str | None = None
     """The environment variable with the key of the vendor's service."""
     batch_size: int = 1000
     """How many documents a server accepts in one request by default."""
@@ -47,18 +44,18 @@ DIALECTS: Mapping[str, _Dialect] = {
         limit_field="top_n",
         results_field="results",
         vendor_url="https://api.cohere.com",
-        vendor_key_variable="COHERE_API_KEY",
+        vendor_variable="COHERE_API_KEY",
     ),
     "voyage": _Dialect(
         limit_field="top_k",
         results_field="data",
         vendor_url="https://api.voyageai.com/v1",
-        vendor_key_variable="VOYAGE_API_KEY",
+        vendor_variable="VOYAGE_API_KEY",
     ),
     "tei": _Dialect(
         documents_field="texts",
-        fixed_fields={"raw_scores": False, "truncate": True},
         score_field="score",
+        fixed_fields={"raw_scores": False, "truncate": True},
         batch_size=32,
     ),
 }
@@ -108,7 +105,7 @@ class HttpReranker(ModelReranker):
             url,
             "" if url.endswith("/rerank") else api.path,
             key_variable=key_variable_for(
-                url, key_variable, vendor_url=api.vendor_url, vendor_variable=api.vendor_key_variable
+                url, key_variable, vendor_url=api.vendor_url, vendor_variable=api.vendor_variable
             ),
             error_type=RerankerError,
             style=f"a {dialect}-style rerank API",
@@ -159,7 +156,7 @@ class HttpReranker(ModelReranker):
 def key_variable_for(
     url: str, key_variable: str | None, *, vendor_url: str | None, vendor_variable: str | None
 ) -> str | None:
-    """Return ``key_variable``; for ``"auto"`` return ``vendor_variable`` if ``url`` has the host of ``vendor_url``."""
+    """Return ``key_variable``; ``"auto"`` means ``vendor_variable`` at the scheme and host of ``vendor_url`` only."""
     if key_variable != AUTOMATIC_KEY:
         return key_variable
     is_vendor = vendor_url is not None and _origin(url) == _origin(vendor_url)
@@ -167,6 +164,5 @@ def key_variable_for(
 
 
 def _origin(url: str) -> tuple[str, str]:
-    """Return the scheme and the host, with the port, of an address."""
     parts = urlsplit(url)
     return parts.scheme, parts.netloc.lower()
