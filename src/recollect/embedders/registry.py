@@ -63,7 +63,7 @@ def embedder_from(spec: EmbedderSpec = "auto") -> Embedder | None:
     """Return the embedder for ``spec``, or ``None`` for no embedder; no model is loaded and nothing is sent yet.
 
     ``"minilm"`` is :class:`MiniLMEmbedder`, ``"static"`` is :class:`StaticEmbedder`, ``"auto"`` is the first of these
-    two that is installed. ``"none"`` and ``None`` mean no embedder. A folder, as a ``Path`` or a string, is
+    two that is installed, if any. ``"none"`` and ``None`` mean no embedder. A folder, as a ``Path`` or a string, is
     :class:`OnnxEmbedder`. ``"openai:MODEL"`` is :class:`HttpEmbedder` at OpenAI, and ``"openai:MODEL@URL"`` at another
     address. A function becomes a :class:`FunctionEmbedder`, and an embedder is returned as it is.
 
