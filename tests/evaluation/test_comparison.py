@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.errors import ArgumentError
-from recollect.evaluation.comparison import ALL, ComparisonResult, compare_outcomes, win_loss
+from recollect.evaluation.comparison import ALL_QUESTIONS, ComparisonResult, compare_outcomes, win_loss
 from recollect.evaluation.significance import Difference, holm, paired_difference
 from tests.evaluation.outcomes import dataset, outcome, ranked
 
@@ -19,7 +19,7 @@ def test_compare_outcomes() -> None:
     actual = compare_outcomes([OLD, NEW, BAD])
     assert (actual.baseline, actual.systems, actual.compared_systems) == ("old", ("old", "new", "bad"), ("new", "bad"))
     assert actual.measures == ("any@5", "mrr")
-    assert actual.strata == (ALL, "early", "late")
+    assert actual.strata == (ALL_QUESTIONS, "early", "late")
     assert len(actual.results) == 3 * 2 * 3
     assert actual.result("old", "any@5") == ComparisonResult(10, 0.0)
     early = actual.result("new", "any@5", "early")

@@ -14,7 +14,7 @@ from recollect import Note
 from recollect.errors import ArgumentError, RecollectError
 from recollect.evaluation import Collection, Dataset, Outcome, Question, System, evaluate, load_dataset
 from recollect.evaluation.cache import default_cache_folder
-from recollect.evaluation.memories import UNDATED, temporary_memory
+from recollect.evaluation.memories import DEFAULT_CREATED_AT, temporary_memory
 from recollect.memory import Memory
 from recollect.retrieval.options import Mode
 from tests.evaluation.samples import HAYSTACKS, KITCHEN, TALKS
@@ -130,7 +130,7 @@ def test_temporary_memory_dates_notes() -> None:
     notes = (Note(id="n1", content="Tea."), Note(id="n2", content="Milk.", created_at=datetime(2024, 1, 1, tzinfo=UTC)))
     with temporary_memory(Collection(id="home", notes=notes)) as (memory, _):
         dates = {note.id: note.created_at for note in memory.notes()}
-    assert dates == {"n1": UNDATED, "n2": notes[1].created_at}
+    assert dates == {"n1": DEFAULT_CREATED_AT, "n2": notes[1].created_at}
 
 
 def test_evaluate_embeds_queries_for_each_system(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_evaluate_a_given_memory(tmp_path: Path, searches: list[tuple[str, dict[
         (outcome,) = evaluate(dataset, ["default"], **options)
         assert outcome.mean("mrr") == 0.5
         assert outcome.warnings == ("judgements name notes that this memory lacks",)
-        with pytest.raises(ArgumentError, match="memory: holds none of the notes that judgements name in namespace 'd"):
+        with pytest.raises(ArgumentError, match="memory: has none of the judged notes in namespace 'd"):
             evaluate(dataset, ["default"], memory=memory, cache=tmp_path / "cache")
     with recollect.open(tmp_path / "m.db", embedder=None) as memory:
         assert [note.last_accessed_at for note in memory.notes(namespace="work")] == [None]
@@ -204,7 +204,7 @@ def test_evaluate_empties_the_store_after_an_error(tmp_path: Path, monkeypatch: 
 def test_evaluate_refuses_a_store_of_another_model(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "home.db", embedder=None) as memory:
         memory.add("Prefers green tea.", vector=[1.0, 0.0])
-    with pytest.raises(ArgumentError, match="store: is searched with 'given', not with 'letters'; name an"):
+    with pytest.raises(ArgumentError, match="store: has vectors of 'given', not of 'letters'; name an"):
         evaluate(
             load_dataset(KITCHEN), ["default"], embedder=LetterEmbedder(), cache=tmp_path, store=tmp_path / "home.db"
         )
@@ -223,7 +223,7 @@ def test_evaluate_store_errors(tmp_path: Path) -> None:
 
 
 def test_evaluate_needs_notes_or_a_memory(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match="memory: mine has questions and no notes: name the memory"):
+    with pytest.raises(ArgumentError, match="memory: mine has questions but no notes: name the memory"):
         evaluate(dataset_without_notes(("tea", "n1")), ["default"], cache=tmp_path)
     with (
         recollect.open(tmp_path / "m.db", embedder=None) as memory,
@@ -235,8 +235,8 @@ def test_evaluate_needs_notes_or_a_memory(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("systems", "message"),
     [
-        ([], "systems: must be at least one"),
-        (["default", System("default")], "systems: two of them are called 'default'; give one another name"),
+        ([], "systems: must have at least one system, got none"),
+        (["default", System("default")], "systems: 2 systems are called 'default'; their names must differ"),
         ("default", "systems: must be a list"),
     ],
 )
@@ -297,5 +297,5 @@ def test_default_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         raise RuntimeError("no home")
 
     monkeypatch.setattr("recollect.evaluation.cache.cache_folder", raise_no_home)
-    with pytest.raises(RecollectError, match=r"no folder to keep vectors in \(no home\): set RECOLLECT_CACHE"):
+    with pytest.raises(RecollectError, match=r"no folder to store vectors in \(no home\): set RECOLLECT_CACHE"):
         default_cache_folder()

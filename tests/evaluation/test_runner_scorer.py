@@ -159,7 +159,7 @@ def test_scorer_searches_a_given_memory(memory: Memory, tmp_path: Path) -> None:
 def test_scorer_needs_notes_or_a_memory() -> None:
     question = Question(id="q1", text="tea", collection="default", relevant={"n1": 1})
     dataset = Dataset(name="mine", collections={"default": Collection(id="default", notes=())}, questions=(question,))
-    with pytest.raises(ArgumentError, match="mine has questions and no notes"), open_scorer(dataset):
+    with pytest.raises(ArgumentError, match="mine has questions but no notes"), open_scorer(dataset):
         pass
 
 

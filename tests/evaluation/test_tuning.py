@@ -137,7 +137,7 @@ def test_tune_errors() -> None:
         tune(lambda _: np.zeros(19), DEFAULT)
     with pytest.raises(ArgumentError, match="folds: must be at least 2, so that questions can be held out, got 1"):
         tune(few_seeds, DEFAULT, folds=1)
-    with pytest.raises(ArgumentError, match="groups: must name one for each of the 50 questions, got 2"):
+    with pytest.raises(ArgumentError, match="groups: must have one for each of 50 questions, got 2"):
         tune(few_seeds, DEFAULT, groups=["a", "b"])
 
 

@@ -194,8 +194,9 @@ def test_reports_mark_synthetic_questions() -> None:
 def test_reports_name_omitted_measures() -> None:
     old = outcome("old", {"mrr": [0.5] * 4, "count": [3.0] * 4})
     report = build_report([old], dataset(4), resamples=50)
-    assert "Left out because its values are no fractions of 1, or not all systems have it: count." in html_report(
-        report
+    assert (
+        "Measures left out, because their values are not fractions of 1 or a system lacks them: count."
+        in html_report(report)
     )
 
 
@@ -284,5 +285,5 @@ def test_write_report_errors(tmp_path: Path) -> None:
         ArgumentError, match=r"report: cannot be written to '.*nowhere/a.md': No such file or directory"
     ):
         write_report(tmp_path / "nowhere" / "a.md", report)
-    with pytest.raises(ArgumentError, match="dataset: must be that of the outcomes, 'tiny', got 'other'"):
+    with pytest.raises(ArgumentError, match="dataset: must be 'tiny', as of the outcomes, got 'other'"):
         build_report(report.outcomes, dataset(8, name="other"))
