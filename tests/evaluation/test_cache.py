@@ -1,4 +1,4 @@
-"""Stored vectors."""
+"""The cache of document vectors, and the embedder that uses it."""
 
 from __future__ import annotations
 

@@ -89,12 +89,14 @@ def test_evaluate_isolates_collections(tmp_path: Path) -> None:
 
 def test_evaluate_embeds_notes_once(tmp_path: Path) -> None:
     dataset = load_dataset(KITCHEN)
-    model = LetterEmbedder()
+    embedder = LetterEmbedder()
     reported: list[tuple[int, int]] = []
-    evaluate(dataset, ["default"], embedder=model, cache=tmp_path, progress=lambda *entry: reported.append(entry[:2]))
+    evaluate(
+        dataset, ["default"], embedder=embedder, cache=tmp_path, progress=lambda *entry: reported.append(entry[:2])
+    )
     assert (reported[-1], len(reported)) == ((18, 18), len(set(reported)))
-    evaluate(dataset, ["default", "memini"], embedder=model, cache=tmp_path)
-    assert len(model.documents) == 12
+    evaluate(dataset, ["default", "memini"], embedder=embedder, cache=tmp_path)
+    assert len(embedder.documents) == 12
 
 
 def test_evaluate_searches_as_of_the_question_date(tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]) -> None:
@@ -135,9 +137,9 @@ def test_temporary_memory_dates_notes() -> None:
 
 def test_evaluate_embeds_queries_for_each_system(tmp_path: Path) -> None:
     dataset = load_dataset(KITCHEN).sample(2)
-    model = LetterEmbedder()
-    evaluate(dataset, ["default", "memini"], embedder=model, cache=tmp_path)
-    assert len(model.queries) == 6
+    embedder = LetterEmbedder()
+    evaluate(dataset, ["default", "memini"], embedder=embedder, cache=tmp_path)
+    assert len(embedder.queries) == 6
 
 
 def dataset_without_notes(*pairs: tuple[str, str]) -> Dataset:
@@ -145,8 +147,8 @@ def dataset_without_notes(*pairs: tuple[str, str]) -> Dataset:
         Question(id=f"q{index}", text=text, collection="default", relevant={note: 1})
         for index, (text, note) in enumerate(pairs)
     ]
-    stored = {"default": Collection(id="default", notes=())}
-    return Dataset(name="mine", collections=stored, questions=tuple(questions))
+    collections = {"default": Collection(id="default", notes=())}
+    return Dataset(name="mine", collections=collections, questions=tuple(questions))
 
 
 def test_evaluate_a_given_memory(tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]) -> None:
@@ -181,12 +183,12 @@ def test_evaluate_in_a_store(tmp_path: Path, searches: list[tuple[str, dict[str,
     with recollect.open(tmp_path / "home.db", embedder=None) as memory:
         memory.add("Prefers green tea.", id="mine")
     options: dict[str, Any] = {"embedder": None, "cache": tmp_path / "cache"}
-    (alone,) = evaluate(dataset, ["default"], **options)
-    (guest,) = evaluate(dataset, ["default"], store=tmp_path / "home.db", **options)
-    guest_namespaces = {options["namespace"] for _, options in searches if options["namespace"] != "default"}
-    assert len(guest_namespaces) == len(dataset.collections)
-    assert {entry: ranking.ids for entry, ranking in guest.rankings.items()} == {
-        entry: ranking.ids for entry, ranking in alone.rankings.items()
+    (temporary,) = evaluate(dataset, ["default"], **options)
+    (in_store,) = evaluate(dataset, ["default"], store=tmp_path / "home.db", **options)
+    store_namespaces = {options["namespace"] for _, options in searches if options["namespace"] != "default"}
+    assert len(store_namespaces) == len(dataset.collections)
+    assert {question: ranking.ids for question, ranking in in_store.rankings.items()} == {
+        question: ranking.ids for question, ranking in temporary.rankings.items()
     }
     with recollect.open(tmp_path / "home.db", embedder=None) as memory:
         assert [note.id for note in memory.notes()] == ["mine"]
@@ -269,14 +271,14 @@ def test_evaluate_without_questions(tmp_path: Path) -> None:
 
 
 def test_evaluate_collects_warnings(tmp_path: Path) -> None:
-    class Failing(LetterEmbedder):
+    class FailingEmbedder(LetterEmbedder):
         def embed_query(self, query: str) -> Any:  # noqa: ARG002 (it fails before)
             raise OSError("model gone")
 
     dataset = load_dataset(KITCHEN).sample(2)
-    (outcome,) = evaluate(dataset, ["default"], embedder=Failing(), cache=tmp_path)
-    again: Outcome = evaluate(dataset, ["default"], embedder=Failing(), cache=tmp_path)[0]
-    assert outcome.warnings == again.warnings
+    (outcome,) = evaluate(dataset, ["default"], embedder=FailingEmbedder(), cache=tmp_path)
+    repeated: Outcome = evaluate(dataset, ["default"], embedder=FailingEmbedder(), cache=tmp_path)[0]
+    assert outcome.warnings == repeated.warnings
     assert len(outcome.warnings) == 1
 
 

@@ -147,7 +147,7 @@ class WinLoss:
     baseline: str
     measure: str
     wins: tuple[QuestionDifference, ...]
-    """The questions with a higher value than the baseline's, the largest gain first; ties in the dataset's order."""
+    """The questions with a higher value than the baseline's, the largest gain first; equal gains in dataset order."""
     losses: tuple[QuestionDifference, ...]
     """The questions with a lower value, the largest loss first."""
     ties: tuple[QuestionDifference, ...]
@@ -175,9 +175,10 @@ def win_loss(outcome: Outcome, baseline: Outcome, questions: Iterable[Question],
     differences = []
     for index, question_id in enumerate(outcome.rankings):
         question = by_id[question_id]
-        values = [float(system.values[measure][index]) for system in (outcome, baseline)]
-        ranks = [first_relevant_rank(system.rankings[question_id], question) for system in (outcome, baseline)]
-        differences.append(QuestionDifference(question, *values, *ranks))
+        value, baseline_value = float(outcome.values[measure][index]), float(baseline.values[measure][index])
+        rank = first_relevant_rank(outcome.rankings[question_id], question)
+        baseline_rank = first_relevant_rank(baseline.rankings[question_id], question)
+        differences.append(QuestionDifference(question, value, baseline_value, rank, baseline_rank))
     ascending = sorted(differences, key=lambda difference: difference.gain)
     descending = sorted(differences, key=lambda difference: -difference.gain)
     return WinLoss(

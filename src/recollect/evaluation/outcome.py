@@ -43,7 +43,7 @@ class System:
 
     @property
     def loaded_preset(self) -> Preset:
-        """The preset; ``preset`` itself has a type that also allows names and files, which the constructor loads."""
+        """The loaded preset: ``preset`` with the type ``Preset``, because the constructor loads names and files."""
         return cast("Preset", self.preset)
 
 

@@ -168,9 +168,8 @@ def _randomisation_p(differences: NDArray[np.float64], resamples: int, seed: int
     rng = np.random.default_rng(seed)
     extreme = 0
     for rows in _batches(resamples, count):
-        # One random bit for each question, in whole bytes.
         random_bytes = np.frombuffer(rng.bytes(rows * ((count + 7) // 8)), dtype=np.uint8).reshape(rows, -1)
-        swaps = np.unpackbits(random_bytes, axis=1, count=count)
+        swaps = np.unpackbits(random_bytes, axis=1, count=count)  # one random bit for each question
         extreme += int(np.count_nonzero(np.abs(_swapped_sums(swaps, differences)) >= observed))
     # The observed assignment counts as one of the random ones: no p-value is 0.
     return (extreme + 1) / (resamples + 1)

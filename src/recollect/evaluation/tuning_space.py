@@ -92,8 +92,8 @@ def _parameters(preset: Preset) -> Iterator[Parameter]:
     if preset.query.max_document_frequency < 1:
         yield _single("query.max_document_frequency", _MAX_DOCUMENT_FREQUENCIES)
     if preset.context.on:
-        for path, values in _CONTEXT_VALUES.items():
-            yield _single(path, values)
+        for path, shares in _CONTEXT_VALUES.items():
+            yield _single(path, shares)
     if preset.graph.use != "off":
         edges = [edge for edge in preset.graph.edges if edge not in _SUPERSEDING_EDGES]
         adjacent_edges = tuple(edge for edge in ("previous", "next") if edge in edges)

@@ -33,17 +33,17 @@ def load_beir(source: DatasetSource, *, split: str | None = None) -> Dataset:
         raise ArgumentError("dataset", f"{folder} is no BEIR folder: there is no queries.jsonl in it")
     judgements = read_qrels(_judgements_file(folder, split))
     questions: dict[str, Question] = {}
-    unjudged_ids: set[str] = set()
+    left_out_ids: set[str] = set()
     synthetic, unreadable_dates = False, 0
     for location, row in read_objects(folder / "queries.jsonl"):
         metadata = _metadata(row, location)
         question_id = get_text(row, "_id", location)
-        if question_id in questions or question_id in unjudged_ids:
+        if question_id in questions or question_id in left_out_ids:
             raise IngestError(f"{location}: the _id {question_id!r} occurs twice; ids must be unique")
         relevant = {note_id: grade for note_id, grade in judgements.pop(question_id, {}).items() if grade > 0}
         strata = _strata(metadata, location)
         if not relevant and UNANSWERABLE not in strata:
-            unjudged_ids.add(question_id)
+            left_out_ids.add(question_id)
             continue
         asked_at = str(metadata.get("asked") or "")
         if asked_at and parse_question_date(asked_at) is None:
@@ -67,7 +67,7 @@ def load_beir(source: DatasetSource, *, split: str | None = None) -> Dataset:
         questions=tuple(questions.values()),
         synthetic=synthetic,
         remarks=remarks(
-            (len(unjudged_ids), "question", "without a relevant note left out"),
+            (len(left_out_ids), "question", "without a relevant note left out"),
             (len(judgements), "judged question", "not in queries.jsonl left out"),
             (unreadable_dates, "question", "with a date that cannot be read: it is ignored"),
             (missing_notes, "judgement", "of notes that are not in the corpus: they can never be found"),

@@ -93,7 +93,7 @@ def build_report(
     """
     comparison = compare_outcomes(outcomes, resamples=resamples)
     if outcomes[0].dataset != dataset.name:
-        raise ArgumentError("dataset", f"must be {outcomes[0].dataset!r}, as of the outcomes, got {dataset.name!r}")
+        raise ArgumentError("dataset", f"must be {outcomes[0].dataset!r}, the outcomes' dataset, got {dataset.name!r}")
     # Wins and losses are counted by a measure with more than two values, if possible.
     measure = next((name for name in ("ndcg@10", "mrr") if name in comparison.measures), comparison.measures[0])
     return Report(

@@ -37,7 +37,7 @@ STRATA = {
 """The strata, each with the reason to report if fewer questions than requested could be generated."""
 
 _IGNORED_EDGES = frozenset(("previous", "next", "supersedes", "superseded-by"))
-"""Edges that make no multi-hop question: adjacent notes may have different topics, superseded notes no answer."""
+"""Edges that are not used: adjacent notes may differ in topic, and a superseded note does not answer any more."""
 
 
 def generate_questions(

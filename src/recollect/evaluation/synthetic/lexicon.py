@@ -83,11 +83,11 @@ class Lexicon:
         return index in self._postings.get(word_root(word), ())
 
     def is_rare(self, word: str) -> bool:
-        """Return whether at least one note contains a word, at most two or 1 % of all notes, whichever is more."""
+        """Return whether at least one note, and at most two or 1 % of them (the larger number), contain a word."""
         return 1 <= len(self._postings.get(word_root(word), ())) <= self._max_notes_of_rare_word
 
     def is_distinctive(self, word: str) -> bool:
-        """Return whether at least one note contains a word, at most three or 5 % of all notes, whichever is more."""
+        """Return whether at least one note, and at most three or 5 % of them (the larger number), contain a word."""
         return 1 <= len(self._postings.get(word_root(word), ())) <= self._max_notes_of_distinctive_word
 
 

@@ -91,7 +91,7 @@ def exact_questions(lexicon: Lexicon, rng: np.random.Generator) -> Iterator[Ques
 
 
 def exact_options(lexicon: Lexicon, index: int, rng: np.random.Generator) -> dict[str, str]:
-    """Return for each kind a text that only this note contains; kinds without such a text are left out."""
+    """Return, by kind and in random order, texts that only this note contains; kinds without a text are left out."""
     text_by_kind: dict[str, str] = {}
     for number in rng.permutation(len(EXACT_KINDS)):
         kind = EXACT_KINDS[number]
