@@ -106,11 +106,11 @@ def markdown(results: Results) -> str:
     """Return a line about the machine, then two tables for each corpus."""
     parts = [_machine_line(results.machine)]
     for corpus, notes in sorted({(result["corpus"], result["notes"]) for result in results.measurements}):
-        selected = [result for result in results.measurements if _key(result)[1:] == (corpus, notes)]
-        parts.append(f"### {notes:,} notes ({corpus}, vectors of {selected[0]['dimension']} numbers)")
-        rows = [_search_row(result, method) for result in selected for method in _hybrid_methods(result)]
+        corpus_results = [result for result in results.measurements if _key(result)[1:] == (corpus, notes)]
+        parts.append(f"### {notes:,} notes ({corpus}, vectors of {corpus_results[0]['dimension']} numbers)")
+        rows = [_search_row(result, method) for result in corpus_results for method in _hybrid_methods(result)]
         parts.append(_table(SEARCH_COLUMNS, rows))
-        parts.append(_table(STORAGE_COLUMNS, [_storage_row(result) for result in selected]))
+        parts.append(_table(STORAGE_COLUMNS, [_storage_row(result) for result in corpus_results]))
     return "\n\n".join(parts) + "\n"
 
 

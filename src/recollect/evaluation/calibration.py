@@ -65,7 +65,7 @@ def expected_calibration_error(confidences: ArrayLike, relevant: ArrayLike, *, b
     0.25
     """
     scores, labels = _checked_arrays(confidences, relevant)
-    return round(_error(scores, labels, arguments.at_least_one("bins", bins)), 12)
+    return round(_binned_error(scores, labels, arguments.at_least_one("bins", bins)), 12)
 
 
 def calibration_error_interval(confidences: ArrayLike, relevant: ArrayLike, *, bins: int = BINS) -> Interval:
@@ -82,11 +82,11 @@ def calibration_error_interval(confidences: ArrayLike, relevant: ArrayLike, *, b
     rng = np.random.default_rng(0)
     errors = []
     for _ in range(_RESAMPLES):
-        drawn = rng.integers(len(scores), size=len(scores))
-        errors.append(_error(scores[drawn], labels[drawn], bin_count))
+        indexes = rng.integers(len(scores), size=len(scores))
+        errors.append(_binned_error(scores[indexes], labels[indexes], bin_count))
     tail = SIGNIFICANCE_LEVEL / 2
     low, high = np.quantile(errors, [tail, 1 - tail])
-    return Interval(*(round(float(number), 12) for number in (_error(scores, labels, bin_count), low, high)))
+    return Interval(*(round(float(number), 12) for number in (_binned_error(scores, labels, bin_count), low, high)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +178,7 @@ def _checked_arrays(confidences: ArrayLike, relevant: ArrayLike) -> tuple[NDArra
     return scores, labels
 
 
-def _error(scores: NDArray[np.float64], labels: NDArray[np.float64], bins: int) -> float:
+def _binned_error(scores: NDArray[np.float64], labels: NDArray[np.float64], bins: int) -> float:
     counts, confidences, accuracies = _bin_means(scores, labels, min(bins, len(scores)))
     return float(np.abs(accuracies - confidences) @ counts / len(scores))
 
@@ -189,7 +189,7 @@ def _bin_means(
     """Return three arrays with one element for each bin: its count, mean confidence and accuracy."""
     distinct, distinct_indexes, sizes = np.unique(scores, return_inverse=True, return_counts=True)
     mean_labels = np.bincount(distinct_indexes, weights=labels) / sizes  # of the queries with the same confidence
-    ordered, ordered_labels = np.repeat(distinct, sizes), np.repeat(mean_labels, sizes)
+    sorted_scores, sorted_labels = np.repeat(distinct, sizes), np.repeat(mean_labels, sizes)
     starts = np.array([index * len(scores) // bins for index in range(bins)])
     counts = np.diff(np.append(starts, len(scores)))
-    return counts, np.add.reduceat(ordered, starts) / counts, np.add.reduceat(ordered_labels, starts) / counts
+    return counts, np.add.reduceat(sorted_scores, starts) / counts, np.add.reduceat(sorted_labels, starts) / counts

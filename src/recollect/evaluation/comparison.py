@@ -179,13 +179,13 @@ def win_loss(outcome: Outcome, baseline: Outcome, questions: Iterable[Question],
         rank = first_relevant_rank(outcome.rankings[question_id], question)
         baseline_rank = first_relevant_rank(baseline.rankings[question_id], question)
         differences.append(QuestionDifference(question, value, baseline_value, rank, baseline_rank))
-    ascending = sorted(differences, key=lambda difference: difference.gain)
-    descending = sorted(differences, key=lambda difference: -difference.gain)
+    by_ascending_gain = sorted(differences, key=lambda difference: difference.gain)
+    by_descending_gain = sorted(differences, key=lambda difference: -difference.gain)
     return WinLoss(
         system=outcome.system,
         baseline=baseline.system,
         measure=measure,
-        wins=tuple(difference for difference in descending if difference.gain > 0),
-        losses=tuple(difference for difference in ascending if difference.gain < 0),
+        wins=tuple(difference for difference in by_descending_gain if difference.gain > 0),
+        losses=tuple(difference for difference in by_ascending_gain if difference.gain < 0),
         ties=tuple(difference for difference in differences if difference.gain == 0),
     )

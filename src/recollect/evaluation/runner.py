@@ -88,8 +88,8 @@ def evaluate(
         with ExitStack() as stack:
             if memory is None:
                 caching_embedder = CachingEmbedder(model, cache) if model else None
-                collection_progress = _progress_within(progress, done, total, collection.id)
-                context = temporary_memory(collection, caching_embedder, store=store, progress=collection_progress)
+                part_progress = _progress_within(progress, done, total, collection.id)
+                context = temporary_memory(collection, caching_embedder, store=store, progress=part_progress)
                 target = SearchTarget(*stack.enter_context(context), latest_date(collection.notes))
                 done += len(collection.notes)
             else:
@@ -114,14 +114,14 @@ def evaluate(
 
 def _distinct_systems(systems: Sequence[System | PresetSpec]) -> list[System]:
     """Return the systems, presets as ``System``; raise ``ArgumentError`` for no system, or two with the same name."""
-    checked = arguments.sequence("systems", systems)
-    distinct = [system if isinstance(system, System) else System(system) for system in checked]
-    if not distinct:
+    specs = arguments.sequence("systems", systems)
+    distinct_systems = [spec if isinstance(spec, System) else System(spec) for spec in specs]
+    if not distinct_systems:
         raise ArgumentError("systems", "must have at least one system, got none")
-    name, count = Counter(system.name for system in distinct).most_common(1)[0]
+    name, count = Counter(system.name for system in distinct_systems).most_common(1)[0]
     if count > 1:
         raise ArgumentError("systems", f"{count} systems are called {name!r}; their names must differ")
-    return distinct
+    return distinct_systems
 
 
 def _outcome(
@@ -207,14 +207,14 @@ def open_scorer(
     total, done = sum(len(collection.notes) for collection, _ in groups), 0
     with (
         TemporaryDirectory(prefix="recollect-") as temporary,
-        open_memory(Path(temporary, "memory.db"), embedder=caching_embedder, record_access=False) as shared,
+        open_memory(Path(temporary, "memory.db"), embedder=caching_embedder, record_access=False) as joint_memory,
     ):
         targets: dict[str, SearchTarget] = {}
         for number, (collection, questions) in enumerate(groups):
             own_namespace = f"collection {number}"
-            collection_progress = _progress_within(progress, done, total, collection.id)
-            notes = shared.add_many(dated_notes(collection), namespace=own_namespace, progress=collection_progress)
-            target = SearchTarget(shared, own_namespace, latest_date(notes))
+            part_progress = _progress_within(progress, done, total, collection.id)
+            notes = joint_memory.add_many(dated_notes(collection), namespace=own_namespace, progress=part_progress)
+            target = SearchTarget(joint_memory, own_namespace, latest_date(notes))
             targets |= dict.fromkeys((question.id for question in questions), target)
             done += len(notes)
         yield SearchScorer([(question, targets[question.id]) for question in dataset.answerable], measure, mode)

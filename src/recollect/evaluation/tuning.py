@@ -88,10 +88,10 @@ class TuningResult:
     def verdict(self) -> str:
         """One line for a person: whether the gain is significant, and how large it is."""
         gain, interval = self.gain, format_interval(self.gain.low, self.gain.high)
-        gained = f"held out, it gained {format_signed(gain.mean)} ({interval}, p {format_p(gain.p)})"
+        gain_text = f"held out, it gained {format_signed(gain.mean)} ({interval}, p {format_p(gain.p)})"
         if self.recommended:
-            return f"significant: {gained}"
-        reason = gained if self.changes else "nothing that was tried is better on all questions"
+            return f"significant: {gain_text}"
+        reason = gain_text if self.changes else "nothing that was tried is better on all questions"
         return f"not significant: {reason}; keep the preset {self.start.name}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -228,7 +228,7 @@ def coordinate_ascent(
     for pass_number in range(passes):
         best_before_pass = best
         for number, parameter in enumerate(space):
-            improved, improved_score = best, best_score
+            line_best, line_best_score = best, best_score  # the best along this parameter
             tried_scores: set[float] = set()
             for direction in () if number in without_effect else _directions(parameter, best[number]):
                 flat_steps = 0
@@ -236,13 +236,13 @@ def coordinate_ascent(
                     candidate = (*best[:number], values, *best[number + 1 :])
                     candidate_score = score(candidate)
                     tried_scores.add(candidate_score)
-                    flat_steps = flat_steps + 1 if candidate_score == improved_score else 0
-                    if candidate_score > improved_score:
-                        improved, improved_score = candidate, candidate_score
-                    elif parameter.ordered and (candidate_score < improved_score or flat_steps == _MAX_FLAT_STEPS):
+                    flat_steps = flat_steps + 1 if candidate_score == line_best_score else 0
+                    if candidate_score > line_best_score:
+                        line_best, line_best_score = candidate, candidate_score
+                    elif parameter.ordered and (candidate_score < line_best_score or flat_steps == _MAX_FLAT_STEPS):
                         break
-            if improved_score - best_score >= MIN_GAIN:
-                best, best_score = improved, improved_score
+            if line_best_score - best_score >= MIN_GAIN:
+                best, best_score = line_best, line_best_score
             elif tried_scores <= {best_score}:
                 without_effect.add(number)
             on_step(pass_number * len(space) + number + 1)

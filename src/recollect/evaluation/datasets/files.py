@@ -76,12 +76,12 @@ def _read_json(path: Path) -> Any:
         raise IngestError(f"{path}: is not JSON: {error}") from None
 
 
-def get_field(record: Any, name: str, kind: type | tuple[type, ...], location: str) -> Any:
+def get_field(record: Any, name: str, expected_type: type | tuple[type, ...], location: str) -> Any:
     """Return a field of a record; raise ``IngestError`` if the field is missing or not of this type."""
     if not isinstance(record, Mapping):
         raise IngestError(f"{location}: must be an object in braces, got {type(record).__name__}")
     value = record.get(name)
-    if not isinstance(value, kind):
+    if not isinstance(value, expected_type):
         problem = "is missing" if value is None else f"cannot be {type(value).__name__}"
         raise IngestError(f"{location}: {name!r} {problem}")
     return value

@@ -83,14 +83,14 @@ def exact_questions(lexicon: Lexicon, rng: np.random.Generator) -> Iterator[Ques
     """
     counts: Counter[str] = Counter()
     for index in shuffle_by_group(lexicon.notes, rng):
-        text_by_kind = exact_options(lexicon, index, rng)
+        text_by_kind = exact_texts(lexicon, index, rng)
         if text_by_kind:
-            rarest_kind = min(text_by_kind, key=lambda kind: counts[kind])
-            counts[rarest_kind] += 1
-            yield QuestionDraft(text_by_kind[rarest_kind], (index,), rarest_kind)
+            least_used_kind = min(text_by_kind, key=lambda kind: counts[kind])
+            counts[least_used_kind] += 1
+            yield QuestionDraft(text_by_kind[least_used_kind], (index,), least_used_kind)
 
 
-def exact_options(lexicon: Lexicon, index: int, rng: np.random.Generator) -> dict[str, str]:
+def exact_texts(lexicon: Lexicon, index: int, rng: np.random.Generator) -> dict[str, str]:
     """Return, by kind and in random order, texts that only this note contains; kinds without a text are left out."""
     text_by_kind: dict[str, str] = {}
     for number in rng.permutation(len(EXACT_KINDS)):
@@ -100,7 +100,7 @@ def exact_options(lexicon: Lexicon, index: int, rng: np.random.Generator) -> dic
         elif kind == "words":
             texts = _rare_words(lexicon, index, rng)
         else:
-            tokens = [token for token, its_kind in tokenise(lexicon.notes[index].content) if its_kind == kind]
+            tokens = [token for token, token_kind in tokenise(lexicon.notes[index].content) if token_kind == kind]
             texts = iter(_shuffled([token for token in tokens if len(token) >= _MIN_TOKEN_LENGTH], rng))
         text = next((text for text in texts if lexicon.notes_with(split_words(text)) == {index}), None)
         if text is not None:
@@ -155,10 +155,10 @@ def _multi_hop_text(
     words = sorted(_words_not_in(lexicon, second, excluded), key=lambda word: (-len(lexicon.notes_with([word])), word))
     title = content_words(lexicon.notes[second].title)
     frequent_words = [word for word in words if word not in title and lexicon.is_distinctive(word)]
-    drawn = _shuffled(rare_words, rng)[:_MULTI_HOP_WORDS]
-    if len(drawn) < _MULTI_HOP_WORDS or not frequent_words or lexicon.notes_with(drawn) != {first}:
+    chosen_words = _shuffled(rare_words, rng)[:_MULTI_HOP_WORDS]
+    if len(chosen_words) < _MULTI_HOP_WORDS or not frequent_words or lexicon.notes_with(chosen_words) != {first}:
         return None
-    return f"what {rng.choice(frequent_words[:_MULTI_HOP_CHOICES])} has to do with {' '.join(drawn)}?"
+    return f"what {rng.choice(frequent_words[:_MULTI_HOP_CHOICES])} has to do with {' '.join(chosen_words)}?"
 
 
 def _words_not_in(lexicon: Lexicon, index: int, excluded: Sequence[int]) -> list[str]:
