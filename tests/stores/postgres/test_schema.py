@@ -136,7 +136,7 @@ class TestOpening:
             opened()
 
     def test_old_server_is_refused(self, opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(schema, "_MIN_SERVER", 990000)  # tests cannot start an old server
+        monkeypatch.setattr(schema, "_MIN_SERVER_VERSION", 990000)  # tests cannot start an old server
         with pytest.raises(StoreError, match="version 15 or newer is needed"):
             opened()
 

@@ -7,7 +7,6 @@ from contextlib import closing
 
 import pytest
 from psycopg import Connection
-from psycopg.rows import TupleRow
 
 from recollect.model import draft_of
 from recollect.query.expressions import Expression, Match
@@ -31,7 +30,7 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[Expression]:
     """Return a list of the queries whose scores were computed."""
     nodes: list[Expression] = []
 
-    def counting(connection: Connection[TupleRow], namespace: int, node: Expression) -> Scores:
+    def counting(connection: Connection, namespace: int, node: Expression) -> Scores:
         nodes.append(node)
         return score_notes(connection, namespace, node)
 

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from psycopg import Connection
-from psycopg.rows import TupleRow
 
 from recollect import RecollectWarning
 from recollect.errors import StoreError
@@ -77,7 +76,7 @@ class Searches:
         self.indexes = VectorIndexes(connections)
         self.namespace = namespace
 
-    def read(self, work: Callable[[Connection[TupleRow], int], T]) -> T:
+    def read(self, work: Callable[[Connection, int], T]) -> T:
         return self.connections.read(
             lambda t: work(t.connection, t.namespaces[self.namespace]), namespace=self.namespace
         )
@@ -85,7 +84,7 @@ class Searches:
     def nearest(
         self, vector: Vectors, limit: int, filters: Filters | None = None, without: str = ""
     ) -> list[Candidate]:
-        def work(connection: Connection[TupleRow], namespace: int) -> list[Candidate]:
+        def work(connection: Connection, namespace: int) -> list[Candidate]:
             active = active_model(PostgresTransaction(connection, {}))
             assert active
             excluded = parse(without) if without else None
@@ -163,7 +162,7 @@ def test_build_analyzes_the_tables(indexed: Searches) -> None:
 
 
 def test_planner_uses_the_index(indexed: Searches) -> None:
-    def plan(connection: Connection[TupleRow], namespace: int) -> str:
+    def plan(connection: Connection, namespace: int) -> str:
         connection.execute(search_module._SEARCH_SETTINGS, ["200"])
         params = [namespace, search_module.vector_literal(topics(1)[0]), 200]
         rows = connection.execute(f"EXPLAIN {search_module.index_query(1, MODEL)}", params).fetchall()

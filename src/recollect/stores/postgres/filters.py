@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from psycopg import Connection
-from psycopg.rows import TupleRow
 
 from recollect.arguments import with_deep_stack
 from recollect.model import Filters
@@ -28,18 +27,18 @@ _MAX_TEXT_LENGTH = 200
 
 
 def candidate_conditions(
-    connection: Connection[TupleRow], namespace: int, filters: Filters, without: Query | None
+    connection: Connection, namespace_id: int, filters: Filters, without: Query | None
 ) -> tuple[str, list[Any]]:
     """Return conditions and their values: notes pass the filters and have no term that ``without`` excludes."""
     conditions, values = filter_conditions(filters)
     excluded = exclusion(without) if without else None
-    query = render_tsquery(excluded, namespace) if excluded else None
+    query = render_tsquery(excluded, namespace_id) if excluded else None
     if excluded is None or query is None:
         return conditions, values
     # The tsvector of a long note may lack terms: its postings and its text are read instead.
-    rows = connection.execute(_INCOMPLETE, [namespace]).fetchall()
+    rows = connection.execute(_INCOMPLETE, [namespace_id]).fetchall()
     incomplete = np.array([note for (note,) in rows], np.int64)
-    matching = matching_notes(connection, namespace, excluded) if len(incomplete) else incomplete
+    matching = matching_notes(connection, namespace_id, excluded) if len(incomplete) else incomplete
     return conditions + _EXCLUDED, [*values, query, np.intersect1d(matching, incomplete).tolist()]
 
 

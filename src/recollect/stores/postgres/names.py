@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from psycopg import Connection
-from psycopg.rows import TupleRow
 
 from recollect.model import Candidate, Filters
 from recollect.query import Query, slug_text, trigrams
@@ -32,18 +31,16 @@ _Name = tuple[int, str | None, str]
 """A note's key, path and title."""
 
 
-def write_names(
-    connection: Connection[TupleRow], namespace: int, names: Sequence[_Name], existing: Sequence[int]
-) -> None:
+def write_names(connection: Connection, namespace_id: int, names: Sequence[_Name], existing: Sequence[int]) -> None:
     """Write the names of notes, given by key, path and title; ``existing`` are keys of notes that had names."""
     if existing:
         connection.execute("DELETE FROM names WHERE note = ANY (%s::bigint[])", [list(existing)])
     rows = [(note, *name) for note, path, title in names for name in sorted(_stored_names(path, title))]
     if rows:
-        connection.execute(_WRITE, [namespace, *map(list, zip(*rows, strict=True))])
+        connection.execute(_WRITE, [namespace_id, *map(list, zip(*rows, strict=True))])
 
 
-def name_problems(connection: Connection[TupleRow], names: Sequence[_Name]) -> Iterator[str]:
+def name_problems(connection: Connection, names: Sequence[_Name]) -> Iterator[str]:
     """Find notes, given by key, path and title, whose stored names differ from their path and title."""
     stored: dict[int, set[tuple[str, bool]]] = {note: set() for note, *_ in names}
     rows = connection.execute("SELECT note, name, plain FROM names WHERE note = ANY (%s::bigint[])", [list(stored)])
@@ -55,8 +52,8 @@ def name_problems(connection: Connection[TupleRow], names: Sequence[_Name]) -> I
 
 
 def search_names(
-    connection: Connection[TupleRow],
-    namespace: int,
+    connection: Connection,
+    namespace_id: int,
     words: Sequence[str],
     limit: int,
     filters: Filters,
@@ -68,8 +65,8 @@ def search_names(
     # The server computes the trigrams of a word again for each name, so that long words would take long.
     queries = [name for name in (" ".join(split_words(word)) for word in words) if 0 < len(name) <= _MAX_NAME_LENGTH]
     connection.execute("SELECT set_config('pg_trgm.similarity_threshold', %s, true)", [str(_threshold(queries))])
-    similar = connection.execute(_SIMILAR, [namespace, list(map(_ascii_name, queries)), namespace]).fetchall()
-    conditions, values = candidate_conditions(connection, namespace, filters, without)
+    similar = connection.execute(_SIMILAR, [namespace_id, list(map(_ascii_name, queries)), namespace_id]).fetchall()
+    conditions, values = candidate_conditions(connection, namespace_id, filters, without)
     # Without titles, only paths are compared, so that notes without a path are left out.
     rows = connection.execute(
         "SELECT n.key, coalesce(n.path, ''), n.title FROM living AS n "  # noqa: S608 (conditions of our own)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from psycopg import Connection
-from psycopg.rows import TupleRow
 
 from recollect.model import Candidate, Filters
 from recollect.query import Query, parse
@@ -43,7 +42,7 @@ HALF_PRECISION_ERROR = 0.0025
 MAX_INDEX_RESULTS = 1000
 
 
-def candidates_by_key(connection: Connection[TupleRow], keys: Sequence[int]) -> dict[int, Candidate]:
+def candidates_by_key(connection: Connection, keys: Sequence[int]) -> dict[int, Candidate]:
     """Return visible notes by their keys, in any order."""
     rows = connection.execute(
         f"SELECT n.key, {NOTE_COLUMNS} FROM living AS n WHERE n.key = ANY (%s::bigint[])",  # noqa: S608 (fixed names)
@@ -55,8 +54,8 @@ def candidates_by_key(connection: Connection[TupleRow], keys: Sequence[int]) -> 
 class NamespaceSearch(NamedTuple):
     """Searches of one namespace on a connection in a read transaction."""
 
-    connection: Connection[TupleRow]
-    namespace: int
+    connection: Connection
+    namespace_id: int
     scores: ScoreCache
     indexes: VectorIndexes
 
@@ -66,7 +65,7 @@ class NamespaceSearch(NamedTuple):
         if node is None:
             return []
         candidates = []
-        rows = self._best(self.scores.scores(self.connection, self.namespace, node), limit, filters)
+        rows = self._best(self.scores.scores(self.connection, self.namespace_id, node), limit, filters)
         for rank, (score, *row) in enumerate(rows, start=1):
             candidate = candidate_of(row)
             candidate.lexical_rank = rank
@@ -102,11 +101,11 @@ class NamespaceSearch(NamedTuple):
             return {}
         rows: list[tuple[int, str]] = self.connection.execute(
             "SELECT key, id FROM living WHERE namespace = %s AND id_mark = ANY (%s::bytea[]) ORDER BY key",
-            [self.namespace, list(map(lookup_hash, ids))],
+            [self.namespace_id, list(map(lookup_hash, ids))],
         ).fetchall()
         if not rows:
             return {}
-        notes, scores = self.scores.scores(self.connection, self.namespace, node)
+        notes, scores = self.scores.scores(self.connection, self.namespace_id, node)
         keys = np.array([key for key, _ in rows], np.int64)
         _, selected, matching = np.intersect1d(keys, notes, assume_unique=True, return_indices=True)
         return {rows[row][1]: score for row, score in zip(selected.tolist(), scores[matching].tolist(), strict=True)}
@@ -114,8 +113,8 @@ class NamespaceSearch(NamedTuple):
     def note_counts(self, queries: Sequence[Query]) -> tuple[int, list[int]]:
         """Return the number of notes, including expired ones, and how many of them match each query."""
         nodes = [expression(query) for query in queries]
-        ((total,),) = self.connection.execute("SELECT notes FROM namespaces WHERE key = %s", [self.namespace])
-        counts = count_matches(self.connection, self.namespace, {node for node in nodes if node is not None})
+        ((total,),) = self.connection.execute("SELECT notes FROM namespaces WHERE key = %s", [self.namespace_id])
+        counts = count_matches(self.connection, self.namespace_id, {node for node in nodes if node is not None})
         return total, [0 if node is None else counts[node] for node in nodes]
 
     def has_word(self, word: str) -> bool:
@@ -128,11 +127,13 @@ class NamespaceSearch(NamedTuple):
         return node is not None and self._matches(node)
 
     def _matches(self, node: Expression) -> bool:
-        return bool(self._best(self.scores.scores(self.connection, self.namespace, node), 1, Filters()))
+        return bool(self._best(self.scores.scores(self.connection, self.namespace_id, node), 1, Filters()))
 
     def spellings(self, stem: str) -> Counter[str]:
         """Count the spellings of a stem in the first notes that contain it."""
-        blocks = self.connection.execute(_FIRST_BLOCKS, [self.namespace, stem, SPELLING_NOTES], binary=True).fetchall()
+        blocks = self.connection.execute(
+            _FIRST_BLOCKS, [self.namespace_id, stem, SPELLING_NOTES], binary=True
+        ).fetchall()
         notes = Postings.of_blocks(blocks).notes[:SPELLING_NOTES].tolist()
         rows = self.connection.execute(_FIELDS, [notes])
         texts = (tokens.indexed(field) for row in rows for field in row if field)
@@ -143,11 +144,11 @@ class NamespaceSearch(NamedTuple):
 
     def select_candidates(self, ids: Sequence[str], filters: Filters, without: Query | None) -> list[Candidate]:
         """Return the notes with these ids, in their order, without those that have a term that ``without`` excludes."""
-        conditions, values = candidate_conditions(self.connection, self.namespace, filters, without)
+        conditions, values = candidate_conditions(self.connection, self.namespace_id, filters, without)
         rows = self.connection.execute(
             f"SELECT {NOTE_COLUMNS} FROM living AS n "  # noqa: S608 (fixed names)
             f"WHERE n.namespace = %s AND n.id_mark = ANY (%s::bytea[]) {conditions}",
-            [self.namespace, list(map(lookup_hash, ids)), *values],
+            [self.namespace_id, list(map(lookup_hash, ids)), *values],
         )
         candidates = {row[0]: candidate_of(row) for row in rows}
         return [candidates[note_id] for note_id in dict.fromkeys(ids) if note_id in candidates]
@@ -158,7 +159,7 @@ class NamespaceSearch(NamedTuple):
             "SELECT n.id, string_agg(v.vector, ''::bytea ORDER BY v.piece) FROM living AS n "
             "JOIN vectors AS v ON v.note = n.key AND v.model = %s "
             "WHERE n.namespace = %s AND n.id_mark = ANY (%s::bytea[]) GROUP BY n.id",
-            [active.key, self.namespace, list(map(lookup_hash, ids))],
+            [active.key, self.namespace_id, list(map(lookup_hash, ids))],
             binary=True,
         )
         query = vector.astype(np.float64)
@@ -168,9 +169,9 @@ class NamespaceSearch(NamedTuple):
         self, active: ActiveModel, vector: Vector, limit: int, filters: Filters, without: Query | None
     ) -> list[Candidate]:
         """Return the notes with the nearest vectors to a unit vector; ties by path, then id."""
-        conditions = candidate_conditions(self.connection, self.namespace, filters, without)
-        search = _VectorSearch(self.connection, self.namespace, active, vector, *conditions)
-        ef_search = self.indexes.ef_search(self.connection, self.namespace, active)
+        conditions = candidate_conditions(self.connection, self.namespace_id, filters, without)
+        search = _VectorSearch(self.connection, self.namespace_id, active, vector, *conditions)
+        ef_search = self.indexes.ef_search(self.connection, self.namespace_id, active)
         results = search.by_index(limit, ef_search) if ef_search else None
         best = sorted(search.by_scan(limit) if results is None else results)[:limit]
         candidates = candidates_by_key(self.connection, [key for *_, key in best])
@@ -187,8 +188,8 @@ _Result = tuple[float, str, str, int]
 class _VectorSearch(NamedTuple):
     """A search among the notes of a namespace that pass conditions."""
 
-    connection: Connection[TupleRow]
-    namespace: int
+    connection: Connection
+    namespace_id: int
     active: ActiveModel
     vector: Vector
     conditions: str
@@ -211,7 +212,7 @@ class _VectorSearch(NamedTuple):
             SELECT note FROM near
             WHERE distance <= coalesce((SELECT distance FROM edge), 'infinity') + {HALF_PRECISION_ERROR}
             """,  # noqa: S608 (fixed conditions and numbers)
-            [vector_literal(self.vector), self.namespace, self.active.key, *self.values, limit - 1],
+            [vector_literal(self.vector), self.namespace_id, self.active.key, *self.values, limit - 1],
         )
         return self._rescore([note for (note,) in rows])
 
@@ -229,7 +230,7 @@ class _VectorSearch(NamedTuple):
         with self.connection.pipeline():
             self.connection.execute(_SEARCH_SETTINGS, [str(depth)])
             rows = self.connection.execute(
-                index_query(*self.active), [self.namespace, vector_literal(self.vector), depth]
+                index_query(*self.active), [self.namespace_id, vector_literal(self.vector), depth]
             )
             self.connection.execute("SELECT set_config('enable_sort', 'on', true)")
         return self._rescore([note for (note,) in rows])

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from psycopg import Connection
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
-from psycopg.rows import TupleRow
 from psycopg.types.string import StrBinaryDumper, StrDumperUnknown, TextBinaryLoader, TextLoader
 
 from recollect.query.expressions import Expression, render
@@ -75,9 +74,9 @@ def term_prefix(stem: str) -> str:
     return stem.encode()[:MAX_TERM_BYTES].decode(errors="ignore")
 
 
-def lexeme(namespace: int, term: str) -> str:
+def lexeme(namespace_id: int, term: str) -> str:
     """Return a term with the number of its namespace before it, quoted for a ``tsvector`` or ``tsquery``."""
-    text = f"{namespace}{_SEPARATOR}{term}"
+    text = f"{namespace_id}{_SEPARATOR}{term}"
     return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
@@ -93,7 +92,7 @@ class NoteTerms(NamedTuple):
     field_starts: Sequence[int] = (0,) * 5
     """The first position of each field."""
 
-    def tsvector(self, namespace: int) -> tuple[str, bool]:
+    def tsvector(self, namespace_id: int) -> tuple[str, bool]:
         """Return the text of the ``tsvector``, and whether it is complete: a long note may exceed its limits.
 
         An incomplete tsvector may miss phrases; from about 100,000 distinct terms on, it also lacks terms. Positions in
@@ -104,7 +103,7 @@ class NoteTerms(NamedTuple):
             len(positions) <= _MAX_POSITIONS and positions[-1] < _MAX_POSITION for positions in self.positions.values()
         )
         text = " ".join(
-            lexeme(namespace, term)
+            lexeme(namespace_id, term)
             + ":"
             + ",".join(
                 f"{min(position, _MAX_POSITION)}{'A' if position >= content or summary <= position < tags else ''}"
@@ -114,7 +113,7 @@ class NoteTerms(NamedTuple):
         )
         if len(text) * 4 <= _MAX_VECTOR_BYTES or len(text.encode()) <= _MAX_VECTOR_BYTES:
             return text, complete
-        lexemes = [lexeme(namespace, term) for term in self.positions]
+        lexemes = [lexeme(namespace_id, term) for term in self.positions]
         sizes = accumulate(len(text.encode()) + 1 for text in lexemes)
         return " ".join(text for text, size in zip(lexemes, sizes, strict=True) if size <= _MAX_VECTOR_BYTES), False
 
@@ -155,24 +154,24 @@ def query_terms(text: str) -> list[str]:
     return stems_of(_CONTROL_CHARACTERS.sub(" ", text))
 
 
-def render_tsquery(node: Expression, namespace: int) -> str | None:
+def render_tsquery(node: Expression, namespace_id: int) -> str | None:
     """Return the text of the ``tsquery`` for ``node`` in a namespace; ``None`` if no note can match."""
-    return render(node, _TsQuery(namespace))
+    return render(node, _TsQuery(namespace_id))
 
 
 class _TsQuery:
     """Renders nodes in tsquery syntax; ``None`` stands for what no note can match, such as punctuation alone."""
 
-    def __init__(self, namespace: int) -> None:
-        self._namespace = namespace
+    def __init__(self, namespace_id: int) -> None:
+        self._namespace_id = namespace_id
 
     def match(self, kind: Kind, text: str) -> str | None:
         stems = query_terms(text)
         if not stems:
             return None
-        parts = [lexeme(self._namespace, index_term(stem)) for stem in stems]
+        parts = [lexeme(self._namespace_id, index_term(stem)) for stem in stems]
         if kind == "prefix":
-            parts[-1] = f"{lexeme(self._namespace, term_prefix(stems[-1]))}:*"
+            parts[-1] = f"{lexeme(self._namespace_id, term_prefix(stems[-1]))}:*"
         return _balanced(parts, "<->")
 
     def any_of(self, parts: Sequence[str | None]) -> str | None:
@@ -197,7 +196,7 @@ def _balanced(parts: Sequence[str], operator: str) -> str:
     return parts[0]
 
 
-def register_adapters(connection: Connection[TupleRow]) -> None:
+def register_adapters(connection: Connection) -> None:
     """Let a connection escape and unescape text, and send float arrays in binary."""
     for dumper in (_BinaryDumper, _TextDumper):  # psycopg prefers the one that is registered last
         connection.adapters.register_dumper(str, dumper)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from psycopg import Connection
-from psycopg.rows import TupleRow
 
 from recollect.stores.postgres.filters import comparable_metadata, filter_conditions
 from recollect.stores.postgres.names import write_names
@@ -53,9 +52,9 @@ class PostgresTransaction(SqlTransaction):
     dialect = _DIALECT
     first_chunk = "v.piece = 0"
 
-    def __init__(self, connection: Connection[TupleRow], namespaces: Mapping[str, int]) -> None:
+    def __init__(self, connection: Connection, namespaces: Mapping[str, int]) -> None:
         """Use a connection that is in a transaction, which sees these namespaces."""
-        self.connection: Connection[TupleRow] = connection
+        self.connection: Connection = connection
         self.namespaces = namespaces
 
     def fetch_together(self, queries: Iterable[tuple[str, dict[str, Any]]]) -> list[list[Row]]:

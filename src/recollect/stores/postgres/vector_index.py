@@ -16,7 +16,6 @@ import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
 from psycopg import Connection
-from psycopg.rows import TupleRow
 
 from recollect.errors import RecollectWarning, StoreError
 from recollect.stores.base import Model
@@ -82,7 +81,7 @@ class VectorIndexes:
         self._closed = False
         self._started = -math.inf
 
-    def ef_search(self, connection: Connection[TupleRow], namespace: int, active: ActiveModel) -> int:
+    def ef_search(self, connection: Connection, namespace_id: int, active: ActiveModel) -> int:
         """Return the ``ef_search`` for this namespace; 0 if all vectors must be compared.
 
         A missing index is built in the background, and one that has grown much is tested again.
@@ -90,7 +89,9 @@ class VectorIndexes:
         key, model = active
         if model.dimension > MAX_INDEX_DIMENSION:
             return 0
-        ((notes, all_notes, comment),) = connection.execute(_STATE, [f"recollect.{_NAME}{key}", namespace]).fetchall()
+        ((notes, all_notes, comment),) = connection.execute(
+            _STATE, [f"recollect.{_NAME}{key}", namespace_id]
+        ).fetchall()
         if notes <= MAX_EXACT_NOTES:
             return 0
         test = RecallTest.parse(comment)
@@ -158,7 +159,7 @@ class VectorIndexes:
                 if dimension <= MAX_INDEX_DIMENSION:
                     self._build(connection, int(key), Model("", dimension))
 
-    def _build(self, connection: Connection[TupleRow], key: int, model: Model) -> None:
+    def _build(self, connection: Connection, key: int, model: Model) -> None:
         """Build and test the index, unless it exists and was tested."""
         near = halfvec("near", model)
         connection.execute(_BUILD_SETTINGS, [_BUILD_MEMORY])
@@ -175,7 +176,7 @@ class VectorIndexes:
             connection.execute(f"COMMENT ON INDEX {_NAME}{key:d} IS '{test}'")
 
 
-def measure_recall(connection: Connection[TupleRow], key: int, model: Model) -> int:
+def measure_recall(connection: Connection, key: int, model: Model) -> int:
     """Return the lowest ``ef_search`` with enough recall for the index of a model; 0 if there is none.
 
     The connection must be in no transaction; afterwards it sees all namespaces.
