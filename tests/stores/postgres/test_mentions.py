@@ -145,14 +145,14 @@ def test_repair_fixes_damage(trip: PostgresStore, run_sql: RunSql, name: str) ->
 
 def searched_titles(store: PostgresStore, monkeypatch: pytest.MonkeyPatch, notes: list[dict[str, Any]]) -> int:
     checked: list[Any] = []
-    original = transaction._phrase
+    original = transaction._title_queries
 
-    def counted(namespace: int, title: Any) -> Any:
+    def counted(namespace_id: int, title: Any) -> Any:
         checked.append(title)
-        return original(namespace, title)
+        return original(namespace_id, title)
 
     with monkeypatch.context() as patch:
-        patch.setattr(transaction, "_phrase", counted)
+        patch.setattr(transaction, "_title_queries", counted)
         store.write(notes)
     return len(checked)
 

@@ -162,9 +162,9 @@ def test_build_analyzes_the_tables(indexed: Searches) -> None:
 
 
 def test_planner_uses_the_index(indexed: Searches) -> None:
-    def plan(connection: Connection, namespace: int) -> str:
-        connection.execute(search_module._SEARCH_SETTINGS, ["200"])
-        params = [namespace, search_module.vector_literal(topics(1)[0]), 200]
+    def plan(connection: Connection, namespace_id: int) -> str:
+        connection.execute(vector_index.SEARCH_SETTINGS, {"ef_search": "200", "in_transaction": True})
+        params = [namespace_id, search_module.vector_literal(topics(1)[0]), 200]
         rows = connection.execute(f"EXPLAIN {search_module.index_query(1, MODEL)}", params).fetchall()
         return "\n".join(line for (line,) in rows)
 
@@ -310,7 +310,7 @@ class TestIndexBuilds:
 
     def test_build_of_another_process_is_not_repeated(self, small: Searches) -> None:
         with small.connections.autocommit_connection() as connection:
-            connection.execute("SELECT pg_try_advisory_lock(%s, %s)", vector_index._LOCK)
+            connection.execute("SELECT pg_try_advisory_lock(%s, %s)", vector_index._BUILD_LOCK)
             small.indexes.start()
             small.indexes.wait()
         assert index_names(small) == []
@@ -357,7 +357,7 @@ class TestIndexBuilds:
         assert index_names(small) == []
 
     def test_old_pgvector_builds_no_index(self, small: Searches, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(vector_index, "_MIN_PGVECTOR", (99, 0))
+        monkeypatch.setattr(vector_index, "_MIN_PGVECTOR_VERSION", (99, 0))
         small.indexes.ensure()
         assert index_names(small) == []
 

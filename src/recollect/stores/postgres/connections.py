@@ -2,9 +2,8 @@
 
 A read transaction sees a consistent snapshot; if its connection breaks, the read is repeated once. A write transaction
 locks the rows of its namespaces in ``namespaces``. Each transaction sets its visible namespaces, its time and its
-timeouts when it begins. A pooled connection therefore has no state, and a pooler such as PgBouncer works, too.
-
-The pool is a queue with one entry for each allowed connection: an idle connection, or ``None`` if it is not open yet.
+timeouts when it begins. A pooled connection therefore has no state, and a pooler such as PgBouncer works, too. The pool
+is a queue with one entry for each allowed connection: an idle connection, or ``None`` if it is not open yet.
 psycopg_pool is not used, because it does not report why a server refuses connections.
 """
 
@@ -226,11 +225,7 @@ class Connections:
         statement_timeout: float | None,
         timeout: float = WRITE_TIMEOUT,
     ) -> Composed:
-        """Return the statements that begin a transaction: they are sent together, in one round trip.
-
-        The setting ``recollect.namespaces`` is ``*`` for all namespaces. Otherwise it is empty at first, and the
-        statement that selects or locks the namespaces sets it to their keys.
-        """
+        """Return the statements that begin a transaction: they are sent together, in one round trip."""
         if statement_timeout is None:
             statement_timeout = self._statement_timeout
         set_snapshot = SQL("SET TRANSACTION SNAPSHOT {};").format(self._snapshot_id) if self._snapshot_id else SQL("")
@@ -321,7 +316,8 @@ def _lookup_hashes(namespaces: Collection[str] | None) -> list[bytes]:
 _READ_ONLY = "REPEATABLE READ READ ONLY"
 _READ_WRITE = "READ COMMITTED"  # not READ WRITE: an administrator may have made the database read-only
 
-# The idle timeout, five minutes, releases the locks of a process that hangs.
+# The setting recollect.namespaces is "*" for all namespaces. Otherwise it is empty until the statement that selects or
+# locks the namespaces sets it to their keys. The idle timeout of five minutes releases the locks of a hanging process.
 _BEGIN = SQL("""
 BEGIN ISOLATION LEVEL {isolation_level}; {set_snapshot}
 SELECT (SELECT version FROM recollect.schema_version),

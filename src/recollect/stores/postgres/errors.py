@@ -1,7 +1,6 @@
 """Translate the errors of psycopg into the errors of Recollect.
 
 A message is one line: it names the database, says what to do, and ends with the server's own message in parentheses.
-For an error that no table below lists, it has only the database and the server's message.
 """
 
 from __future__ import annotations
@@ -20,8 +19,6 @@ from recollect.errors import (
     StoreUnavailableError,
 )
 
-_ErrorClasses = type[psycopg.Error] | tuple[type[psycopg.Error], ...]
-
 _CONFLICT = "has conflicting writers; nothing was written; try again"
 _READ_ONLY = (
     "cannot be written to: it is a replica, or set to be read only; name a server that takes writes, "
@@ -30,7 +27,8 @@ _READ_ONLY = (
 _MISSING_TABLE = "lacks a table or a column of the store; restore a backup"
 _DAMAGED = "is damaged; 'recollect doctor --repair' rebuilds what can be rebuilt; else restore a backup"
 _NO_CONNECTION = "has no connection left; raise max_connections of the server, or use smaller pools"
-_STATEMENT_ERRORS: tuple[tuple[_ErrorClasses, type[StoreError], str], ...] = (
+_PsycopgErrors = type[psycopg.Error] | tuple[type[psycopg.Error], ...]
+_STATEMENT_ERRORS: tuple[tuple[_PsycopgErrors, type[StoreError], str], ...] = (
     (errors.LockNotAvailable, StoreBusyError, "is locked by other writers; nothing was written; try again"),
     ((errors.DeadlockDetected, errors.SerializationFailure), StoreBusyError, _CONFLICT),
     (errors.TooManyConnections, StoreBusyError, _NO_CONNECTION),
@@ -74,10 +72,7 @@ def is_disconnect(error: psycopg.Error) -> bool:
 
 
 def translate_error(location: str, error: psycopg.Error, password: str | None = None) -> StoreError:
-    """Return the error to raise for an error of psycopg.
-
-    ``location`` is the address of the database without the password. The message never contains ``password``.
-    """
+    """Return the error to raise for an error of psycopg; its message never contains ``password``."""
     detail = " ".join(str(error).split()) or type(error).__name__
     if password:
         detail = detail.replace(password, "…")

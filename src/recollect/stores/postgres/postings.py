@@ -112,21 +112,18 @@ def index_notes(
     added: dict[str, list[Posting]] = {}
     removed: dict[str, list[int]] = {}
     tsvectors: list[tuple[int, str, bool]] = []
-    deleted: list[int] = []
-    note_difference = token_difference = 0
+    created = [change.note for change in changes if change.old_fields is None]
+    deleted = [change.note for change in changes if change.new_fields is None]
+    token_difference = 0
     for note, old_fields, new_fields in changes:
         # A posting has the length of its note, so a changed note is written again for all its terms.
         if old_fields is not None:
             old_terms = read_terms(old_fields)
-            note_difference -= 1
             token_difference -= old_terms.tokens
             for term in old_terms.weights:
                 removed.setdefault(term, []).append(note)
-        if new_fields is None:
-            deleted.append(note)
-        else:
+        if new_fields is not None:
             new_terms = read_terms(new_fields)
-            note_difference += 1
             token_difference += new_terms.tokens
             for term, weight in new_terms.weights.items():
                 added.setdefault(term, []).append(Posting(note, weight, new_terms.tokens))
@@ -136,7 +133,7 @@ def index_notes(
     update_postings(connection, namespace_id, added, removed, first_new_key=first_new_key)
     connection.execute(
         "UPDATE namespaces SET notes = notes + %s, tokens = tokens + %s, revision = revision + 1 WHERE key = %s",
-        [note_difference, token_difference, namespace_id],
+        [len(created) - len(deleted), token_difference, namespace_id],
     )
 
 
@@ -190,9 +187,8 @@ def _read_blocks(
         for term, notes in notes_by_term.items()
         for note in (notes if first_new_key is None else {min(note, first_new_key) for note in notes})
     ]
-    rows = connection.execute(
-        _READ, [[term for term, _ in pairs], [note for _, note in pairs], namespace_id], binary=True
-    )
+    terms, notes = [term for term, _ in pairs], [note for _, note in pairs]
+    rows = connection.execute(_READ, [terms, notes, namespace_id], binary=True)
     blocks: dict[str, dict[int, bytes]] = {}
     for term, block, data in rows:
         blocks.setdefault(term, {})[block] = data
@@ -200,9 +196,9 @@ def _read_blocks(
 
 
 def _append(old_blocks: Mapping[int, bytes], added: Sequence[Posting], first_note: int) -> dict[int, bytes] | None:
-    """Return the block of a term with ``added`` appended; ``None`` if :func:`_rebuild` is necessary, which is rare.
+    """Append postings to the only block of a term; return ``None`` if it must be rebuilt instead, which is rare.
 
-    ``first_note`` is the lowest key of a note that is added or removed: notes inside a block cannot be changed here.
+    ``first_note`` is the lowest key that is added or removed.
     """
     if not added or len(old_blocks) > 1:
         return None
@@ -214,18 +210,13 @@ def _append(old_blocks: Mapping[int, bytes], added: Sequence[Posting], first_not
     return {block: data + b"".join([_STRUCT.pack(note - block, weight, tokens) for note, weight, tokens in added])}
 
 
-def _rebuild(
-    old_blocks: Mapping[int, bytes], added: Sequence[Posting], changed_notes: Collection[int]
-) -> dict[int, bytes]:
-    """Return the new blocks of a term: empty blocks are dropped, long blocks are split.
-
-    ``changed_notes`` has the keys of the notes that are removed, added or replaced.
-    """
+def _rebuild(old_blocks: Mapping[int, bytes], added: Sequence[Posting], removed: Collection[int]) -> dict[int, bytes]:
+    """Return the new blocks of a term: empty blocks are dropped, long blocks are split."""
     postings_by_start = {
         block: [
             Posting(block + offset, weight, tokens)
             for offset, weight, tokens in _STRUCT.iter_unpack(data)
-            if block + offset not in changed_notes
+            if block + offset not in removed
         ]
         for block, data in old_blocks.items()
     }
@@ -329,17 +320,12 @@ class ScoreCache:
 
 
 def _read_lists(connection: Connection, namespace_id: int, leaves: Sequence[Match]) -> tuple[int, int, list[Postings]]:
-    """Return the numbers of notes and of tokens of a namespace, and the posting list of each leaf.
-
-    A leaf is a term, a phrase, or either with a prefix as its last term.
-    """
+    """Return the numbers of notes and of tokens of a namespace, and the posting list of each leaf."""
     stems_by_leaf = {leaf: query_terms(leaf.text) for leaf in leaves}
-    prefixes: set[str] = set()
+    prefixes = {stems[-1] for leaf, stems in stems_by_leaf.items() if stems and leaf.kind == "prefix"}
     terms: set[str] = set()
     for leaf, stems in stems_by_leaf.items():
-        is_prefix = leaf.kind == "prefix"
-        prefixes.update(stems[-1:] if is_prefix else ())
-        terms.update(map(index_term, stems[:-1] if is_prefix else stems))
+        terms.update(map(index_term, stems[:-1] if leaf.kind == "prefix" else stems))
     with connection.pipeline():
         counts = connection.execute("SELECT notes, tokens FROM namespaces WHERE key = %s", [namespace_id])
         by_term = connection.execute(_LISTS.format("term = ANY (%s)"), [namespace_id, list(terms)], binary=True)
@@ -368,10 +354,7 @@ def _read_lists(connection: Connection, namespace_id: int, leaves: Sequence[Matc
 def _read_phrase(
     connection: Connection, namespace_id: int, leaf: Match, stems: Sequence[str], lists: Sequence[Postings]
 ) -> Postings:
-    """Return the postings of a phrase, given by its stems and their posting lists.
-
-    Postings have no positions: the texts of the notes that have all terms, and may have the phrase, are read.
-    """
+    """Return the postings of a phrase, given by its stems and their posting lists; texts are read for positions."""
     notes = lists[0].notes
     for postings in lists[1:]:
         notes = np.intersect1d(notes, postings.notes, assume_unique=True)

@@ -1,7 +1,4 @@
-"""The store in a PostgreSQL database: the :class:`~recollect.stores.base.Store` contract on top of ``SqlStore``.
-
-``connections.py`` has the pool and the transactions, ``search.py`` the searches, ``transaction.py`` the writes.
-"""
+"""The store in a PostgreSQL database: a :class:`~recollect.stores.base.Store`, mostly implemented by ``SqlStore``."""
 
 from __future__ import annotations
 
