@@ -33,9 +33,9 @@ def trip(store: PostgresStore) -> PostgresStore:
     return store
 
 
-@pytest.mark.parametrize("worth_reading", [1, 10**6])
-def test_any_history_has_the_edges_of_brute_force(monkeypatch: pytest.MonkeyPatch, worth_reading: int) -> None:
-    monkeypatch.setattr(writing, "MIN_TITLES", worth_reading)
+@pytest.mark.parametrize("min_titles", [1, 10**6])
+def test_any_history_has_the_edges_of_brute_force(monkeypatch: pytest.MonkeyPatch, min_titles: int) -> None:
+    monkeypatch.setattr(writing, "MIN_TITLES", min_titles)
     monkeypatch.setattr(writing, "BATCH_TITLES", 2)
     monkeypatch.setattr(tokens, "FILTER_BUCKETS", 64)
 

@@ -296,12 +296,12 @@ class TestIndexBuilds:
         assert index_names(small) == ["vectors_near_1"]
 
     def test_concurrent_builds_do_not_conflict(
-        self, connections: Connections, opened: Callable[..., Connections], monkeypatch: pytest.MonkeyPatch
+        self, connections: Connections, open_connections: Callable[..., Connections], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(vector_index, "MAX_EXACT_NOTES", 20)
         with connections.write(["big"], create=True) as transaction:
             store_vectors(transaction, topics(3000))
-        indexes = [VectorIndexes(opened()) for _ in range(3)]
+        indexes = [VectorIndexes(open_connections()) for _ in range(3)]
         with ThreadPoolExecutor(3) as executor:
             for done in [executor.submit(index.ensure) for index in indexes]:
                 done.result(60)
@@ -396,8 +396,10 @@ class TestIndexBuilds:
             small.indexes.wait()
         assert caught == []
 
-    def test_read_only_store_builds_no_index(self, small: Searches, opened: Callable[..., Connections]) -> None:
-        reading = Searches(opened(read_only=True))
+    def test_read_only_store_builds_no_index(
+        self, small: Searches, open_connections: Callable[..., Connections]
+    ) -> None:
+        reading = Searches(open_connections(read_only=True))
         reading.nearest(topics(1)[0], 1)
         reading.indexes.wait()
         assert index_names(small) == []

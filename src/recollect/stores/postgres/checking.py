@@ -30,7 +30,7 @@ _HASH_MODULUS = 1 << 64  # keeps the sums of hashes small
 
 
 def check(transaction: PostgresTransaction) -> list[Finding]:
-    """Check all tables and return one finding for each part; if a table is missing, only that is found."""
+    """Check all tables and return one finding for each part; if a table is missing, return only that finding."""
     connection = transaction.connection
     rows = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'recollect'")
     missing = {*TABLES}.difference(name for (name,) in rows)
@@ -115,7 +115,7 @@ def _posting_problems(connection: Connection, namespace_id: int, hash_sums: dict
         for term, block, count, data in rows:
             postings = Postings.of_blocks([(block, data)])
             if len(postings.notes) != count or not np.all(np.diff(postings.notes) > 0):
-                yield f"a block of the postings of {term!r} is not in order"
+                yield f"a block of the postings of {term!r} is not in order, or has a wrong count"
             for note, weight, tokens in zip(*(column.tolist() for column in postings), strict=True):
                 hash_sums[note] = (hash_sums.get(note, 0) - hash((term, weight, tokens))) % _HASH_MODULUS
         cursor = rows[-1][:2]

@@ -29,15 +29,12 @@ from recollect.stores.postgres.text import lookup_hash, register_adapters
 from recollect.stores.postgres.transaction import PostgresTransaction
 from recollect.stores.rows import to_microseconds
 
-WRITE_TIMEOUT = 60.0
-"""Seconds that a write transaction waits for other writers."""
+WRITE_TIMEOUT = 60.0  # seconds that a write transaction waits for other writers
 POOL_SIZE = 8
 POOL_TIMEOUT = 10.0
 """Seconds to wait for a free connection: less than an HTTP client waits, so that the response can say what is wrong."""
-STATEMENT_TIMEOUT = 60.0
-"""Seconds after which the server cancels a statement."""
-CONNECT_TIMEOUT = 5
-"""Seconds to wait for each host of the address."""
+STATEMENT_TIMEOUT = 60.0  # seconds after which the server cancels a statement
+CONNECT_TIMEOUT = 5  # seconds to wait for each host of the address
 _MAX_TIMEOUT = 86_400  # a day
 
 Result = TypeVar("Result")

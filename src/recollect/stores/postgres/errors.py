@@ -1,7 +1,4 @@
-"""Translate the errors of psycopg into the errors of Recollect.
-
-A message is one line: it names the database, says what to do, and ends with the server's own message in parentheses.
-"""
+"""Translate errors of psycopg into errors of Recollect, whose message names the database and says what to do."""
 
 from __future__ import annotations
 

@@ -23,8 +23,7 @@ from recollect.stores.postgres.postings import matching_notes
 from recollect.stores.postgres.text import escape, render_tsquery
 from recollect.stores.rows import to_microseconds
 
-_MAX_TEXT_LENGTH = 200
-"""The text of a longer value is replaced by its digest."""
+_MAX_TEXT_LENGTH = 200  # a longer text of a value is replaced by its digest
 
 
 def candidate_conditions(

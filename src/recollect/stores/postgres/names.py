@@ -27,8 +27,7 @@ from recollect.text import split_words
 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"  # the replacements of characters outside ASCII
 _ROUNDING_MARGIN = 1e-4  # the server compares similarities in float32
-_MAX_NAME_LENGTH = 1000
-"""Longer names are always compared in Python."""
+_MAX_NAME_LENGTH = 1000  # longer names are always compared in Python
 
 _Name = tuple[int, str | None, str]
 """A note's key, path and title."""

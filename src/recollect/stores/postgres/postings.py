@@ -6,9 +6,8 @@ Its column ``block`` is a lower bound of its note keys, above all keys of the pr
 twelve bytes for each posting, in little-endian order: the key minus ``block`` (uint32), the weight (float32) and the
 number of tokens (uint32). The document frequency of a term is the sum of ``count`` over its blocks.
 
-*Updates.* A writer has locked the namespace, so it can read a block, change it and write it back.
-
-*Scores* are cached by query: ``text_scores`` needs the scores that ``search_text`` has just computed.
+A writer has locked the namespace, so it can read a block, change it and write it back. Scores are cached by query:
+``text_scores`` needs the scores that ``search_text`` has just computed.
 """
 
 from __future__ import annotations
@@ -44,8 +43,7 @@ BLOCK_SIZE = 160
 """The maximum number of postings in a block: about 2,000 bytes, so that four blocks fit into a page of the server."""
 MAX_SCORES = 1_000_000
 """How many scores all cached queries may have, at 16 bytes each; those of the latest query are always cached."""
-MAX_QUERIES = 256
-"""How many queries may have cached scores."""
+MAX_QUERIES = 256  # how many queries may have cached scores
 
 _DTYPE = np.dtype([("offset", "<u4"), ("weight", "<f4"), ("tokens", "<u4")])
 _STRUCT = Struct("<IfI")  # one posting, as in _DTYPE
@@ -58,8 +56,7 @@ class Posting(NamedTuple):
     note: int
     weight: float
     """The sum of the field weights of the term's occurrences."""
-    tokens: int
-    """The number of tokens of the note."""
+    tokens: int  # the number of tokens of the note
 
 
 class Postings(NamedTuple):
@@ -91,10 +88,8 @@ class TextChange(NamedTuple):
     """A note whose text changed: its indexed fields before and after, in the order of ``FIELD_WEIGHTS``."""
 
     note: int
-    old_fields: Sequence[str | None] | None
-    """``None`` for a new note."""
-    new_fields: Sequence[str | None] | None
-    """``None`` for a deleted note."""
+    old_fields: Sequence[str | None] | None  # None for a new note
+    new_fields: Sequence[str | None] | None  # None for a deleted note
 
 
 def index_notes(
@@ -195,15 +190,12 @@ def _read_blocks(
     return blocks
 
 
-def _append(old_blocks: Mapping[int, bytes], added: Sequence[Posting], first_note: int) -> dict[int, bytes] | None:
-    """Append postings to the only block of a term; return ``None`` if it must be rebuilt instead, which is rare.
-
-    ``first_note`` is the lowest key that is added or removed.
-    """
+def _append(old_blocks: Mapping[int, bytes], added: Sequence[Posting], lowest_note: int) -> dict[int, bytes] | None:
+    """Append postings to the only block of a term; return ``None`` if it must be rebuilt instead, which is rare."""
     if not added or len(old_blocks) > 1:
         return None
     block, data = next(iter(old_blocks.items()), (added[0].note, b""))
-    if data and first_note <= block + _STRUCT.unpack_from(data, len(data) - _STRUCT.size)[0]:
+    if data and lowest_note <= block + _STRUCT.unpack_from(data, len(data) - _STRUCT.size)[0]:
         return None
     if added[-1].note - block >= _BLOCK_RANGE or len(data) + len(added) * _STRUCT.size > BLOCK_SIZE * _STRUCT.size:
         return None

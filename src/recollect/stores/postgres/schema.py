@@ -1,12 +1,11 @@
 """The tables of a store in PostgreSQL, and the functions that create and migrate them.
 
 All tables are in the schema ``recollect``. Its table ``schema_version`` has the number of applied migrations. A process
-that opens a store applies the missing migrations in one transaction. An advisory lock lets one process migrate at a
-time.
+that opens a store applies the missing migrations in one transaction, under an advisory lock.
 
 *Names.* Tables and columns keep the names of the first version: a ``mark`` is a lookup hash, ``living`` is the view of
-the notes that have not expired, a link's ``place`` is its index in the note, a vector's ``piece`` is the number of its
-chunk, a title's ``namers`` is the number of its mentions, and ``wall`` is the row-level security policy.
+the notes that have not expired, a link's ``place`` is its position in the note, a vector's ``piece`` is the number of
+its chunk, a title's ``namers`` is the number of its mentions, and ``wall`` is the row-level security policy.
 
 *Row-level security.* The policy restricts every query to the namespaces that the transaction set at its start. The
 tables ``words`` and ``names`` have no policy: under a policy, PostgreSQL would not use their indexes, because the
@@ -250,15 +249,12 @@ SCHEMA_VERSION = len(_MIGRATIONS)
 _MIN_SERVER_VERSION = 150000  # PostgreSQL 15, the first with security_invoker views
 _MIN_PGVECTOR_VERSION = (0, 7)  # the first with halfvec
 _MIGRATION_LOCK = (0x5265636C, 0)  # the two keys of an advisory lock: "Recl" in ASCII, and the number of the lock
+# The required extensions, and the package that has each.
 _EXTENSION_PACKAGES = {"vector": "pgvector", "pg_trgm": "PostgreSQL's contrib modules"}
-"""The required extensions, and the package that installs each on the server."""
 
 
 def prepare(connection: Connection, location: str, *, read_only: bool = False) -> str:
-    """Check the server, create or migrate the tables if necessary, and return the ``search_path`` for transactions.
-
-    With ``read_only``, missing tables and an older schema are errors. ``location`` names the database in messages.
-    """
+    """Check the server, create or migrate the tables if necessary, and return the ``search_path`` of transactions."""
     if connection.info.server_version < _MIN_SERVER_VERSION:
         raise StoreError(
             f"{location} runs PostgreSQL {connection.info.server_version // 10000}; version 15 or newer is needed"
@@ -279,10 +275,7 @@ def prepare(connection: Connection, location: str, *, read_only: bool = False) -
 
 
 def require_version(row: Sequence[Any] | None, location: str) -> None:
-    """Raise an error unless this Recollect supports the schema version of the store.
-
-    ``row`` is the result of a query for the version: its first value, or no row (``None``).
-    """
+    """Raise an error unless ``row``, the result of a query for the schema version, has a version that we support."""
     version = row[0] if row else None
     if version is None:
         raise StoreDamagedError(f"{location} has no schema version; restore a backup")

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
 NOTE_COLUMNS = ", ".join(f"n.{column}" for column in CANDIDATE_COLUMNS.split(", "))
 """The columns of a candidate, of ``living AS n``."""
-FILTERED_NOTES = 1024
-"""How many of the best notes lexical search reads first if there are filters."""
+FILTERED_NOTES = 1024  # how many of the best notes lexical search reads first if there are filters
 _DEPTH_FACTOR = 4  # each further read continues to four times as many notes
 HALF_PRECISION_ERROR = 0.0025
 """An upper bound of the error when two half-precision dot products are compared: four roundings by 2**-11."""

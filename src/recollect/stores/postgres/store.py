@@ -34,18 +34,16 @@ from recollect.stores.sqlite.store import SQLiteStore
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-MAX_TERM_FILTERS = 4
-"""How many namespaces may have a cached term filter; a filter takes four megabytes."""
+MAX_TERM_FILTERS = 4  # how many namespaces may have a cached term filter; a filter takes four megabytes
 NO_TIMEOUT = 0.0
 
-Result = TypeVar("Result")
+R = TypeVar("R")
 
 
 class PostgresStore(SqlStore[PostgresTransaction]):
     """Notes, their terms, vectors and links in a PostgreSQL database.
 
     Threads, processes and machines may share the database. Only writers of the same namespace wait for each other.
-    Row-level security restricts each transaction to its namespaces.
     """
 
     def __init__(self, address: str, *, read_only: bool = False, **options: Any) -> None:
@@ -67,7 +65,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         address, options = split_options(url)
         return cls(address, read_only=read_only, **options)
 
-    def _read(self, work: Callable[[PostgresTransaction], Result], namespace: str | None) -> Result:
+    def _read(self, work: Callable[[PostgresTransaction], R], namespace: str | None) -> R:
         return self._connections.read(work, namespace=namespace)
 
     @contextmanager
@@ -78,7 +76,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         with self._connections.write(namespaces, create=create, lock=not accesses_only, timeout=timeout) as transaction:
             if namespaces is not None and not accesses_only:
                 namespace_ids = list(transaction.namespaces.values())
-                remove_expired(transaction, to_microseconds(arguments.now()), namespaces=namespace_ids)
+                remove_expired(transaction, to_microseconds(arguments.now()), namespace_ids=namespace_ids)
             yield transaction
 
     def expire(self, now: datetime, *, most: int | None = None) -> int:
@@ -92,7 +90,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             return 0
         with self._connections.write(names, timeout=0) as transaction:
             namespace_ids = list(transaction.namespaces.values())
-            return remove_expired(transaction, moment, namespaces=namespace_ids, limit=most)
+            return remove_expired(transaction, moment, namespace_ids=namespace_ids, limit=most)
 
     def _search(self, transaction: PostgresTransaction, namespace_id: int) -> NamespaceSearch:
         return NamespaceSearch(transaction.connection, namespace_id, self._scores, self._vector_indexes)

@@ -33,8 +33,7 @@ _TRUNCATION_MARK = "\x7f"  # also in no term
 _CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # and lone surrogates
 
 _WEIGHTS = tuple(FIELD_WEIGHTS.values())
-_FIELD_GAP = 16
-"""Unused positions between two fields, so that no phrase continues from one field to the next."""
+_FIELD_GAP = 16  # unused positions between two fields, so that no phrase continues from one field to the next
 # The limits of a tsvector. Its size may be at most 1,048,575 bytes; ours leaves a margin.
 _MAX_POSITION = 16_383
 _MAX_POSITIONS = 255  # of one lexeme
@@ -84,8 +83,7 @@ def lexeme(namespace_id: int, term: str) -> str:
 class NoteTerms(NamedTuple):
     """The terms of a note, as :func:`index_term` returns them."""
 
-    tokens: int
-    """The number of tokens."""
+    tokens: int  # the number of tokens
     weights: dict[str, float]
     """The sum of the field weights of each term's occurrences."""
     positions: dict[str, list[int]]

@@ -21,8 +21,7 @@ from recollect.stores.rows import COLUMNS, Change, NoteRow, folded_name
 from recollect.stores.sql.dialect import Dialect, Row, SqlTransaction, VectorRows
 from recollect.stores.tokens import NoteText, Title, contains_phrase, stem_stream
 
-BATCH_VECTORS = 1000
-"""How many notes ``stored_vectors`` looks up with one query."""
+BATCH_VECTORS = 1000  # how many notes stored_vectors looks up with one query
 
 _DIALECT = Dialect(
     parameter="%({})s",
@@ -62,13 +61,7 @@ class PostgresTransaction(SqlTransaction):
         return [cursor.fetchall() for cursor in cursors]
 
     def insert(
-        self,
-        table: str,
-        columns: Sequence[str],
-        rows: Sequence[Sequence[Any]],
-        *,
-        conflict: str = "",
-        returning: str = "",
+        self, table: str, columns: Sequence[str], rows: Sequence[Row], *, conflict: str = "", returning: str = ""
     ) -> list[Row]:
         if not rows:
             return []

@@ -24,20 +24,16 @@ from recollect.stores.sql.tables import ActiveModel
 if TYPE_CHECKING:
     from recollect.stores.postgres.connections import Connections
 
-MAX_EXACT_NOTES = 20_000
-"""Up to this many notes, a search compares all vectors of a namespace."""
+MAX_EXACT_NOTES = 20_000  # up to this many notes, a search compares all vectors of a namespace
 MIN_SHARE = 0.2
 """The minimum share of all notes for a namespace to use the index, which finds too few notes of a small namespace."""
-MAX_INDEX_DIMENSION = 4000
-"""The maximum dimension of an HNSW index of ``halfvec``."""
+MAX_INDEX_DIMENSION = 4000  # the limit of an HNSW index of halfvec
 RETEST_GROWTH = 2
 """An index is tested again when the store has more than this many times as many notes as at the last test."""
-RETRY_SECONDS = 30.0
-"""Seconds before a missing index is looked for again: another process may be building it."""
+RETRY_SECONDS = 30.0  # before a missing index is looked for again: another process may be building it
 EF_SEARCH = (200, 400, 800)
 """The values of ``hnsw.ef_search`` to test; with lower values, some queries find no neighbours at all."""
-MIN_RECALL = 0.97
-"""The minimum recall of the nearest ``_TEST_LIMIT`` notes, over ``_TEST_QUERIES`` queries."""
+MIN_RECALL = 0.97  # of the nearest _TEST_LIMIT notes, over _TEST_QUERIES queries
 _TEST_QUERIES = 24
 _TEST_LIMIT = 10
 
