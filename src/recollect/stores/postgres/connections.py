@@ -72,7 +72,7 @@ def _parse_option(name: str, value: str) -> float:
 
 
 def _parse_address(address: str) -> dict[str, Any]:
-    """Return the parts of an address by their libpq names. The error does not show the address: it has a password."""
+    """Return the parts of an address by their libpq names. No error shows the address: it may have a password."""
     try:
         parts = dict(conninfo_to_dict(address))
     except psycopg.Error:

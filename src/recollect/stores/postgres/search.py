@@ -147,7 +147,7 @@ class NamespaceSearch(NamedTuple):
         )
 
     def select_candidates(self, ids: Sequence[str], filters: Filters, without: Query | None) -> list[Candidate]:
-        """Return the notes with these ids that pass the filters and have no term that ``without`` excludes."""
+        """Return the notes with these ids, in this order, that pass the filters and are not excluded by ``without``."""
         conditions, values = candidate_conditions(self.connection, self.namespace_id, filters, without)
         rows = self.connection.execute(
             f"SELECT {NOTE_COLUMNS} FROM living AS n "  # noqa: S608 (fixed names)

@@ -155,7 +155,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         return activated
 
     def finish_indexes(self) -> None:
-        """Build and test missing vector indexes, and wait for them; otherwise a later search starts that."""
+        """Build and test missing vector indexes now; otherwise a later search builds them in the background."""
         self._vector_indexes.finish()
 
     def stats(self) -> StoreStats:

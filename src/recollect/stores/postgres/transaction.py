@@ -113,7 +113,7 @@ class PostgresTransaction(SqlTransaction):
 
     def update_notes(self, changes: Sequence[Change]) -> None:
         renamed = [change.new.key for change in changes if change.renamed]
-        if renamed:  # temporary ids, so that notes can swap their ids
+        if renamed:  # temporary ids and no paths, so that notes can swap them
             self.connection.execute("UPDATE notes SET id = chr(1) || key, path = NULL WHERE key = ANY (%s)", [renamed])
         rows = [
             (*change.new, comparable_metadata(change.new.metadata), change.old.last_accessed_at)

@@ -46,7 +46,7 @@ class NamespaceSearch(Protocol):
         """Return the ``search_text`` scores, by id, of the notes with these ids that match."""
 
     def select_candidates(self, ids: Sequence[str], filters: Filters, without: Query | None) -> list[Candidate]:
-        """Return the notes with these ids that pass the filters and have no term that ``without`` excludes."""
+        """Return the notes with these ids, in this order, that pass the filters and are not excluded by ``without``."""
 
     def similarities(self, active: tables.ActiveModel, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
         """Return the cosine similarities, by id, of the notes with these ids to a unit vector."""
