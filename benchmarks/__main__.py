@@ -19,11 +19,11 @@ from importlib import import_module
 __all__ = ["PROGRAMS", "RATIOS", "main"]
 
 RATIOS = {
-    "fusion": "rank fusion against a bare loop and against ranx",
+    "fusion": "rank fusion against a plain loop and against ranx",
     "import_time": "importing recollect against starting Python",
     "parsing": "query parsing against str.split and a set look-up",
     "pipeline": "the search pipeline without its legs against FTS5 ranking",
-    "storage": "writing, copying and opening a memory against bare SQLite",
+    "storage": "writing, copying and opening a memory against plain SQLite tables",
 }
 """Modules with a function ``comparisons``, which yields ratios with their targets."""
 
@@ -31,13 +31,13 @@ PROGRAMS = {
     "peers": "latency, recall, ingest throughput and memory beside other search engines",
     "stores": "the SQLite and PostgreSQL stores on the same notes",
     "checkouts": "the speed of two checkouts in interleaved rounds, with intervals of the ratios",
-    "code_metrics": "lines and files of src/recollect, and the files that one search and one add pass",
-    "capacity": "tables and a growth model from what `stores` measured",
+    "code_metrics": "lines and files of src/recollect, and the files that one search and one add run through",
+    "capacity": "tables of the results of `stores`, and a model of their growth",
     "pgvector": "recall and latency of PostgreSQL's vector index",
     "serving": "an HTTP server under load, with wrk",
     "keystrokes": "the latency of search-as-you-type in the web UI",
     "studies.parts": "the default preset without each of its parts",
-    "studies.calibration": "fits the constants of confidence",
+    "studies.calibration": "the constants of confidence, fitted on judged collections",
     "studies.exact_terms": "how often an exact term finds the only note that contains it",
 }
 """Modules that are run as programs with options of their own."""

@@ -2,10 +2,11 @@
 
     scripts/bench checkouts --base v0.1.0 [--rounds 12] [--only search] [--postgres] [--json FILE]
 
-Each round runs every measurement once in a fresh process for each checkout, in alternating order, so that drift of the
-machine affects both alike. The memories are built once for each checkout, by its own code. The texts are the docstrings
-of Python's standard library (real text that every machine has) and generated words. The interval is a percentile
-bootstrap over rounds of the ratio new/base; a measurement fails if its whole interval lies above ``--limit`` (1.05).
+In each round, a new process for each checkout runs every measurement once. The order of the checkouts alternates, so
+that drift of the machine affects both equally. The memories are built once for each checkout, by its own code. The
+texts are docstrings of Python's standard library (real text that every machine has) and generated words. The interval
+is a percentile bootstrap interval of the ratio new/base over rounds. A measurement fails if its whole interval is above
+``--limit`` (1.05).
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ import recollect
 from recollect import fusion, query
 
 ROOT = Path(__file__).resolve().parent.parent
-PARAGRAPHS = 6_000
-GENERATED = 10_000
+REAL_NOTES = 6_000
+GENERATED_NOTES = 10_000
 QUERIES = 120
 BATCH = 1_000
-SEARCHES: dict[str, dict[str, Any]] = {
+SEARCH_OPTIONS: dict[str, dict[str, Any]] = {
     **{mode: {"mode": mode} for mode in ("bm25", "semantic", "hybrid")},
     "trovella": {"preset": "trovella"},
 }
@@ -47,7 +48,7 @@ class Target(NamedTuple):
     store: str
 
     def address(self, file_name: str) -> str:
-        """Return what to open: the database, or a file of the folder."""
+        """Return the address to open: the database, or a file of the folder."""
         return self.store or str(self.folder / file_name)
 
 
@@ -55,7 +56,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the comparison; return 1 if a measurement is slower than allowed."""
     parser = argparse.ArgumentParser(prog="scripts/bench checkouts", description=__doc__.splitlines()[0])
     parser.add_argument("--base", default="v0.1.0", help="commit, tag or folder to compare with (default: v0.1.0)")
-    parser.add_argument("--new", default=str(ROOT), help="folder of the checkout to judge (default: this one)")
+    parser.add_argument("--new", default=str(ROOT), help="folder of the checkout to measure (default: this one)")
     parser.add_argument("--rounds", type=int, default=12, help="rounds of each checkout (default: 12)")
     parser.add_argument("--only", default="", help="run only measurements whose name contains this text")
     parser.add_argument("--postgres", action="store_true", help="measure searches and writes of the PostgreSQL store")
@@ -87,7 +88,7 @@ def main(argv: list[str] | None = None) -> int:
 
 @contextmanager
 def checkout(base: str, scratch: Path) -> Iterator[Path]:
-    """Yield the folder of ``base``: itself if it is a folder, else a temporary worktree of that commit."""
+    """Yield ``base`` if it is a folder, else a temporary worktree of the commit or tag ``base``."""
     if Path(base).is_dir():
         yield Path(base).resolve()
         return
@@ -116,7 +117,7 @@ def postgres_databases(names: Iterable[str]) -> Iterator[dict[str, str]]:
 def run_rounds(
     trees: dict[str, Path], targets: dict[str, Target], rounds: int, only: str
 ) -> dict[str, dict[str, list[float]]]:
-    """Return the milliseconds of every measurement by checkout and name, one entry for each round."""
+    """Return by checkout and measurement a list of milliseconds, one entry for each round."""
     times: dict[str, dict[str, list[float]]] = {name: {} for name in trees}
     for number in range(rounds + 1):  # the first round builds the memories and warms the disk; it is not counted
         for name in sorted(trees, reverse=bool(number % 2)):
@@ -155,7 +156,7 @@ def summary(name: str, base: list[float], new: list[float], samples: int = 4_000
 
 
 def paragraphs(limit: int) -> list[str]:
-    """Return docstrings of the standard library, in paragraphs of 80 characters and more."""
+    """Return up to ``limit`` paragraphs, of 80 characters or more, of docstrings of the standard library."""
     texts: list[str] = []
     for path in sorted(Path(sysconfig.get_paths()["stdlib"]).glob("**/*.py")):
         if "site-packages" in path.parts or "test" in path.parts:
@@ -172,16 +173,16 @@ def paragraphs(limit: int) -> list[str]:
     return texts[:limit]
 
 
-def generated(count: int) -> list[str]:
-    """Return texts of words drawn by Zipf's law from a made-up vocabulary."""
+def generated_texts(count: int) -> list[str]:
+    """Return texts of random words whose frequencies follow Zipf's law."""
     rng = random.Random(1)  # noqa: S311 (reproducible text)
     vocabulary = ["".join(rng.choices("abcdefghijklmnoprstuvw", k=rng.randint(3, 9))) for _ in range(20_000)]
     weights = [1 / rank for rank in range(1, len(vocabulary) + 1)]
     return [" ".join(rng.choices(vocabulary, weights, k=rng.randint(20, 60))) for _ in range(count)]
 
 
-def queries(texts: list[str]) -> list[str]:
-    """Return queries of two to five words of the texts."""
+def sample_queries(texts: list[str]) -> list[str]:
+    """Return queries, each of two to five consecutive words of a text."""
     rng = random.Random(2)  # noqa: S311
     drawn: list[str] = []
     while len(drawn) < QUERIES:
@@ -193,7 +194,10 @@ def queries(texts: list[str]) -> list[str]:
 
 
 def run_worker(target: Target, only: str) -> dict[str, float]:
-    """Measure the checkout on this process's path; memories are built in the target when they are missing."""
+    """Return the milliseconds of each measurement of the checkout that this process imports.
+
+    Memories that the target does not have yet are built first.
+    """
     times: dict[str, float] = {}
     for name, measure in (STORE_MEASUREMENTS if target.store else MEASUREMENTS).items():
         if only in name:
@@ -202,21 +206,25 @@ def run_worker(target: Target, only: str) -> dict[str, float]:
 
 
 def timed(action: Callable[..., object], *args: Any, **keywords: Any) -> float:
-    """Return how many milliseconds a call takes."""
+    """Return the milliseconds that a call takes."""
     started = perf_counter()
     action(*args, **keywords)
     return (perf_counter() - started) * 1000
 
 
 def measure_import(_: Target) -> dict[str, float]:
-    """Import the package in fresh interpreters: the median of five."""
+    """Return the median time of five imports, each in a new interpreter."""
     command = [sys.executable, "-c", "import recollect; recollect.open, recollect.Memory"]
     return {"": median(timed(lambda: subprocess.run(command, check=True)) for _ in range(5))}
 
 
 def measure_query(_: Target) -> dict[str, float]:
-    """Parse and compile queries."""
-    texts = [*queries(generated(500)), '"green tea" AND NOT coffee OR tea*', "what did we decide two weeks ago?"]
+    """Return the shortest time of three to parse and compile many queries."""
+    texts = [
+        *sample_queries(generated_texts(500)),
+        '"green tea" AND NOT coffee OR tea*',
+        "what did we decide two weeks ago?",
+    ]
 
     def run() -> None:
         for text in texts * 20:
@@ -226,9 +234,12 @@ def measure_query(_: Target) -> dict[str, float]:
 
 
 def measure_fusion(_: Target) -> dict[str, float]:
-    """Fuse two lists of 200 candidates by both methods."""
+    """Return the time to fuse two lists of 200 candidates fifty times, for each fusion method."""
     lists = [
-        [{"id": f"n{(i * step) % 300}", "path": f"{(i * step) % 300}.md", "score": 1 / (i + 1)} for i in range(200)]
+        [
+            {"id": f"n{(rank * step) % 300}", "path": f"{(rank * step) % 300}.md", "score": 1 / (rank + 1)}
+            for rank in range(200)
+        ]
         for step in (7, 11)
     ]
     rrf = min(timed(lambda: [fusion.reciprocal_rank_fusion(lists) for _ in range(50)]) for _ in range(3))
@@ -237,35 +248,37 @@ def measure_fusion(_: Target) -> dict[str, float]:
 
 
 def measure_search(target: Target) -> dict[str, float]:
-    """Return p50 of searches by mode over real and generated text, static embedder."""
+    """Return the median time of a search for each corpus and mode, with the static embedder."""
     times = {}
-    for corpus, texts in (("real", paragraphs(PARAGRAPHS)), ("generated", generated(GENERATED))):
+    for corpus, texts in (("real", paragraphs(REAL_NOTES)), ("generated", generated_texts(GENERATED_NOTES))):
         address = target.address(f"{corpus}.db")
         finished = target.folder / f"{corpus}.finished"
         if not finished.exists():
             with recollect.open(address, embedder="static") as memory:
-                notes = [{"content": text, "path": f"{n}.md"} for n, text in enumerate(texts)]
+                notes = [{"content": text, "path": f"{number}.md"} for number, text in enumerate(texts)]
                 memory.add_many(notes, namespace=corpus)
             finished.touch()
         with recollect.open(address, embedder="static", read_only=True) as memory:
-            for name, options in SEARCHES.items():
-                for text in queries(texts)[:20]:
+            queries = sample_queries(texts)
+            for name, options in SEARCH_OPTIONS.items():
+                for text in queries[:20]:  # warm-up
                     memory.search(text, namespace=corpus, **options)
                 times[f" {corpus} {name}"] = median(
-                    timed(memory.search, text, namespace=corpus, **options) for text in queries(texts)
+                    timed(memory.search, text, namespace=corpus, **options) for text in queries
                 )
     return times
 
 
 def measure_add(target: Target) -> dict[str, float]:
-    """Write a batch, the same batch unchanged, and single notes to an empty namespace; then link, change and delete."""
+    """Return the times of writes to an empty namespace: a batch, single notes, the unchanged batch, links and so on."""
     texts = paragraphs(BATCH + 50)
-    for old in target.folder.glob("written.db*"):
-        old.unlink()
+    for old_file in target.folder.glob("written.db*"):
+        old_file.unlink()
     with recollect.open(target.address("written.db"), embedder="static") as memory:
         namespace = f"written-{os.getpid()}"
         batch: list[dict[str, Any]] = [
-            {"content": text, "title": text.split("\n")[0][:60], "path": f"{n}.md"} for n, text in enumerate(texts)
+            {"content": text, "title": text.split("\n")[0][:60], "path": f"{number}.md"}
+            for number, text in enumerate(texts)
         ]
         many = timed(lambda: memory.add_many(batch[:BATCH], namespace=namespace))
         one = median(timed(memory.add, **note, namespace=namespace) for note in batch[BATCH:])
@@ -287,23 +300,23 @@ def measure_add(target: Target) -> dict[str, float]:
 
 
 def measure_ingest(target: Target) -> dict[str, float]:
-    """Ingest a folder of Markdown files into a fresh memory."""
+    """Return the time to ingest a folder of Markdown files into a new memory."""
     folder = target.folder
     vault = folder / "vault"
     if not vault.exists():
         vault.mkdir()
         texts = paragraphs(1_200)
-        for number in range(0, len(texts), 4):
-            body = "\n\n".join(f"## Part {n}\n\n{text}" for n, text in enumerate(texts[number : number + 4]))
-            (vault / f"page-{number}.md").write_text(f"# Page {number}\n\n{body}\n", encoding="utf-8")
-    for old in folder.glob("ingested.db*"):
-        old.unlink()
+        for start in range(0, len(texts), 4):
+            body = "\n\n".join(f"## Part {n}\n\n{text}" for n, text in enumerate(texts[start : start + 4]))
+            (vault / f"page-{start}.md").write_text(f"# Page {start}\n\n{body}\n", encoding="utf-8")
+    for old_file in folder.glob("ingested.db*"):
+        old_file.unlink()
     with recollect.open(folder / "ingested.db", embedder="static") as memory:
         return {"": timed(lambda: memory.ingest(vault, progress=lambda *_: None))}
 
 
 def measure_command(target: Target) -> dict[str, float]:
-    """Run one search on the command line, from start to exit."""
+    """Return the median time of three searches on the command line, from start to exit."""
     path = target.folder / "command.db"
     if not path.exists():
         with recollect.open(path, embedder="static") as memory:
@@ -314,8 +327,10 @@ def measure_command(target: Target) -> dict[str, float]:
     }
 
 
-STORE_MEASUREMENTS: dict[str, Callable[[Target], dict[str, float]]] = {"search": measure_search, "add": measure_add}
-MEASUREMENTS: dict[str, Callable[[Target], dict[str, float]]] = {
+Measurement = Callable[[Target], dict[str, float]]
+"""A function that returns milliseconds by name suffix."""
+STORE_MEASUREMENTS: dict[str, Measurement] = {"search": measure_search, "add": measure_add}
+MEASUREMENTS: dict[str, Measurement] = {
     "import": measure_import,
     "query": measure_query,
     "fusion": measure_fusion,

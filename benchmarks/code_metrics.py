@@ -1,8 +1,9 @@
-"""``scripts/bench code_metrics [TREE]``: the size of a source tree, and how many of its files a search and an add pass.
+"""``scripts/bench code_metrics [TREE]``: the size of a source tree, and how many files a search and an add run through.
 
-TREE is a checkout or a package folder; the default is this checkout's ``src/recollect``. Files passed are counted with
-``sys.setprofile`` and ``threading.setprofile``: a file counts if a function of it is entered during the second call
-(so caches are warm), in any thread. The memory is a SQLite file with the static embedder; the search is hybrid.
+TREE is a checkout or a package folder; the default is this checkout's ``src/recollect``. A search or add runs through a
+file if it calls a function of that file, in any thread. Calls are recorded with ``sys.setprofile`` and
+``threading.setprofile`` during the second search or add, when caches are warm. The memory is a SQLite file with the
+static embedder; the search is hybrid.
 """
 
 from __future__ import annotations
@@ -32,11 +33,12 @@ def profile(frame, event, argument):
     if event == "call" and frame.f_code.co_filename.startswith(root):
         files.add(frame.f_code.co_filename[len(root):])
 
-def passed(call):
-    """Return the files that a call passes, in all threads that run meanwhile."""
+def files_of(call):
+    """Return the files that the second of two calls runs through, in all threads."""
     call()
     files.clear()
-    threading.setprofile_all_threads(profile) if hasattr(threading, "setprofile_all_threads") else None
+    if hasattr(threading, "setprofile_all_threads"):
+        threading.setprofile_all_threads(profile)
     threading.setprofile(profile)
     sys.setprofile(profile)
     call()
@@ -55,28 +57,28 @@ TEXTS = [
 with tempfile.TemporaryDirectory() as folder, recollect.open(Path(folder) / "m.db", embedder="static") as memory:
     memory.add_many([{"content": text, "path": f"notes/{i}.md", "title": text[:12]} for i, text in enumerate(TEXTS)])
     number = iter(range(10))
-    add = passed(lambda: memory.add(f"Note {next(number)} about oolong tea and the Berlin office."))
-    search = passed(lambda: memory.search("what tea did Alice buy in Berlin?", mode="hybrid", top_k=5))
+    add = files_of(lambda: memory.add(f"Note {next(number)} about oolong tea and the Berlin office."))
+    search = files_of(lambda: memory.search("what tea did Alice buy in Berlin?", mode="hybrid", top_k=5))
 print(json.dumps({"add": add, "search": search}))
 '''
 
 
 def count_lines(path: Path) -> Counter[str]:
-    """Count the lines of a Python file: all, docstrings, blanks, comments, and code, which is the rest."""
+    """Count the lines of a Python file: all lines, docstrings, blank lines, comments, and code, which is the rest."""
     source = path.read_text(encoding="utf-8")
     lines = source.splitlines()
-    docstrings: set[int] = set()
+    docstrings: set[int] = set()  # line numbers
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
-            first = node.body[0]
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                docstrings |= set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
-    rest = [line.strip() for number, line in enumerate(lines, start=1) if number not in docstrings]
-    blanks, comments = rest.count(""), sum(line.startswith("#") for line in rest)
+            statement = node.body[0]
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+                docstrings |= set(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
+    other_lines = [line.strip() for number, line in enumerate(lines, start=1) if number not in docstrings]
+    blanks, comments = other_lines.count(""), sum(line.startswith("#") for line in other_lines)
     return Counter(
         files=1,
         lines=len(lines),
-        code=len(rest) - blanks - comments,
+        code=len(other_lines) - blanks - comments,
         docstrings=len(docstrings),
         blanks=blanks,
         comments=comments,
@@ -89,8 +91,8 @@ def package_folder(tree: Path) -> Path:
     return package if package.is_dir() else tree
 
 
-def files_passed(package: Path) -> dict[str, list[str]]:
-    """Return the files that one add and one hybrid search pass, by running both on the package's own code."""
+def files_of_calls(package: Path) -> dict[str, list[str]]:
+    """Return the files that one ``add`` and one hybrid ``search`` run through, measured with the package's own code."""
     environment = {**os.environ, "PYTHONPATH": str(package.parent)}
     done = subprocess.run([sys.executable, "-c", PROBE], check=True, stdout=subprocess.PIPE, text=True, env=environment)
     result: dict[str, list[str]] = json.loads(done.stdout)
@@ -104,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("tree", nargs="?", type=Path, default=Path(__file__).parents[1])
     parser.add_argument("--longest", type=int, default=10, metavar="N", help="how many modules to list (default: 10)")
-    parser.add_argument("--verbose", action="store_true", help="list the files passed")
+    parser.add_argument("--verbose", action="store_true", help="list the files that they run through")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
     package = package_folder(options.tree.resolve())
@@ -112,12 +114,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     by_folder: dict[str, Counter[str]] = {}
     for path, counts in by_module.items():
         # stores/sql, stores/sqlite and stores/postgres are as large as packages elsewhere.
-        folder = "/".join(path.parts[: 2 if path.parts[0] == "stores" else 1][: len(path.parts) - 1]) or "."
+        depth = 2 if path.parts[0] == "stores" else 1
+        folder = "/".join(path.parent.parts[:depth]) or "."
         by_folder[folder] = by_folder.get(folder, Counter()) + counts
     total = sum(by_module.values(), Counter())
-    passed = files_passed(package)
+    files_by_call = files_of_calls(package)
     if options.json:
-        print(json.dumps({"total": total, "folders": by_folder, **{f"files_of_{k}": v for k, v in passed.items()}}))
+        files = {f"files_of_{name}": paths for name, paths in files_by_call.items()}
+        print(json.dumps({"total": total, "folders": by_folder, **files}))
         return 0
     columns = ["files", "lines", "code", "docstrings", "blanks", "comments"]
     print(f"{'':<20}" + "".join(f"{column:>12}" for column in columns))
@@ -127,10 +131,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for path, counts in sorted(by_module.items(), key=lambda item: -item[1]["lines"])[: options.longest]:
         print(f"{counts['lines']:>6} {path}{'  over 500' if counts['lines'] > MAX_MODULE_LINES else ''}")
     print()
-    for name, files in passed.items():
-        print(f"memory.{name}() passes {len(files)} files")
+    for name, paths in files_by_call.items():
+        print(f"memory.{name}() runs through {len(paths)} files")
         if options.verbose:
-            print("\n".join(f"    {file}" for file in files))
+            print("\n".join(f"    {path}" for path in paths))
     return 0
 
 

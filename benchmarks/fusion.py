@@ -1,4 +1,4 @@
-"""Rank fusion against a bare loop, and against ranx."""
+"""Reciprocal rank fusion against a plain dictionary loop, and against ranx."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from recollect.fusion import reciprocal_rank_fusion
 
 
 def ranked_lists(length: int) -> list[list[Candidate]]:
-    """Return two lists of notes that share about half of them."""
+    """Return two rankings of ``length`` notes; about two thirds of the notes are in both."""
     rng = random.Random(length)  # noqa: S311 (sample data)
     ids = [f"note-{number:05d}" for number in range(length * 3 // 2)]
     return [
@@ -27,7 +27,7 @@ def ranked_lists(length: int) -> list[list[Candidate]]:
 
 
 def bare_loop(lists: list[list[str]], k: int = 60) -> dict[str, float]:
-    """Add 1 / (k + rank) in a dictionary."""
+    """Return the reciprocal rank fusion score of each id, computed by a plain loop."""
     scores: dict[str, float] = {}
     for ranking in lists:
         for rank, name in enumerate(ranking, 1):
@@ -56,7 +56,7 @@ def _against_ranx() -> Iterator[Comparison]:
         from ranx import Run, fuse  # noqa: PLC0415 (compiles for seconds)
 
         large = ranked_lists(1000)
-        runs = [Run({"query": {candidate.id: candidate.score for candidate in each}}) for each in large]
+        runs = [Run({"query": {candidate.id: candidate.score for candidate in ranking}}) for ranking in large]
         yield compare(
             "fuse two lists of 1,000",
             lambda: reciprocal_rank_fusion(large),

@@ -1,4 +1,4 @@
-"""The time of ``import recollect``, beside that of starting Python."""
+"""The time to start Python with ``import recollect``, against starting Python alone."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from time import perf_counter
 from benchmarks.timing import Comparison
 
 _BUDGET_MS = 150
+"""The time that the import may take."""
 
 
 def comparisons() -> Iterator[Comparison]:
-    """Yield the time of a start with the import, as a ratio to a start without it."""
+    """Yield one comparison: a start with the import against a start without it."""
     bare = _milliseconds("pass")
     ours = _milliseconds("import recollect")
     yield Comparison(
@@ -22,9 +23,11 @@ def comparisons() -> Iterator[Comparison]:
 
 
 def _milliseconds(code: str) -> float:
-    def once() -> float:
+    """Return the shortest of ten runs of a new Python process."""
+
+    def one_run() -> float:
         start = perf_counter()
         subprocess.run([sys.executable, "-c", code], check=True)
         return (perf_counter() - start) * 1000
 
-    return min(once() for _ in range(10))
+    return min(one_run() for _ in range(10))

@@ -1,4 +1,4 @@
-"""Facts about the machine, and the memory and disk space of processes."""
+"""Facts about the machine for benchmark reports, and measurements of memory and disk space."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 __all__ = ["ProcessMemory", "disk_bytes", "machine_info", "package_versions", "process_memory"]
 
-_CPU, _MEMORY, _SYSTEM = Path("/proc/cpuinfo"), Path("/proc/meminfo"), Path("/etc/os-release")
+_CPU_FILE, _MEMORY_FILE, _SYSTEM_FILE = Path("/proc/cpuinfo"), Path("/proc/meminfo"), Path("/etc/os-release")
 
 
 def machine_info() -> dict[str, str | int | None]:
@@ -20,18 +20,18 @@ def machine_info() -> dict[str, str | int | None]:
     >>> sorted(machine_info())
     ['cores', 'cpu', 'memory_bytes', 'python', 'system']
     """
-    memory = _value(_MEMORY, "MemTotal", ":")
+    memory = _read_value(_MEMORY_FILE, "MemTotal", ":")
     return {
-        "cpu": _value(_CPU, "model name", ":") or platform.processor() or platform.machine(),
+        "cpu": _read_value(_CPU_FILE, "model name", ":") or platform.processor() or platform.machine(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "memory_bytes": 1024 * int(memory.split()[0]) if memory else None,
-        "system": _value(_SYSTEM, "PRETTY_NAME", "=").strip('"') or platform.system(),
+        "system": _read_value(_SYSTEM_FILE, "PRETTY_NAME", "=").strip('"') or platform.system(),
         "python": platform.python_version(),
     }
 
 
 def package_versions(packages: Iterable[str]) -> dict[str, str]:
-    """Return the versions of the packages that are installed.
+    """Return the versions of the given packages that are installed.
 
     >>> list(package_versions(["numpy", "no-such-package"]))
     ['numpy']
@@ -46,7 +46,7 @@ def package_versions(packages: Iterable[str]) -> dict[str, str]:
 
 
 class ProcessMemory(NamedTuple):
-    """Bytes of memory: now, at the peak, and without mapped files."""
+    """The memory of a process in bytes: resident now, resident at the peak, and resident now without mapped files."""
 
     now: int
     peak: int
@@ -56,7 +56,7 @@ class ProcessMemory(NamedTuple):
 def process_memory(process: Path = Path("/proc/self")) -> ProcessMemory | None:
     """Return the memory of a process, if the kernel reports it, as Linux does.
 
-    The peak is VmHWM: that of ``getrusage`` starts with the memory of the parent process.
+    The peak is VmHWM, because the peak of ``getrusage`` starts at the memory of the parent process.
 
     >>> process_memory(Path("/nowhere")) is None
     True
@@ -71,12 +71,12 @@ def process_memory(process: Path = Path("/proc/self")) -> ProcessMemory | None:
 
 
 def disk_bytes(folder: Path) -> int:
-    """Return the size of all files below a folder."""
+    """Return the size of all files below a folder in bytes."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def _value(path: Path, name: str, separator: str) -> str:
-    """Return the value of a name in a file; empty if the file or the name is missing."""
+def _read_value(path: Path, name: str, separator: str) -> str:
+    """Return the value of a name in a file of ``name separator value`` lines; empty if file or name is missing."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     pairs = (line.partition(separator) for line in lines)
     return next((value.strip() for key, _, value in pairs if key.strip() == name), "")

@@ -16,7 +16,7 @@ _STOPWORDS = ENGLISH_STOPWORDS | DUTCH_STOPWORDS
 
 
 def split_and_look_up(text: str) -> list[bool]:
-    """Do the least work of a stopword filter."""
+    """Return for each word whether it is a stopword: the minimum work of a stopword filter."""
     return [word in _STOPWORDS for word in text.split()]
 
 

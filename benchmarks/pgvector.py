@@ -1,6 +1,6 @@
 """``scripts/bench pgvector``: recall and latency of PostgreSQL's vector index, against exact search.
 
-The vectors are those of ``scripts/bench peers``.
+The vectors are generated as for ``scripts/bench peers``.
 """
 
 from __future__ import annotations
@@ -17,76 +17,83 @@ from numpy.typing import NDArray
 from tests.stores.postgres.server import Server
 
 from benchmarks.peers.generated_notes import GeneratedNotes
-from benchmarks.stores import SETTINGS
+from benchmarks.stores import POSTGRES_SETTINGS
 from recollect.model import Filters, draft_of
 from recollect.stores.postgres import vector_index
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.postgres.vector_index import RecallTest
 
 DEPTHS = (10, 60)
+"""The numbers of results for which recall and latency are measured."""
 BATCH = 2000
 
 Vectors = NDArray[np.float32]
 
 
-def vectors(count: int, queries: int) -> tuple[Vectors, Vectors]:
-    """Return vectors of notes and of queries."""
+def generated_vectors(count: int, queries: int) -> tuple[Vectors, Vectors]:
+    """Return a matrix of note vectors and a matrix of query vectors."""
     notes = GeneratedNotes(count)
-    vectors = np.concatenate([batch.vectors for batch in notes.batches()])
-    return vectors, np.stack([query.vector for query in notes.queries(queries)])
+    note_vectors = np.concatenate([batch.vectors for batch in notes.batches()])
+    return note_vectors, np.stack([query.vector for query in notes.queries(queries)])
 
 
 def measure(count: int, queries: int) -> dict[str, float]:
-    """Return recall, latencies and the time to build the index."""
-    notes_vectors, query_vectors = vectors(count, queries)
-    truth = [np.argsort(-(notes_vectors @ query), kind="stable")[: max(DEPTHS)].tolist() for query in query_vectors]
-    server = Server(durable=True, **SETTINGS)
+    """Return recall, latencies in milliseconds and the seconds to build the index, by name."""
+    note_vectors, query_vectors = generated_vectors(count, queries)
+    nearest = [np.argsort(-(note_vectors @ query), kind="stable")[: max(DEPTHS)].tolist() for query in query_vectors]
+    server = Server(durable=True, **POSTGRES_SETTINGS)
     try:
         server.start()
         server.prepare()
         database = server.create()
         with closing(PostgresStore(server.address(database))) as store:
             for start in range(0, count, BATCH):
-                some = notes_vectors[start : start + BATCH]
-                notes = [{"id": str(number), "content": "", "vector": row} for number, row in enumerate(some, start)]
+                batch = note_vectors[start : start + BATCH]
+                notes = [{"id": str(number), "content": "", "vector": row} for number, row in enumerate(batch, start)]
                 store.write([draft_of(note) for note in notes])
-            vector_index.MAX_EXACT_NOTES, most = count, vector_index.MAX_EXACT_NOTES
-            metrics = _measure_searches(store, query_vectors, truth, "exact")
-            vector_index.MAX_EXACT_NOTES = min(most, count - 1)
+            max_exact_notes = vector_index.MAX_EXACT_NOTES
+            vector_index.MAX_EXACT_NOTES = count  # no index
+            metrics = _measure_searches(store, query_vectors, nearest, "exact")
+            vector_index.MAX_EXACT_NOTES = min(max_exact_notes, count - 1)  # an index
             started = perf_counter()
             store._vector_indexes.ensure()
             metrics["index_seconds"] = perf_counter() - started
-            ((comment,),) = server.execute(_TRIAL, database=database)
+            ((comment,),) = server.execute(_RECALL_TEST_SQL, database=database)
             test = RecallTest.parse(comment)
             metrics["index_breadth"] = test.ef_search if test else 0
-            return metrics | _measure_searches(store, query_vectors, truth, "index")
+            return metrics | _measure_searches(store, query_vectors, nearest, "index")
     finally:
         server.remove()
 
 
-# How broadly the index must be searched, as its trial found; 0: it misses too much, and every vector is compared.
-_TRIAL = "SELECT obj_description(oid, 'pg_class') FROM pg_class WHERE relname LIKE 'vectors_near%'"
+_RECALL_TEST_SQL = "SELECT obj_description(oid, 'pg_class') FROM pg_class WHERE relname LIKE 'vectors_near%'"
+"""Selects the comment on the index, which has the result of its recall test.
+
+``index_breadth`` is the ``ef_search`` of that test. It is 0 if the index misses too much and is not used.
+"""
 
 
-def _measure_searches(store: PostgresStore, queries: Vectors, truth: list[list[int]], how: str) -> dict[str, float]:
+def _measure_searches(store: PostgresStore, queries: Vectors, nearest: list[list[int]], name: str) -> dict[str, float]:
+    """Return recall and latencies at each depth; ``nearest`` has the exact results of each query."""
     metrics: dict[str, float] = {}
     for depth in DEPTHS:
         milliseconds, recall = [], []
-        for query, nearest in zip(queries, truth, strict=True):
+        for query, expected in zip(queries, nearest, strict=True):
             started = perf_counter()
             hits = store.search_vectors(query, depth, namespace="default", filters=Filters())
             milliseconds.append(1000 * (perf_counter() - started))
-            recall.append(len({int(hit.id) for hit in hits} & set(nearest[:depth])) / depth)
+            recall.append(len({int(hit.id) for hit in hits} & set(expected[:depth])) / depth)
         metrics |= {
-            f"{how}_recall@{depth}": float(np.mean(recall)),
-            f"{how}_worst_recall@{depth}": min(recall),
-            f"{how}_p50_ms@{depth}": float(np.percentile(milliseconds, 50)),
-            f"{how}_p95_ms@{depth}": float(np.percentile(milliseconds, 95)),
+            f"{name}_recall@{depth}": float(np.mean(recall)),
+            f"{name}_worst_recall@{depth}": min(recall),
+            f"{name}_p50_ms@{depth}": float(np.percentile(milliseconds, 50)),
+            f"{name}_p95_ms@{depth}": float(np.percentile(milliseconds, 95)),
         }
     return metrics
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; return the exit code."""
     parser = argparse.ArgumentParser(
         prog="scripts/bench pgvector", description="Recall and latency of PostgreSQL's vector index."
     )

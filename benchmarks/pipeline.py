@@ -20,20 +20,20 @@ from recollect.stores import open_store
 from recollect.stores.sqlite.search import render_fts5
 
 NOTES = int(os.environ.get("BENCH_SEARCHED", "10000"))
-WORDS = 60
-QUERIES = 100  # more than any cache has
+WORDS_PER_NOTE = 60
+QUERIES = 100  # more than any query cache holds
 DIMENSION = 64
 
 
 class CachedIndex:
-    """An index that returns cached results of another one at no cost, so that only the pipeline is measured."""
+    """An index that caches the results of another index, so that only the pipeline is measured."""
 
     def __init__(self, index: Any) -> None:
         self._index = index
         self._results: dict[tuple[str, Any], Any] = {}
 
     def __getattr__(self, name: str) -> Any:
-        """Return a caching version of the other index's method."""
+        """Return a version of the other index's method that caches results by the first argument."""
         method = getattr(self._index, name)
 
         def cached(argument: Any, *others: Any, **options: Any) -> Any:
@@ -46,16 +46,19 @@ class CachedIndex:
 
 
 def _hashable(value: Any) -> Any:
-    return value.tobytes() if isinstance(value, np.ndarray) else tuple(value) if isinstance(value, list) else value
+    if isinstance(value, np.ndarray):
+        return value.tobytes()
+    return tuple(value) if isinstance(value, list) else value
 
 
 def texts(count: int, seed: int = 1) -> tuple[list[str], list[str]]:
-    """Return notes whose term frequencies follow Zipf's law, and queries of five terms."""
+    """Return ``count`` notes whose term frequencies follow Zipf's law, and queries of five terms."""
     rng = random.Random(seed)  # noqa: S311 (sample data)
     vocabulary = [f"word{number}" for number in range(20_000)]
     weights = [1 / (rank + 10) for rank in range(len(vocabulary))]
-    words = rng.choices(vocabulary, weights, k=count * WORDS)
-    notes = [" ".join(words[start : start + WORDS]) for start in range(0, len(words), WORDS)]
+    words = rng.choices(vocabulary, weights, k=count * WORDS_PER_NOTE)
+    starts = range(0, len(words), WORDS_PER_NOTE)
+    notes = [" ".join(words[start : start + WORDS_PER_NOTE]) for start in starts]
     return notes, [" ".join(rng.choices(vocabulary, weights, k=5)) for _ in range(QUERIES)]
 
 
@@ -77,15 +80,15 @@ def _without_legs(folder: Path) -> Comparison:
     store = open_store(folder / "memory.db", read_only=True)
     retrieval = Retrieval(CachedIndex(store))
     requests = list(zip(queries, vectors[NOTES:], strict=True))
-    depths = [retrieval.search(query, vector=vector).trace for query, vector in requests]
-    assert all(trace.bm25_count == trace.vector_count == 60 for trace in depths), "two full lists"
+    traces = [retrieval.search(query, vector=vector).trace for query, vector in requests]
+    assert all(trace.bm25_count == trace.vector_count == 60 for trace in traces), "both legs must have full lists"
 
     bare = apsw.Connection(str(folder / "bare.db"))
     bare.execute("CREATE VIRTUAL TABLE words USING fts5 (content, tokenize = 'porter unicode61')")
     with bare:
         bare.executemany("INSERT INTO words VALUES (?)", [(text,) for text in notes])
     expressions = [render_fts5(parse(query)) for query in queries]
-    ranked = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT 60"
+    ranking_sql = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT 60"
 
     def ours() -> None:
         for query, vector in requests:
@@ -93,7 +96,7 @@ def _without_legs(folder: Path) -> Comparison:
 
     def theirs() -> None:
         for expression in expressions:
-            bare.execute(ranked, (expression,)).fetchall()
+            bare.execute(ranking_sql, (expression,)).fetchall()
 
     comparison = compare(f"{QUERIES} searches without their legs", ours, "FTS5's ORDER BY rank", theirs, at_most=1)
     store.close()

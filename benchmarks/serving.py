@@ -1,8 +1,8 @@
 """``scripts/bench serving``: an HTTP server under load, with wrk.
 
-Serves a generated memory in a process of its own, as ``recollect serve`` does, and runs wrk against it. Prints errors,
-latencies and throughput of wrk, and the parts of a search's time on the server: what is neither the model's nor the
-store's is the cost of the server and the pipeline.
+Serves a generated memory in a separate process, as ``recollect serve`` does, and runs wrk against it. Prints errors,
+latencies and throughput as wrk reports them, and how the time of a search on the server divides into parts. Time spent
+neither in the model nor in the store is the cost of the server and the search pipeline.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 import recollect
 from benchmarks.pipeline import texts
 
-SCRIPT = """
+WRK_SCRIPT = """
 local queries = {QUERIES}
 local index = 0
 wrk.method = "POST"
@@ -42,13 +42,14 @@ end
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="scripts/bench serving", description="A server under load.")
+    """Measure and print; return 1 if a request failed."""
+    parser = argparse.ArgumentParser(prog="scripts/bench serving", description="An HTTP server under load.")
     parser.add_argument("--notes", type=int, default=10_000)
     parser.add_argument("--seconds", type=int, default=30)
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--embedder", default="auto")
     parser.add_argument("--folder", type=Path, help="keep the memory in this folder for later runs")
-    parser.add_argument("--searches", type=int, help="concurrent searches; by default the server's")
+    parser.add_argument("--searches", type=int, help="concurrent searches; default: the server's setting")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
     wrk = shutil.which("wrk")
@@ -57,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     with TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
-        queries = fill(folder, options.notes, options.embedder)
+        queries = create_memory(folder, options.notes, options.embedder)
         metrics = _measure(wrk, folder, queries, options)
     if options.json:
         print(json.dumps(metrics, indent=2))
@@ -67,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if metrics["errors"] else 0
 
 
-def fill(folder: Path, count: int, embedder: str) -> list[str]:
+def create_memory(folder: Path, count: int, embedder: str) -> list[str]:
     """Create a memory of ``count`` notes in ``folder`` unless it exists; return queries for it."""
     notes, queries = texts(count)
     with recollect.open(folder / "memory.db", embedder=embedder) as memory:
@@ -83,9 +84,11 @@ def fill(folder: Path, count: int, embedder: str) -> list[str]:
 
 
 def _measure(wrk: str, folder: Path, queries: list[str], options: argparse.Namespace) -> dict[str, float | int]:
-    script = folder / "ask.lua"
-    script.write_text(SCRIPT.replace("QUERIES", ", ".join(json.dumps(query) for query in queries)), encoding="utf-8")
-    account = folder / "account.json"
+    script = folder / "search.lua"
+    script.write_text(
+        WRK_SCRIPT.replace("QUERIES", ", ".join(json.dumps(query) for query in queries)), encoding="utf-8"
+    )
+    timings_file = folder / "timings.json"
     command = [
         sys.executable,
         "-m",
@@ -94,13 +97,13 @@ def _measure(wrk: str, folder: Path, queries: list[str], options: argparse.Names
         options.embedder,
         str(options.searches or 0),
     ]
-    server = subprocess.Popen([*command, account], stdout=subprocess.PIPE)
+    server = subprocess.Popen([*command, timings_file], stdout=subprocess.PIPE)
     assert server.stdout
     try:
         match = re.search(rb" at (http://\S+?),", server.stdout.readline())
         assert match, "the server did not start"
         url = match[1].decode()
-        before = _parts(url)
+        before = _search_seconds(url)
         done = subprocess.run(
             [
                 wrk,
@@ -117,31 +120,32 @@ def _measure(wrk: str, folder: Path, queries: list[str], options: argparse.Names
             capture_output=True,
             text=True,
         )
-        after = _parts(url)
+        after = _search_seconds(url)
     finally:
         server.terminate()
         server.wait()
         server.stdout.close()
     metrics: dict[str, float | int] = json.loads(done.stdout.strip().splitlines()[-1])
-    parts = {name: after[name] - before.get(name, 0.0) for name in after}
-    searches = parts.pop("searches")
-    queued = parts.pop("queued")
-    busy = sum(parts.values())
+    seconds_by_part = {name: after[name] - before.get(name, 0.0) for name in after}
+    searches = seconds_by_part.pop("searches")
+    queued = seconds_by_part.pop("queued")
+    busy = sum(seconds_by_part.values())
     metrics["searches_per_second"] = metrics["requests"] / metrics["seconds"]
-    for name, seconds in sorted(parts.items(), key=lambda part: -part[1]):
+    for name, seconds in sorted(seconds_by_part.items(), key=lambda part: -part[1]):
         metrics[f"ms_of_a_search_in_{name}"] = 1000 * seconds / searches
     metrics["ms_waiting_for_a_thread"] = 1000 * queued / searches
-    timings = json.loads(account.read_text(encoding="utf-8"))
-    metrics["ms_of_a_search_in_model_or_store"] = 1000 * timings["inside"] / timings["searches"]
-    metrics["ms_of_a_search_in_neither"] = (
-        1000 * (timings["total"] - timings["inside"] + parts["server"]) / timings["searches"]
-    )
-    metrics["share_of_the_server"] = parts["server"] / busy
-    metrics["share_of_neither_model_nor_store"] = 1 - timings["inside"] / (timings["total"] + parts["server"])
+    timings = json.loads(timings_file.read_text(encoding="utf-8"))
+    total = timings["total"] + seconds_by_part["server"]
+    model_or_store = timings["model_or_store"]
+    metrics["ms_of_a_search_in_model_or_store"] = 1000 * model_or_store / timings["searches"]
+    metrics["ms_of_a_search_in_neither"] = 1000 * (total - model_or_store) / timings["searches"]
+    metrics["share_of_the_server"] = seconds_by_part["server"] / busy
+    metrics["share_of_neither_model_nor_store"] = 1 - model_or_store / total
     return metrics
 
 
-def _parts(url: str) -> dict[str, float]:
+def _search_seconds(url: str) -> dict[str, float]:
+    """Return the seconds that the server has spent in each part of searches, and as ``searches`` their number."""
     with urllib.request.urlopen(f"{url}/metrics") as response:  # noqa: S310 (our own server)
         text = response.read().decode()
     parts = {

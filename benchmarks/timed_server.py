@@ -1,7 +1,7 @@
 """A server like ``recollect serve`` that measures the time that searches spend in the model and in the store.
 
-``benchmarks.serving`` starts it: ``python -m benchmarks.timed_server DB EMBEDDER SEARCHES OUT``. The legs run in
-parallel; time in which both are busy counts once.
+``benchmarks.serving`` starts it: ``python -m benchmarks.timed_server DB EMBEDDER SEARCHES OUT``. At the end it writes
+the sums over all searches to OUT. Both legs of a search run in parallel; time in which both are busy counts once.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ from recollect.server.http.server import serve
 from recollect.server.http.settings import Settings
 
 Span = tuple[float, float]
+"""The start and the end of a call, in seconds."""
 
-_SPANS: ContextVar[list[Span] | None] = ContextVar("spans", default=None)
+_SEARCH_SPANS: ContextVar[list[Span] | None] = ContextVar("search_spans", default=None)
+"""The calls to model and store of the search that runs in this context."""
 
 
 class TimedProxy:
-    """Forward all calls, and record their times for the search that they belong to."""
+    """Forwards all calls to another object, and records their times for the search that they belong to."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -46,7 +48,7 @@ class TimedProxy:
             try:
                 return value(*args, **kwargs)
             finally:
-                spans = _SPANS.get()
+                spans = _SEARCH_SPANS.get()
                 if spans is not None:
                     spans.append((started, perf_counter()))
 
@@ -54,14 +56,14 @@ class TimedProxy:
 
 
 class SearchTimes:
-    """The sums over all searches."""
+    """The number of searches and the seconds that they took, summed over all searches."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self.searches = 0
         self.total = 0.0
-        self.inside = 0.0
-        """Seconds in the model or in the store."""
+        self.model_or_store = 0.0
+        """The seconds in which the model or the store was busy."""
 
     def attach(self, memory: Any) -> None:
         """Measure every search of a memory from now on."""
@@ -73,35 +75,36 @@ class SearchTimes:
 
         def timed_search(*args: Any, **kwargs: Any) -> Any:
             spans: list[Span] = []
-            token = _SPANS.set(spans)
+            token = _SEARCH_SPANS.set(spans)
             started = perf_counter()
             try:
                 return search(*args, **kwargs)
             finally:
                 seconds = perf_counter() - started
-                _SPANS.reset(token)
+                _SEARCH_SPANS.reset(token)
                 with self._lock:
                     self.searches += 1
                     self.total += seconds
-                    self.inside += covered(spans)
+                    self.model_or_store += covered_seconds(spans)
 
         memory.search = timed_search
 
 
-def covered(spans: list[Span]) -> float:
-    """Return the time that the spans cover together.
+def covered_seconds(spans: list[Span]) -> float:
+    """Return the seconds that the spans cover together; overlaps count once.
 
-    >>> covered([(0, 2), (1, 3), (5, 6)])
+    >>> covered_seconds([(0, 2), (1, 3), (5, 6)])
     4.0
     """
-    total, end = 0.0, float("-inf")
-    for start, stop in sorted(spans):
-        total += max(0.0, stop - max(start, end))
-        end = max(end, stop)
+    total, covered_until = 0.0, float("-inf")
+    for start, end in sorted(spans):
+        total += max(0.0, end - max(start, covered_until))
+        covered_until = max(covered_until, end)
     return total
 
 
 def main(db: str, embedder: str, searches: str, out: str) -> None:
+    """Serve until a signal stops the server, then write the times; ``searches`` is 0 for the default setting."""
     times = SearchTimes()
     settings = Settings(port=0)
     if int(searches):
@@ -110,11 +113,11 @@ def main(db: str, embedder: str, searches: str, out: str) -> None:
         times.attach(memory)
 
         def on_ready(address: str) -> None:
-            times.searches, times.total, times.inside = 0, 0.0, 0.0  # without the warm-up
+            times.searches, times.total, times.model_or_store = 0, 0.0, 0.0  # do not count the warm-up
             print(f"serving at {address}, ready", flush=True)
 
         serve(memory, settings, log=Log(io.StringIO()), on_ready=on_ready)
-    data = {"searches": times.searches, "total": times.total, "inside": times.inside}
+    data = {"searches": times.searches, "total": times.total, "model_or_store": times.model_or_store}
     Path(out).write_text(json.dumps(data), encoding="utf-8")
 
 

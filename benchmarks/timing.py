@@ -1,4 +1,4 @@
-"""Compare the speed of two functions: in turns, in the same run, the fastest round of each."""
+"""Compare the speed of two functions in alternating rounds of the same run; the fastest round of each counts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ Work = Callable[[], object]
 
 _ROUNDS = 15
 _ROUND_NS = 20_000_000
+"""The approximate duration of a round in nanoseconds; a round has as many calls as fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Our cost, that of a peer, and the largest ratio allowed; times, unless ``unit`` says otherwise."""
+    """The cost of Recollect (``ours``) and of a peer (``theirs``), both in ``unit``, and the largest allowed ratio."""
 
     name: str
     ours: float
@@ -25,7 +26,7 @@ class Comparison:
 
     @property
     def ratio(self) -> float:
-        """Our cost over the peer's."""
+        """The cost of Recollect divided by the cost of the peer."""
         return self.ours / self.theirs
 
     @property
@@ -34,7 +35,7 @@ class Comparison:
         return self.ratio <= self.at_most
 
     def __str__(self) -> str:
-        """Return a line of a table."""
+        """Return the comparison as a line of a table."""
         verdict = "holds" if self.holds else "MISSED"
         return (
             f"{self.name:<42} {self.ours:>10.1f} {self.unit}   {self.peer:<32} {self.theirs:>10.1f} {self.unit}"
@@ -43,22 +44,23 @@ class Comparison:
 
 
 def compare(name: str, ours: Work, peer: str, theirs: Work, *, at_most: float) -> Comparison:
-    """Time both in turns, so that a slow moment of the machine affects both; use the fastest round of each."""
-    calls = [_calls(work) for work in (ours, theirs)]
-    best = [float("inf"), float("inf")]
+    """Time both functions in turns, so that a slow moment of the machine affects both; return microseconds per call."""
+    calls = [_calls_per_round(work) for work in (ours, theirs)]
+    fastest_ns = [float("inf"), float("inf")]
     for _ in range(_ROUNDS):
-        for which, work in enumerate((ours, theirs)):
-            best[which] = min(best[which], _nanoseconds(work, calls[which]) / calls[which])
-    return Comparison(name, best[0] / 1000, peer, best[1] / 1000, at_most)
+        for index, work in enumerate((ours, theirs)):
+            fastest_ns[index] = min(fastest_ns[index], _nanoseconds(work, calls[index]) / calls[index])
+    return Comparison(name, fastest_ns[0] / 1000, peer, fastest_ns[1] / 1000, at_most)
 
 
-def _calls(work: Work) -> int:
-    """Return the number of calls that fill a round, after a warm-up call."""
+def _calls_per_round(work: Work) -> int:
+    """Return the number of calls that fill a round; call once before, as a warm-up."""
     work()
     return max(1, _ROUND_NS // max(1, _nanoseconds(work, 1)))
 
 
 def _nanoseconds(work: Work, calls: int) -> int:
+    """Return the duration of a number of calls together."""
     start = perf_counter_ns()
     for _ in range(calls):
         work()

@@ -1,1 +1,1 @@
-"""The scripts' own Python, importable by the tests."""
+"""Python modules of the scripts in this folder; tests import them."""

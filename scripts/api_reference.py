@@ -1,6 +1,7 @@
 """Write the references of the HTTP API and the MCP tools from the code: ``python -m scripts.api_reference``.
 
-It writes ``docs/http.md``, and ``docs/mcp.md`` between its two marks. A test fails if a page is stale.
+The program writes ``docs/http.md``, and the part of ``docs/mcp.md`` between ``BEGIN`` and ``END``. A test fails if a
+page is stale.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ Every error is `application/problem+json`:
 
 
 def http_reference() -> str:
-    """Return docs/http.md."""
+    """Return the text of docs/http.md."""
     return "\n".join(line.rstrip() for line in "".join(_http_page(http_schema())).splitlines()) + "\n"
 
 
@@ -87,7 +88,7 @@ def _http_page(schema: Mapping[str, Any]) -> Iterator[str]:
             yield f"\n## {section}\n"
         yield from _http_operation(title, operation, schemas)
     yield "\n## Schemas\n"
-    for name in schemas:  # it grows while schemas refer to others
+    for name in schemas:  # the list grows in the loop: schemas refer to other schemas
         yield from _http_model(schema["components"]["schemas"][name], name, schemas)
     yield f"\n{_HTTP_PROBLEMS}"
     for kind, (status, title) in PROBLEM_TYPES.items():
@@ -100,9 +101,11 @@ def _http_operation(title: str, operation: Mapping[str, Any], schemas: list[str]
     if parameters:
         yield "\n| parameter | type | |\n|---|---|---|\n"
         for parameter in parameters:
-            where = " (in the path)" if parameter["in"] == "path" else " (required)" if parameter["required"] else ""
-            kind = _http_type(parameter["schema"], schemas).removesuffix(" or null")
-            yield f"| `{parameter['name']}`{where} | {kind} | {parameter['description']} |\n"
+            qualifier = " (required)" if parameter["required"] else ""
+            if parameter["in"] == "path":
+                qualifier = " (in the path)"
+            type_text = _http_type(parameter["schema"], schemas).removesuffix(" or null")
+            yield f"| `{parameter['name']}`{qualifier} | {type_text} | {parameter['description']} |\n"
     if "requestBody" in operation:
         body = operation["requestBody"]["content"]["application/json"]["schema"]
         yield f"\nBody: {_http_type(body, schemas)}.\n"
@@ -122,14 +125,14 @@ def _http_model(model: Mapping[str, Any], name: str, schemas: list[str]) -> Iter
     required = model.get("required", []) if is_request else []  # responses have all fields
     yield f"\n### {name}\n\n{model['description']}\n\n| field | type | |\n|---|---|---|\n"
     for field, schema in model["properties"].items():
-        mark = " (required)" if field in required else ""
+        qualifier = " (required)" if field in required else ""
         default = schema.get("default")
-        shown = "" if default in (None, "", [], {}) else f" Default: `{json.dumps(default).strip(chr(34))}`."
-        yield f"| `{field}`{mark} | {_http_type(schema, schemas)} | {schema['description']}{shown} |\n"
+        default_text = "" if default in (None, "", [], {}) else f" Default: `{json.dumps(default).strip(chr(34))}`."
+        yield f"| `{field}`{qualifier} | {_http_type(schema, schemas)} | {schema['description']}{default_text} |\n"
 
 
 def _http_type(schema: Mapping[str, Any], schemas: list[str]) -> str:
-    """Return the type of a value; add schemas that it refers to to ``schemas``."""
+    """Return the type of a value as Markdown; append the names of the schemas that it refers to to ``schemas``."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         if name not in schemas:
@@ -151,12 +154,12 @@ def _http_type(schema: Mapping[str, Any], schemas: list[str]) -> str:
 
 
 def _anchor(title: str) -> str:
-    """Return the anchor of a heading, as Markdown renderers make it."""
+    """Return the anchor that Markdown renderers give to a heading."""
     return "".join(letter for letter in title.lower().replace(" ", "-") if letter.isalnum() or letter in "-_")
 
 
 def with_mcp_reference(page: str) -> str:
-    """Return ``page`` with the reference of the MCP tools between its marks."""
+    """Return ``page`` with the reference of the MCP tools between ``BEGIN`` and ``END``."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n\n{_mcp_reference()}\n{END}{after}"
@@ -186,21 +189,21 @@ def _mcp_tool(tool: Tool) -> Iterator[str]:
 
 
 def _mcp_rows(schema: Mapping[str, Any], *, required: str = "") -> Iterator[str]:
-    """Yield a row for each property, followed by those of the objects that it lists."""
+    """Yield a table row for each property; rows for the fields of listed objects follow, as ``property[].field``."""
     for name, value in schema["properties"].items():
-        kind = _mcp_type(value) + (required if name in schema.get("required", ()) else "")
-        yield f"| `{name}` | {kind} | {value.get('description', '')} |"
+        type_text = _mcp_type(value) + (required if name in schema.get("required", ()) else "")
+        yield f"| `{name}` | {type_text} | {value.get('description', '')} |"
         if item := value.get("items", {}).get("$ref"):
             for row in _mcp_rows(schema["$defs"][item.removeprefix("#/$defs/")]):
                 yield row.replace("`", f"`{name}[].", 1)
 
 
 def _mcp_type(schema: Mapping[str, Any]) -> str:
-    """Return type, range and default of a value."""
+    """Return type, range and default of a value as text."""
     options = [option for option in schema.get("anyOf", [schema]) if option.get("type") != "null"]
     default = schema.get("default")
-    shown = f", {default!r} by default".replace("'", "`") if default is not None else ""
-    return " or ".join(_mcp_option(option) for option in options) + shown
+    default_text = f", {default!r} by default".replace("'", "`") if default is not None else ""
+    return " or ".join(_mcp_option(option) for option in options) + default_text
 
 
 def _mcp_option(schema: Mapping[str, Any]) -> str:
@@ -208,12 +211,15 @@ def _mcp_option(schema: Mapping[str, Any]) -> str:
     if kind == "array":
         items = schema["items"]
         kind = "list of objects" if "$ref" in items else f"list of {items['type']}s"
-    low, high = schema.get("minimum"), schema.get("maximum")
-    return kind + f" from {low}" * (low is not None) + f" to {high}" * (high is not None)
+    if "minimum" in schema:
+        kind += f" from {schema['minimum']}"
+    if "maximum" in schema:
+        kind += f" to {schema['maximum']}"
+    return kind
 
 
 def main(docs: Path = DOCS) -> None:
-    """Write both pages."""
+    """Write both pages into the folder ``docs``."""
     (docs / "http.md").write_text(http_reference(), encoding="utf-8")
     mcp = docs / "mcp.md"
     mcp.write_text(with_mcp_reference(mcp.read_text(encoding="utf-8")), encoding="utf-8")

@@ -27,7 +27,7 @@ Every command of `recollect` with its options, as `recollect COMMAND --help` pri
 
 
 def reference() -> str:
-    """Return the page."""
+    """Return the text of docs/commands.md."""
     return "".join(_page())
 
 
@@ -38,13 +38,13 @@ def _page() -> Iterator[str]:
     for name, command in commands.items():
         yield f"| [{name}](#{name}) | {command.get_short_help_str(limit=200).rstrip('.')} |\n"
     for name, command in commands.items():
-        inside = click.Context(command, parent=context, info_name=name)
+        command_context = click.Context(command, parent=context, info_name=name)
         yield f"\n## {name}\n"
-        yield from _command(command, inside)
+        yield from _command(command, command_context)
         if isinstance(command, click.Group):
-            for part, inner in command.commands.items():
-                yield f"\n### {name} {part}\n"
-                yield from _command(inner, click.Context(inner, parent=inside, info_name=part))
+            for sub_name, subcommand in command.commands.items():
+                yield f"\n### {name} {sub_name}\n"
+                yield from _command(subcommand, click.Context(subcommand, parent=command_context, info_name=sub_name))
         yield f"\n[Examples and more](command-line.md#{name})\n"
 
 
@@ -62,28 +62,29 @@ def _command(command: click.Command, context: click.Context) -> Iterator[str]:
 
 
 def _names(option: click.Option) -> str:
-    value = "" if option.is_flag else f" {_value(option)}"
+    value = "" if option.is_flag else f" {_placeholder(option)}"
     *others, last = option.opts
     return ", ".join(f"`{name}`" for name in (*others, f"{last}{value}", *option.secondary_opts)).replace("|", r"\|")
 
 
-def _value(option: click.Option) -> str:
-    """Return the placeholder of the value: the metavar, N for a number, or else the option's name."""
+def _placeholder(option: click.Option) -> str:
+    """Return the placeholder of an option's value: the metavar, N for a number, or else the option's name."""
     if option.metavar:
         return option.metavar
-    number = isinstance(option.type, click.types.IntParamType | click.types.FloatParamType)
-    return "N" if number else option.opts[-1].lstrip("-").upper()
+    is_number = isinstance(option.type, click.types.IntParamType | click.types.FloatParamType)
+    return "N" if is_number else option.opts[-1].lstrip("-").upper()
 
 
 def _description(option: click.Option) -> Iterator[str]:
     yield _markdown(option.help or "").replace("|", r"\|")
     if option.required:
         yield "Required."
-    kind = option.type
-    if isinstance(kind, click.Choice):
-        yield f"One of {', '.join(f'`{choice}`' for choice in kind.choices)}."
-    if isinstance(kind, click.IntRange | click.FloatRange):
-        yield f"At least {kind.min:g}." if kind.max is None else f"From {kind.min:g} to {kind.max:,g}."
+    value_type = option.type
+    if isinstance(value_type, click.Choice):
+        yield f"One of {', '.join(f'`{choice}`' for choice in value_type.choices)}."
+    if isinstance(value_type, click.IntRange | click.FloatRange):
+        low, high = value_type.min, value_type.max
+        yield f"At least {low:g}." if high is None else f"From {low:g} to {high:,g}."
     default = option.to_info_dict()["default"]
     if not option.is_flag and default not in (None, "", ()):
         defaults = default if isinstance(default, tuple) else (default,)
@@ -93,8 +94,9 @@ def _description(option: click.Option) -> Iterator[str]:
 
 
 def _markdown(text: str) -> str:
-    """Return help as Markdown: flags as code, special characters escaped."""
+    """Return a help text as Markdown: option names as code, special characters escaped."""
     escaped = re.sub(r"([*<])", r"\\\1", " ".join(text.split()))
+    # An option such as -k or --top-k that is not part of a word or of code.
     return re.sub(r"(?<![\w`-])(--?[a-z][a-z-]*)", r"`\1`", escaped)
 
 

@@ -1,7 +1,7 @@
-"""Run conformance vectors: one JSON file for each function, whose cases have arguments and expected results.
+"""Run conformance vectors: JSON files, one for each function, of cases with arguments and an expected result.
 
-Each runner turns a case into a call of the public functions, and the result into the vectors' JSON. Numbers agree to
-1e-9; keys that the expected result does not have are not compared.
+A runner calls the public functions with the arguments of a case, and converts the result to the JSON of the vectors.
+Numbers may differ by 1e-9. Keys that the expected result does not have are not compared.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from recollect import Candidate, fusion, query, ranking, retrieval
 
 Case = dict[str, Any]
 
-OPTIONAL = ("rerankSkippedReason", "rerankProvider", "unanimity", "errorStage")
-"""Optional keys of a trace; a case without one expects it to be absent."""
+OPTIONAL_TRACE_KEYS = ("rerankSkippedReason", "rerankProvider", "unanimity", "errorStage")
+"""Optional keys of a trace. If the expected trace does not have one, the actual trace must not have it either."""
 
 
 def aliases(case: Case) -> Any:
-    """Parse, expand, and show the tree and its canonical string."""
+    """Parse a query and expand its aliases; return the tree and its canonical FTS5 string."""
     expanded = query.expand_aliases(query.parse(case["input"]), case["aliases"])
     return {"ast": expanded.to_dict(), "fts": query.compile_fts5(expanded)}
 
 
 def question_date(case: Case) -> str | None:
-    """Return a time in the format of the vectors."""
+    """Parse a question date; return it in the format of the vectors."""
     time = query.parse_question_date(case["input"])
     return None if time is None else time.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def candidate(note: dict[str, Any]) -> dict[str, Any]:
-    """Return a note of the vectors with the names of the library."""
+    """Return a note of the vectors with the field names of the library."""
     renamed = {"bm25Rank": "lexical_rank", "vectorSimilarity": "vector_similarity"}
     return {renamed.get(key, key): value for key, value in note.items()}
 
 
 def to_vector_names(result: Candidate) -> dict[str, Any]:
-    """Return a candidate with the names of the vectors."""
+    """Return a candidate with the field names of the vectors."""
     return {
         **{name: getattr(result, name) for name in ("id", "path", "title", "summary", "content", "score")},
         "bm25Rank": result.lexical_rank,
@@ -50,14 +50,14 @@ def to_vector_names(result: Candidate) -> dict[str, Any]:
 
 
 def rrf(case: Case) -> Any:
-    """Fuse the lists."""
+    """Fuse the lists by reciprocal rank fusion."""
     lists = [[candidate(note) for note in notes] for notes in case["lists"]]
     options = {name: case[name] for name in ("k", "weights", "limit") if name in case}
     return [to_vector_names(result) for result in fusion.reciprocal_rank_fusion(lists, **options)]
 
 
 def unanimity(case: Case) -> Any:
-    """Check two legs for agreement."""
+    """Return the agreement of two legs; ``None`` if they do not agree."""
     result = ranking.unanimity(case["bm25"], case["vector"], case.get("agreeMin", 2))
     return None if result is None else {"ids": list(result.ids), "agreements": result.agreements}
 
@@ -85,7 +85,7 @@ def reweighted(case: Case) -> Any:
 
 
 class StubIndex:
-    """An index with fixed results: ids by canonical query, and the order of the vector leg."""
+    """An index with fixed results: note ids by canonical query for the lexical leg, and a list for the vector leg."""
 
     def __init__(self, docs: dict[str, Any], setup: dict[str, Any]) -> None:
         self._docs = docs
@@ -93,23 +93,23 @@ class StubIndex:
 
     def search_text(self, tree: query.Query, *_: Any, **__: Any) -> list[Candidate]:
         """Return the results for the query's canonical string."""
-        answers = self._setup.get("bm25", {})
-        if answers == "throw":
+        ids_by_query = self._setup.get("bm25", {})
+        if ids_by_query == "throw":
             raise RuntimeError("the lexical index is down")
-        return [self.note(identifier) for identifier in answers.get(query.compile_fts5(tree), [])]
+        return [self.note(note_id) for note_id in ids_by_query.get(query.compile_fts5(tree), [])]
 
     def search_vectors(self, *_: Any, **__: Any) -> list[Candidate]:
-        """Return the notes in order, with decreasing similarity."""
+        """Return the notes of the vector leg, with decreasing similarity."""
         if self._setup.get("vectorThrow"):
             raise RuntimeError("the vector index is down")
-        results = [self.note(identifier) for identifier in self._setup.get("vector", [])]
+        results = [self.note(note_id) for note_id in self._setup.get("vector", [])]
         for position, result in enumerate(results):
             result.score = result.vector_similarity = 1 - position / 100
         return results
 
-    def note(self, identifier: str) -> Candidate:
+    def note(self, note_id: str) -> Candidate:
         """Return a note by its id."""
-        return Candidate.from_mapping(self._docs[identifier])
+        return Candidate.from_mapping(self._docs[note_id])
 
 
 class StubEmbedder:
@@ -118,30 +118,30 @@ class StubEmbedder:
     name = "stub-embed"
     dimension = 2
 
-    def __init__(self, answer: str) -> None:
-        self._answer = answer
+    def __init__(self, behaviour: str) -> None:
+        self._behaviour = behaviour
 
     def embed_query(self, _text: str) -> Any:
-        """Return a vector, none, or raise."""
-        if self._answer == "throw":
+        """Return a vector, return an empty one, or raise."""
+        if self._behaviour == "throw":
             raise RuntimeError("the embedder is down")
-        return [] if self._answer == "empty" else [0.6, 0.8]
+        return [] if self._behaviour == "empty" else [0.6, 0.8]
 
     embed_documents = embed_query
 
 
 class StubReranker:
-    """A reranker whose scores depend on positions only."""
+    """A reranker whose scores depend on the positions of the documents only."""
 
     name = "stub-rerank"
 
-    def __init__(self, verdict: str) -> None:
-        self._verdict = verdict
+    def __init__(self, behaviour: str) -> None:
+        self._behaviour = behaviour
 
     def rerank(self, _query: str, documents: Sequence[str]) -> list[tuple[int, float]]:
-        """Return a score for each position, or a faulty result."""
+        """Return (position, score) pairs; some behaviours return a faulty list or raise."""
         positions = range(len(documents))
-        match self._verdict:
+        match self._behaviour:
             case "throw":
                 raise RuntimeError("the reranker is down")
             case "identity":
@@ -180,7 +180,7 @@ def pipeline(case: Case) -> Any:
         if hit.candidate.rerank_score is not None:
             data["rerankScore"] = hit.candidate.rerank_score
     trace = result.trace.to_dict()
-    absent = [name for name in OPTIONAL if name not in case["expected"]["trace"]]
+    absent = [name for name in OPTIONAL_TRACE_KEYS if name not in case["expected"]["trace"]]
     return {"results": results, "trace": trace | {f"no {name}": name not in trace for name in absent}}
 
 
@@ -217,35 +217,35 @@ RUNNERS: dict[str, Callable[[Case], Any]] = {
 
 
 def expectation(case: Case) -> Any:
-    """Return the expected result of a case; multipliers are beside the arguments, and absent trace keys are implied."""
+    """Return the expected result of a case.
+
+    Cases of ``intent_multiplier`` have it beside the arguments. In a trace, optional keys that are missing are expected
+    to be absent: ``no KEY`` is true.
+    """
     if "expected" not in case:
         return {name: case[name] for name in ("preference", "concreteFact", "both")}
     expected = case["expected"]
     if not isinstance(expected, dict) or "trace" not in expected:
         return expected
-    absent = {f"no {name}": True for name in OPTIONAL if name not in expected["trace"]}
+    absent = {f"no {name}": True for name in OPTIONAL_TRACE_KEYS if name not in expected["trace"]}
     return {**expected, "trace": expected["trace"] | absent}
 
 
 def agrees(expected: Any, actual: Any) -> bool:
-    """Compare numbers to 1e-9, and only the keys that the expected object has."""
+    """Return whether a result is as expected: numbers to 1e-9, objects in the keys that the expected one has."""
     if isinstance(expected, dict):
         return isinstance(actual, dict) and all(
             key in actual and agrees(expected[key], actual[key]) for key in expected
         )
     if isinstance(expected, list):
-        return (
-            isinstance(actual, list)
-            and len(expected) == len(actual)
-            and all(agrees(one, other) for one, other in zip(expected, actual, strict=True))
-        )
+        return isinstance(actual, list) and len(expected) == len(actual) and all(map(agrees, expected, actual))
     if isinstance(expected, bool) or not isinstance(expected, (int, float)):
         return type(expected) is type(actual) and bool(expected == actual)
     return isinstance(actual, (int, float)) and math.isclose(expected, actual, rel_tol=0, abs_tol=1e-9)
 
 
 def run_cases(name: str, cases: list[Case]) -> tuple[int, list[str]]:
-    """Return the number of passed cases, and a line for each failed one."""
+    """Return the number of passed cases, and a line of text for each failed case."""
     passed, failures = 0, []
     for number, case in enumerate(cases):
         expected = expectation(case)
@@ -264,9 +264,9 @@ def main(folder: Path) -> int:
     """Run every vector file of a folder; return the exit code."""
     files = sorted(folder.glob("*.json"))
     if not files:
-        print(f"{folder}: no vector files (*.json) here", file=sys.stderr)
+        print(f"{folder} has no vector files (*.json); name a folder that has some", file=sys.stderr)
         return 2
-    total, failed = 0, 0
+    total_passed, total_failed = 0, 0
     for path in files:
         name = path.stem
         try:
@@ -277,12 +277,12 @@ def main(folder: Path) -> int:
         except (OSError, ValueError, KeyError, TypeError) as error:
             passed, failures = 0, [f"  {path.name} cannot be read as vectors: {error!r}"]
         print(f"{name}: {passed} passed, {len(failures)} failed", *failures, sep="\n")
-        total += passed
-        failed += len(failures)
-    print(f"{total} passed, {failed} failed")
-    return 1 if failed else 0
+        total_passed += passed
+        total_failed += len(failures)
+    print(f"{total_passed} passed, {total_failed} failed")
+    return 1 if total_failed else 0
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the reader of the output may stop early
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # no traceback if the reader of the output stops early
     sys.exit(main(Path(sys.argv[1])))

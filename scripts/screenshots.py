@@ -26,7 +26,7 @@ __all__ = ["NAMES", "main"]
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 NOW = "2026-10-31T12:00:00Z"
-"""The end of the sample's year."""
+"""The time of the browser's clock: the end of the year of the sample notes."""
 _FIXED_CLOCK = f"""
   const moment = Date.parse("{NOW}"), Real = Date;
   globalThis.Date = class extends Real {{
@@ -38,7 +38,7 @@ _FIXED_CLOCK = f"""
 
 @dataclass(frozen=True, slots=True)
 class Screenshot:
-    """A view, the window, and an action before the screenshot is taken."""
+    """A view of the web UI, the size of the window, and an action before the screenshot is taken."""
 
     view: str
     ready: str
@@ -49,6 +49,7 @@ class Screenshot:
     width: int = 1280
     height: int = 900
     options: dict[str, Any] = field(default_factory=dict)
+    """Further options of ``Browser.new_page``."""
 
 
 def _url(view: str, query: str, **more: str) -> str:
@@ -116,8 +117,8 @@ def take(browser: Browser, url: str, screenshot: Screenshot, path: Path) -> None
 
 
 def _bounding_box(page: Page, selectors: Sequence[str]) -> dict[str, float]:
-    """Return the box around some elements, with a margin."""
-    boxes = [box for item in selectors if (box := page.locator(item).first.bounding_box())]
+    """Return the box around some elements, with a margin of 12 pixels."""
+    boxes = [box for selector in selectors if (box := page.locator(selector).first.bounding_box())]
     left, top = min(box["x"] for box in boxes) - 12, min(box["y"] for box in boxes) - 12
     right = max(box["x"] + box["width"] for box in boxes) + 12
     bottom = max(box["y"] + box["height"] for box in boxes) + 12
@@ -125,7 +126,7 @@ def _bounding_box(page: Page, selectors: Sequence[str]) -> dict[str, float]:
 
 
 def _compress(path: Path) -> None:
-    """Reduce a file to 256 colours, if Pillow is installed."""
+    """Reduce an image file to 256 colours, if Pillow is installed."""
     try:
         from PIL import Image  # noqa: PLC0415 (optional)
     except ImportError:
@@ -136,11 +137,11 @@ def _compress(path: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Take the options screenshots; return the exit code."""
+    """Take the screenshots that the arguments name, by default all; return the exit code."""
     parser = argparse.ArgumentParser(prog="scripts/screenshots", description="Take the screenshots of the web UI.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; by default all")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(NAMES)}; by default all")
     parser.add_argument("--out", type=Path, default=IMAGES, metavar="FOLDER", help="the output folder")
-    parser.add_argument("--db", type=Path, metavar="PATH", help="keep the sample memory in this file")
+    parser.add_argument("--db", type=Path, metavar="PATH", help="the file of the sample memory, which is kept")
     parser.add_argument("--embedder", default="auto", help="default: the best that is installed")
     options = parser.parse_args(arguments)
     if unknown := set(options.names) - set(NAMES):

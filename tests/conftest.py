@@ -17,7 +17,7 @@ from tests.frozen_clock import FrozenClock
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "default")
 
-SLOW_FIXTURES = frozenset({"browser", "database", "fragile", "postgres", "postgres_server"})
+SLOW_FIXTURES = frozenset({"browser", "database", "killable_server", "postgres", "postgres_server"})
 SLOW_PATHS = (
     *("benchmarks/", "docs/", "server/web/", "tests/evaluation/tuning"),
     *("any_history", "browser", "concurrency", "crash", "endurance", "faults", "fuzz", "hostile", "million"),

@@ -9,7 +9,7 @@ from threading import Event, Thread
 from typing import Any, NamedTuple, Self
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     """An HTTP response."""
 
     status: int = 200
@@ -17,15 +17,15 @@ class Answer(NamedTuple):
     headers: dict[str, str] = {}  # noqa: RUF012 (never changed)
 
 
-Question = dict[str, Any]
+RequestBody = dict[str, Any]
 """The JSON body of a request."""
 
 
-def as_json(content: Any) -> Answer:
-    return Answer(body=json.dumps(content).encode())
+def as_json(content: Any) -> Response:
+    return Response(body=json.dumps(content).encode())
 
 
-class Listening:
+class ThreadedServer:
     """An HTTP server of the standard library that runs in a thread during ``with``."""
 
     def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
@@ -46,25 +46,25 @@ class Listening:
         self._server.server_close()
 
 
-class JsonServer(Listening):
-    """Responds with ``answers`` in turn, then with what ``answer`` returns; records request bodies in ``questions``."""
+class JsonServer(ThreadedServer):
+    """Responds with ``responses`` in turn, then with ``default_response``; records request bodies in ``requests``."""
 
-    def __init__(self, answer: Callable[[Question], Answer]) -> None:
-        self.questions: list[Question] = []
+    def __init__(self, default_response: Callable[[RequestBody], Response]) -> None:
+        self.requests: list[RequestBody] = []
         self.paths: list[str] = []
         self.keys: list[str | None] = []
-        self.answers: list[Answer | Callable[[Question], Answer]] = []
-        self.answer = answer
+        self.responses: list[Response | Callable[[RequestBody], Response]] = []
+        self.default_response = default_response
         server = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                server.questions.append(question)
+                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                server.requests.append(request)
                 server.paths.append(self.path)
                 server.keys.append(self.headers["Authorization"])
-                answer = server.answers.pop(0) if server.answers else server.answer
-                response = answer if isinstance(answer, Answer) else answer(question)
+                next_response = server.responses.pop(0) if server.responses else server.default_response
+                response = next_response if isinstance(next_response, Response) else next_response(request)
                 try:
                     self.send_response(response.status)
                     for name, value in {"Content-Length": str(len(response.body)), **response.headers}.items():
@@ -80,7 +80,7 @@ class JsonServer(Listening):
         super().__init__(Handler)
         self.url = f"{self.root}/v1"
 
-    def slow(self, question: Question) -> Answer:
+    def slow(self, request: RequestBody) -> Response:
         """Respond only when the test is over."""
         self.done.wait(30)
-        return self.answer(question)
+        return self.default_response(request)

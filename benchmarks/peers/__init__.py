@@ -1,1 +1,1 @@
-"""Benchmark of Recollect beside other engines: the same notes, the same queries, results compared with exact search."""
+"""Benchmark of Recollect against other engines: same notes, same queries, results compared with exact search."""

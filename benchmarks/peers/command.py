@@ -1,7 +1,8 @@
 """``scripts/bench peers``: measure Recollect and other engines on the same notes.
 
-Every engine ingests the same notes and answers the same queries in processes of its own, one engine after another.
-Its results are compared with those of exact search. Engines whose packages are missing are named and skipped.
+Every engine ingests the same notes and answers the same queries, in separate processes, one engine after another. Its
+results are compared with the results of exact search. Engines whose packages are not installed are skipped, with a
+message.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ MIN_NOTES, MAX_NOTES = 100, 100_000_000
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
-    """Parse numbers of notes.
+    """Parse a list of numbers of notes; ``k`` stands for thousand, ``m`` for million.
 
     >>> parse_sizes("500, 10k,1M")
     (500, 10000, 1000000)
@@ -62,19 +63,21 @@ def _parser() -> argparse.ArgumentParser:
     notes.add_argument("--sizes", type=parse_sizes, default="10k", metavar="N,N", help="generated notes (default: 10k)")
     notes.add_argument("--notes", type=Path, metavar="FOLDER", help="use the notes of a folder instead")
     parser.add_argument("--engine", dest="engines", action="append", choices=list(ENGINES), help="repeatable")
-    parser.add_argument("--queries", type=int, default=400, metavar="N", help="at most so many (default: 400)")
+    parser.add_argument(
+        "--queries", type=int, default=400, metavar="N", help="the maximum number of queries (default: 400)"
+    )
     parser.add_argument("--seconds", type=_positive, default=20.0, metavar="S", help="time limit of each search mode")
-    parser.add_argument("--seed", type=int, default=0, help="of generated notes and chosen queries")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="results; what the file has is not measured again")
+    parser.add_argument("--seed", type=int, default=0, help="seed of generated notes and queries")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="file of results; what it has is not measured again")
     parser.add_argument("--again", action="store_true", help="measure everything again")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="write bench.md and SVG plots into this folder")
-    parser.add_argument("--scratch", type=Path, metavar="FOLDER", help="for corpora and indexes; corpora are kept")
-    parser.add_argument("--embedder", default="auto", help="the model for the notes of a folder")
+    parser.add_argument("--scratch", type=Path, metavar="FOLDER", help="folder for corpora, which stay, and indexes")
+    parser.add_argument("--embedder", default="auto", help="the model for --notes")
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print tables, write what was requested; return the exit code."""
+    """Measure, print tables, write the files that the options name; return the exit code."""
     options = _parser().parse_args(arguments)
     try:
         results = _measure(options)
@@ -95,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measure(options: argparse.Namespace) -> Results:
-    # Fail before anything is measured that could not be written.
+    # Fail before measuring if the results could not be written.
     if options.json is not None and not options.json.parent.is_dir():
         raise ArgumentError("--json", f"must be in an existing folder, got {options.json}")
     if options.out is not None:
@@ -110,14 +113,14 @@ def _measure(options: argparse.Namespace) -> Results:
             Settings(_installed(options.engines), options.seconds, scratch, options.again),
             results,
             progress=progress,
-            on_result=lambda done: done.save(options.json) if options.json else None,
+            on_result=lambda latest: latest.save(options.json) if options.json else None,
             on_failure=lambda message: print(message, file=sys.stderr),
         )
     return results
 
 
 def _installed(names: Sequence[str] | None) -> list[str]:
-    """Return the engines to measure; an engine that was requested by name must be installed."""
+    """Return the installed engines; raise ``ArgumentError`` for an engine in ``names`` that is not installed."""
     problems = {name: unavailable_reason(name) for name in names or ENGINES}
     for name, problem in problems.items():
         if problem and names:
@@ -128,7 +131,7 @@ def _installed(names: Sequence[str] | None) -> list[str]:
 
 
 def _corpora(scratch: Path, progress: Progress, options: argparse.Namespace) -> list[Callable[[], Corpus]]:
-    """Return functions that build each corpus when it is needed."""
+    """Return a function for each corpus, which builds the corpus when it is needed."""
     common: dict[str, Any] = {"queries": options.queries, "seed": options.seed, "progress": progress}
     if options.notes is None:
         return [partial(generated_corpus, scratch, size, **common) for size in options.sizes]

@@ -1,8 +1,10 @@
-"""A corpus in a folder, so that the process of every engine reads the same notes and generates none.
+"""A corpus of notes and queries in a folder: the process of every engine reads the same notes and generates none.
 
-Files: ``words.txt`` (vocabulary), ``tokens.i32`` (term numbers of all notes), ``lengths.i32`` (terms of each note),
-``vectors.f32``, ``queries.json`` and ``queries.f32``; ``texts.jsonl`` if texts are more than their terms.
-``corpus.json`` is written last: without it, the corpus is incomplete.
+Files: ``words.txt`` (the vocabulary: one term a line), ``tokens.i32`` (the term numbers of all notes, one note after
+another), ``lengths.i32`` (the number of terms of each note), ``vectors.f32`` (one row for each note), ``queries.json``
+(term numbers and target of each query) and ``queries.f32`` (one row for each query). Notes of a folder also have
+``texts.jsonl``, because their texts are more than their terms. ``corpus.json`` (name, number of notes, dimension) is
+written last: a corpus without it is incomplete.
 """
 
 from __future__ import annotations
@@ -42,12 +44,13 @@ __all__ = ["Corpus", "Query", "TextBatch", "folder_corpus", "generated_corpus", 
 
 Floats = NDArray[np.float32]
 _WORD = re.compile(r"[^\W_]+")
+"""A run of letters and digits: a term of a folder's notes."""
 COMMON_SHARE = 0.2
-"""A term of a folder's notes is common if at least this share of the notes has it."""
+"""A term of a folder's notes is common if at least this fraction of the notes contains it."""
 
 
 class TextBatch(NamedTuple):
-    """Notes as an engine ingests them."""
+    """Notes as an engine ingests them: id, text and vector of each."""
 
     ids: range
     texts: list[str]
@@ -55,7 +58,7 @@ class TextBatch(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A query as an engine gets it, its term numbers, and the number of its target note."""
+    """A query: its text, term numbers and vector, and the number of the note that it should find."""
 
     text: str
     words: tuple[int, ...]
@@ -65,7 +68,7 @@ class Query(NamedTuple):
 
 @dataclass(frozen=True)
 class Corpus:
-    """A corpus on the disk; the id of a note is its number, from 0."""
+    """A corpus on the disk. The id of a note is its number, from 0."""
 
     folder: Path
 
@@ -105,7 +108,7 @@ class Corpus:
 
     @cached_property
     def ends(self) -> NDArray[np.int64]:
-        """The end of each note in :meth:`tokens`."""
+        """The index in :meth:`tokens` at which each note ends."""
         return np.cumsum(self.lengths, dtype=np.int64)
 
     def tokens(self) -> NDArray[np.int32]:
@@ -155,7 +158,7 @@ class Corpus:
 def generated_corpus(
     scratch: Path, count: int, *, queries: int, seed: int = 0, progress: Progress = lambda *_: None
 ) -> Corpus:
-    """Return a corpus of generated notes; an existing one is used again.
+    """Return a corpus of generated notes; if ``scratch`` has it already, it is not generated again.
 
     >>> with TemporaryDirectory() as folder:
     ...     corpus = generated_corpus(Path(folder), 300, queries=5)
@@ -182,8 +185,8 @@ def folder_corpus(
 ) -> Corpus:
     """Return a corpus of the notes in a folder of Markdown, text and JSONL.
 
-    A note is one text: title, summary and content. A long note, which Recollect embeds in chunks, has the mean of their
-    vectors here, because the other engines have one vector for each note.
+    The text of a note is its title, summary and content. The vector of a long note, which Recollect embeds in chunks,
+    is the mean of the chunks' vectors, because the other engines have one vector for each note.
     """
     model = embedder_from(embedder)
     if model is None:
@@ -197,22 +200,22 @@ def folder_corpus(
         np.array([len(note) for note in terms], dtype=np.int32),
         vectors,
     )
-    chosen = _query_terms(terms, frequencies, count=queries, seed=seed)
-    if not chosen:
+    terms_by_target = _query_terms(terms, frequencies, count=queries, seed=seed)
+    if not terms_by_target:
         raise ArgumentError("--notes", f"no note of {folder} has {MIN_RARE} rare terms; choose another folder")
     specs = [
-        QuerySpec(tuple(numbers[term] for term in words), model.embed_query(" ".join(words)), target)
-        for target, words in chosen.items()
+        QuerySpec(tuple(numbers[term] for term in query), model.embed_query(" ".join(query)), target)
+        for target, query in terms_by_target.items()
     ]
     digest = sha256("\0".join([model.name, *texts]).encode()).hexdigest()[:8]
     name = f"notes of {folder.resolve().name}, {model.name}, {digest}"
-    target = scratch / "folder-notes"
-    write_corpus(target, name, list(numbers), [batch], specs, dimension=vectors.shape[1], texts=texts)
-    return Corpus(target)
+    corpus_folder = scratch / "folder-notes"
+    write_corpus(corpus_folder, name, list(numbers), [batch], specs, dimension=vectors.shape[1], texts=texts)
+    return Corpus(corpus_folder)
 
 
 def _read_folder(scratch: Path, folder: Path, model: Embedder, progress: Progress) -> tuple[list[str], Floats]:
-    """Return the text of each note, and a vector of length 1."""
+    """Return the text of each note, and a matrix with a vector of length 1 for each note."""
     with TemporaryDirectory(dir=scratch) as temporary:
         store = open_store(Path(temporary) / "notes.db")
         with Memory(store, EmbedderChoice(model, "for the benchmark"), record_access=False) as memory:
@@ -230,7 +233,7 @@ def _read_folder(scratch: Path, folder: Path, model: Embedder, progress: Progres
 def _query_terms(
     notes: Sequence[Sequence[str]], frequencies: Mapping[str, int], *, count: int, seed: int
 ) -> dict[int, list[str]]:
-    """Return the terms of queries by the number of their target note."""
+    """Return up to ``count`` queries, each a list of terms of a note, by the number of that note, its target."""
     rng = np.random.default_rng(seed)
     threshold = COMMON_SHARE * len(notes)
     queries: dict[int, list[str]] = {}
@@ -259,7 +262,7 @@ def write_corpus(
     dimension: int,
     texts: Iterable[str] | None = None,
 ) -> None:
-    """Write a corpus; an incomplete one in the folder is replaced."""
+    """Write a corpus; the folder is emptied first."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "words.txt").write_text("\n".join(vocabulary), encoding="utf-8")

@@ -1,11 +1,12 @@
-"""Exact search over a corpus, and the recall of an engine against it.
+"""Exact search over a corpus, and the recall of an engine's results against it.
 
 Vector search is the float32 dot product with every note. Lexical search is BM25 with k1 = 1.2 and b = 0.75::
 
     score(q, d) = sum over terms t of q:  idf(t) · f · (k1 + 1) / (f + k1 · (1 − b + b · |d| / mean |d|))
 
-where f is the frequency of t in d. An engine is compared with its own definition of idf: Lucene's
-``ln(1 + (N − n + 0.5) / (n + 0.5))``, or that of FTS5, ``ln((N − n + 0.5) / (n + 0.5))`` if positive, else almost 0.
+where f is the frequency of t in d and |d| the number of terms of d. An engine is compared by its own definition of idf.
+Lucene's is ``ln(1 + (N − n + 0.5) / (n + 0.5))``, where n of the N notes contain t. FTS5's is
+``ln((N − n + 0.5) / (n + 0.5))`` if that is positive, else almost 0.
 
 Scores are compared, not ids: the order of notes with equal scores is not defined.
 """
@@ -29,10 +30,11 @@ IDFS: tuple[Idf, ...] = ("lucene", "fts5")
 K1, B = 1.2, 0.75
 CUTOFFS = (10, 60)
 MIN_IDF = 1e-6
-"""FTS5's idf of a term that more than half of the notes have."""
+"""FTS5's idf of a term that at least half of the notes contain."""
 TOLERANCE = 1e-5
-"""Relative for BM25, absolute for cosine: engines add in float32."""
+"""The allowed difference of scores, relative for BM25 and absolute for cosine: engines add in float32."""
 BLOCK = 50_000
+"""The number of notes whose similarities are computed at once."""
 
 
 class _Postings(NamedTuple):
@@ -40,8 +42,15 @@ class _Postings(NamedTuple):
     frequencies: NDArray[np.float64]
 
 
+class _LexicalThresholds(NamedTuple):
+    matching: int
+    """The number of notes that contain a term of the query."""
+    min_scores: dict[int, float]
+    """For each cutoff, the score of the last note of the exact results."""
+
+
 class ExactSearch:
-    """The scores at each cutoff of exact search, for the queries of a corpus."""
+    """The lowest scores of exact results at each cutoff, for the queries of a corpus; queries are numbered from 0."""
 
     def __init__(self, corpus: Corpus, queries: Sequence[Query]) -> None:
         self._corpus = corpus
@@ -50,8 +59,8 @@ class ExactSearch:
         postings = _postings(corpus, {word for query in queries for word in query.words})
         self._document_frequency = {word: len(posting.notes) for word, posting in postings.items()}
         self._min_similarity = self._similarities_at_cutoffs()
-        # Both definitions at once: the postings are large and need not stay in memory while engines are measured.
-        self._min_bm25 = {idf: [self._bm25_at_cutoffs(query, idf, postings) for query in queries] for idf in IDFS}
+        # For both definitions of idf now: the large postings must not stay in memory while engines are measured.
+        self._lexical = {idf: [self._lexical_thresholds(query, idf, postings) for query in queries] for idf in IDFS}
 
     def vector_recall(self, query: int, ids: Sequence[int], cutoff: int) -> float:
         """Return the recall of an engine's vector results."""
@@ -61,9 +70,10 @@ class ExactSearch:
 
     def lexical_recall(self, query: int, ids: Sequence[int], cutoff: int, idf: Idf) -> float:
         """Return the recall of an engine's lexical results."""
-        minimum = self._min_bm25[idf][query]
+        thresholds = self._lexical[idf][query]
         scores = np.array([self.bm25(query, note, idf) for note in ids[:cutoff]])
-        return recall(scores, ids, minimum[cutoff] * (1 - TOLERANCE), min(cutoff, int(minimum[0])))
+        minimum = thresholds.min_scores[cutoff] * (1 - TOLERANCE)
+        return recall(scores, ids, minimum, min(cutoff, thresholds.matching))
 
     def bm25(self, query: int, note: int, idf: Idf) -> float:
         """Return the BM25 score of a note."""
@@ -78,26 +88,28 @@ class ExactSearch:
         return total
 
     def _similarities_at_cutoffs(self) -> list[dict[int, float]]:
+        """Return for each query the similarity of the last exact result at each cutoff."""
         queries = np.array([query.vector for query in self._queries])
         vectors = self._corpus.vectors()
         best = np.zeros((len(queries), 0), dtype=np.float32)
         for start in range(0, self._corpus.notes, BLOCK):
             best = np.concatenate([best, queries @ vectors[start : start + BLOCK].T], axis=1)
-            most = min(max(CUTOFFS), best.shape[1])
-            best = np.partition(best, -most, axis=1)[:, -most:]
+            count = min(max(CUTOFFS), best.shape[1])
+            best = np.partition(best, -count, axis=1)[:, -count:]
         best = -np.sort(-best, axis=1)
         return [{cutoff: float(row[min(cutoff, len(row)) - 1]) for cutoff in CUTOFFS} for row in best]
 
-    def _bm25_at_cutoffs(self, query: Query, idf: Idf, postings: Mapping[int, _Postings]) -> dict[int, float]:
-        """Return the score at each cutoff and, at 0, the number of notes that match at all."""
+    def _lexical_thresholds(self, query: Query, idf: Idf, postings: Mapping[int, _Postings]) -> _LexicalThresholds:
         scores = np.zeros(self._corpus.notes)
         for word in query.words:
             notes, frequencies = postings[word]
             damping = K1 * (1 - B + B * self._corpus.lengths[notes] / self._mean_length)
             scores[notes] += self._idf(word, idf) * frequencies * (K1 + 1) / (frequencies + damping)
         matching = -np.sort(-scores[scores > 0])
-        minima = {cut: float(matching[min(cut, len(matching)) - 1]) if len(matching) else 0.0 for cut in CUTOFFS}
-        return {0: float(len(matching)), **minima}
+        if not len(matching):
+            return _LexicalThresholds(0, dict.fromkeys(CUTOFFS, 0.0))
+        min_scores = {cutoff: float(matching[min(cutoff, len(matching)) - 1]) for cutoff in CUTOFFS}
+        return _LexicalThresholds(len(matching), min_scores)
 
     def _idf(self, word: int, definition: Idf) -> float:
         frequency = self._document_frequency[word]
@@ -109,7 +121,7 @@ class ExactSearch:
 
 
 def recall(scores: Floats | NDArray[np.float64], ids: Sequence[int], minimum: float, possible: int) -> float:
-    """Return the share of the ``possible`` best notes among the results: those with at least the minimum score.
+    """Return the fraction of the ``possible`` best notes in the results: those with at least the minimum score.
 
     >>> recall(np.array([0.9, 0.7, 0.7, 0.1]), [4, 2, 3, 9], minimum=0.7, possible=4)
     0.75
@@ -118,17 +130,18 @@ def recall(scores: Floats | NDArray[np.float64], ids: Sequence[int], minimum: fl
     """
     if not possible:
         return 1.0
-    good = {note for note, score in zip(ids, scores, strict=False) if score >= minimum}
-    return min(len(good), possible) / possible
+    relevant = {note for note, score in zip(ids, scores, strict=False) if score >= minimum}
+    return min(len(relevant), possible) / possible
 
 
 def _postings(corpus: Corpus, words: set[int]) -> dict[int, _Postings]:
-    """Return the notes and frequencies of some terms."""
+    """Return the posting list of each of some terms: the notes that contain it, and its frequency in each."""
     selected = np.zeros(len(corpus.vocabulary), dtype=bool)
     selected[list(words)] = True
     tokens = corpus.tokens()
     positions = np.flatnonzero(selected[tokens])
     notes = np.searchsorted(corpus.ends, positions, side="right")
+    # A (term, note) pair as one number: pairs sorted by term, then by note.
     pairs, counts = np.unique(tokens[positions].astype(np.int64) * corpus.notes + notes, return_counts=True)
     pair_words, pair_notes = pairs // corpus.notes, pairs % corpus.notes
     ordered = np.array(sorted(words), dtype=np.int64)

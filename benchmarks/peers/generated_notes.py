@@ -1,14 +1,16 @@
 """Notes and queries generated from a seed, the same on every machine.
 
-Term frequencies follow Zipf's law. A note has a topic, which has terms of its own and a direction in vector space; its
-terms are common everywhere or common for its topic, and its vector lies near that of its topic. A query has four to
-eight terms, one or two of them common, and is generated from a note that should be found: its target.
+Term frequencies follow Zipf's law. A topic has terms of its own and a direction in vector space. A note has one topic:
+about half of its terms are terms of the topic, the others are drawn from the whole vocabulary, and its vector is near
+the direction of the topic. A query has four to eight terms, one or two of them common. It is generated from the note
+that a search should find, its target.
 
 Nothing here uses a linear algebra library, whose sums depend on the processor.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import chain, islice, product
@@ -23,35 +25,38 @@ Floats = NDArray[np.float32]
 Numbers = NDArray[np.int32]
 
 BATCH = 10_000
-"""Notes in a batch."""
+"""The number of notes in a batch."""
 DIMENSION = 384
-"""As in MiniLM."""
+"""The dimension of MiniLM's vectors."""
 VOCABULARY_SIZE = 60_000
 TOPIC_TERMS = 400
+"""The number of terms of a topic."""
 COMMON_TERMS = 100
+"""The terms below this number, the most frequent ones, are common; the others are rare."""
 TOPIC_TERM_SHARE = 0.45
 """The share of a note's terms that belong to its topic."""
 MEAN_LENGTH, MIN_LENGTH, MAX_LENGTH = 60, 12, 240
+"""The length of a note in terms."""
 MIN_COMMON, MAX_COMMON = 1, 2
 MIN_RARE, MAX_RARE = 3, 6
 """The number of common and of rare terms in a query."""
 FOREIGN_TERM_SHARE = 0.5
-"""The share of a query's rare terms that come from the topic instead of the target."""
+"""The share of a query's rare terms that come from the topic instead of the target note."""
 ASPECTS, ASPECTS_PER_NOTE = 256, 3
-"""Directions that notes of all topics share, and how many of them a note has."""
+"""The number of aspects, which are directions that notes of all topics share, and the number of aspects of a note."""
 TOPIC_WEIGHT, ASPECT_WEIGHT, NOISE_WEIGHT = 0.6, 0.7, 0.35
-"""The parts of a note's vector. Noise alone would be harder for approximate indexes than language is."""
-QUERY_TARGET, QUERY_TOPIC, QUERY_OTHER = 0.1, 0.45, 0.6
-"""The parts of a query's vector: its target, the topic, and aspects that the target does not have."""
+"""The weights of the parts of a note's vector. Noise alone would be harder for approximate indexes than real text."""
+QUERY_TARGET_WEIGHT, QUERY_TOPIC_WEIGHT, QUERY_OTHER_WEIGHT = 0.1, 0.45, 0.6
+"""The weights of the parts of a query's vector: the target's vector, the topic, and other aspects with noise."""
 
 _CONSONANTS = "bdfgklmnprtvz"
 _VOWELS = "aeiou"
 _LAST_VOWELS = "ao"
-"""Porter's rules remove no ending that is one of these: words are their own stems."""
+"""Porter's stemmer removes no ending in these letters: words are their own stems."""
 
 
 class NoteBatch(NamedTuple):
-    """Notes: the term numbers one note after another, the number of terms of each, and the vectors."""
+    """The term numbers of all notes, one note after another, the number of terms of each note, and the vectors."""
 
     words: Numbers
     lengths: Numbers
@@ -59,7 +64,7 @@ class NoteBatch(NamedTuple):
 
 
 class QuerySpec(NamedTuple):
-    """A query: its term numbers, its vector, and the number of its target note."""
+    """A query: its term numbers, its vector, and the number of the note that it should find."""
 
     words: tuple[int, ...]
     vector: Floats
@@ -81,7 +86,7 @@ class GeneratedNotes:
     def __init__(self, count: int, *, seed: int = 0) -> None:
         self.count = count
         self._seed = seed
-        self._topics = max(4, round(2 * count**0.5))
+        self._topic_count = max(4, round(2 * count**0.5))
 
     @cached_property
     def vocabulary(self) -> list[str]:
@@ -90,11 +95,11 @@ class GeneratedNotes:
 
     def batches(self) -> Iterator[NoteBatch]:
         """Generate the notes in batches."""
-        for number in range(-(-self.count // BATCH)):
+        for number in range(math.ceil(self.count / BATCH)):
             yield self._batch(number)
 
     def queries(self, count: int) -> list[QuerySpec]:
-        """Generate queries, each with another target as long as there are enough notes."""
+        """Generate ``count`` queries with different targets, or one for each note if there are fewer notes."""
         rng = np.random.default_rng([self._seed, self.count, 2])
         targets = np.sort(rng.choice(self.count, size=min(count, self.count), replace=False))
         queries: list[QuerySpec] = []
@@ -113,13 +118,14 @@ class GeneratedNotes:
     def _batch(self, number: int) -> NoteBatch:
         topics = self._batch_topics(number)
         rng = np.random.default_rng([self._seed, self.count, 1, number])
-        spread = rng.lognormal(np.log(MEAN_LENGTH) - 0.08, 0.4, size=len(topics))
-        lengths = np.clip(spread, MIN_LENGTH, MAX_LENGTH).astype(np.int32)
+        # The mean of this log-normal distribution is MEAN_LENGTH: 0.08 is half of 0.4 squared.
+        raw_lengths = rng.lognormal(np.log(MEAN_LENGTH) - 0.08, 0.4, size=len(topics))
+        lengths = np.clip(raw_lengths, MIN_LENGTH, MAX_LENGTH).astype(np.int32)
         total = int(lengths.sum())
-        words = np.searchsorted(self._common, rng.random(total)).astype(np.int32)
+        words = np.searchsorted(self._vocabulary_distribution, rng.random(total)).astype(np.int32)
         of_topic = rng.random(total) < TOPIC_TERM_SHARE
-        which = np.searchsorted(self._typical, rng.random(int(of_topic.sum())))
-        words[of_topic] = self._topic_words[np.repeat(topics, lengths)[of_topic], which]
+        topic_terms = np.searchsorted(self._topic_distribution, rng.random(int(of_topic.sum())))
+        words[of_topic] = self._topic_words[np.repeat(topics, lengths)[of_topic], topic_terms]
         vectors = _unit(TOPIC_WEIGHT * self._directions[topics] + self._aspects_and_noise(len(topics), rng))
         return NoteBatch(words, lengths, vectors)
 
@@ -132,7 +138,7 @@ class GeneratedNotes:
         """Return the topic of each note of a batch; some topics have more notes than others."""
         rng = np.random.default_rng([self._seed, self.count, 3, number])
         size = min(BATCH, self.count - number * BATCH)
-        topics: NDArray[np.float64] = self._topics * rng.random(size) ** 1.5
+        topics: NDArray[np.float64] = self._topic_count * rng.random(size) ** 1.5  # more notes for low numbers
         return topics.astype(np.int64)
 
     def _query_words(self, words: Numbers, topic: int, rng: np.random.Generator) -> tuple[int, ...]:
@@ -142,37 +148,37 @@ class GeneratedNotes:
         rare_count = int(rng.integers(MIN_RARE, MAX_RARE + 1))
         pool = common if len(common) >= common_count else COMMON_TERMS
         chosen = [int(word) for word in rng.choice(pool, common_count, replace=False)]
-        of_note = [int(word) for word in rng.permutation(rare)]
+        note_words = [int(word) for word in rng.permutation(rare)]
         while len(chosen) < common_count + rare_count:
-            foreign = not of_note or rng.random() < FOREIGN_TERM_SHARE
-            word = int(rng.choice(self._topic_words[topic])) if foreign else of_note.pop()
+            foreign = not note_words or rng.random() < FOREIGN_TERM_SHARE
+            word = int(rng.choice(self._topic_words[topic])) if foreign else note_words.pop()
             if word not in chosen:
                 chosen.append(word)
         return tuple(int(word) for word in rng.permutation(chosen))
 
     def _query_vector(self, target: Floats, topic: int, rng: np.random.Generator) -> Floats:
-        shared = QUERY_TARGET * target + QUERY_TOPIC * self._directions[topic]
-        (vector,) = _unit(shared[np.newaxis] + QUERY_OTHER * self._aspects_and_noise(1, rng))
+        shared = QUERY_TARGET_WEIGHT * target + QUERY_TOPIC_WEIGHT * self._directions[topic]
+        (vector,) = _unit(shared[np.newaxis] + QUERY_OTHER_WEIGHT * self._aspects_and_noise(1, rng))
         return np.asarray(vector, dtype=np.float32)
 
     @cached_property
-    def _common(self) -> NDArray[np.float64]:
+    def _vocabulary_distribution(self) -> NDArray[np.float64]:
         return _zipf(VOCABULARY_SIZE)
 
     @cached_property
-    def _typical(self) -> NDArray[np.float64]:
+    def _topic_distribution(self) -> NDArray[np.float64]:
         return _zipf(TOPIC_TERMS)
 
     @cached_property
     def _topic_words(self) -> Numbers:
-        """The terms of each topic, the most typical first; none of them is common everywhere."""
+        """The terms of each topic, the most frequent first; none of them is a common term."""
         rng = np.random.default_rng([self._seed, self.count, 4])
-        spread = rng.random((self._topics, TOPIC_TERMS)) ** 2
-        return (COMMON_TERMS + (VOCABULARY_SIZE - COMMON_TERMS) * spread).astype(np.int32)
+        fractions = rng.random((self._topic_count, TOPIC_TERMS)) ** 2  # more low numbers, which are frequent terms
+        return (COMMON_TERMS + (VOCABULARY_SIZE - COMMON_TERMS) * fractions).astype(np.int32)
 
     @cached_property
     def _directions(self) -> Floats:
-        return _random_directions(self._topics, np.random.default_rng([self._seed, self.count, 5]))
+        return _random_directions(self._topic_count, np.random.default_rng([self._seed, self.count, 5]))
 
     @cached_property
     def _aspects(self) -> Floats:
@@ -182,7 +188,7 @@ class GeneratedNotes:
 def artificial_words(count: int) -> list[str]:
     """Return different words of two or three syllables, the short ones first.
 
-    They are their own stems, so that engines with and without stemming have the same terms.
+    The words are their own stems, so that engines with and without stemming have the same terms.
 
     >>> artificial_words(4)
     ['baba', 'babo', 'bada', 'bado']
@@ -190,16 +196,16 @@ def artificial_words(count: int) -> list[str]:
     'mumipo'
     """
     syllables = [consonant + vowel for consonant, vowel in product(_CONSONANTS, _VOWELS)]
-    last = [consonant + vowel for consonant, vowel in product(_CONSONANTS, _LAST_VOWELS)]
-    short = ("".join(parts) for parts in product(syllables, last))
-    long = ("".join(parts) for parts in product(syllables, syllables, last))
+    last_syllables = [consonant + vowel for consonant, vowel in product(_CONSONANTS, _LAST_VOWELS)]
+    short = ("".join(parts) for parts in product(syllables, last_syllables))
+    long = ("".join(parts) for parts in product(syllables, syllables, last_syllables))
     return list(islice(chain(short, long), count))
 
 
 def _zipf(count: int) -> NDArray[np.float64]:
-    """Return the cumulative probabilities of Zipf's law."""
-    added = np.cumsum(1 / np.arange(1, count + 1))
-    return np.asarray(added / added[-1], dtype=np.float64)
+    """Return the cumulative probabilities of ranks 1 to ``count`` by Zipf's law."""
+    cumulative = np.cumsum(1 / np.arange(1, count + 1))
+    return np.asarray(cumulative / cumulative[-1], dtype=np.float64)
 
 
 def _random_directions(count: int, rng: np.random.Generator) -> Floats:
@@ -207,6 +213,6 @@ def _random_directions(count: int, rng: np.random.Generator) -> Floats:
 
 
 def _unit(vectors: Floats) -> Floats:
-    """Return the vectors with length 1."""
+    """Return the vectors, each scaled to length 1."""
     lengths = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
     return np.asarray(vectors / lengths, dtype=np.float32)

@@ -1,12 +1,13 @@
 """Measure one engine: build its index, then, in a new process, open it and search.
 
-``python -m benchmarks.peers.measure build|search TASK RESULT`` runs one step; both files are JSON. Progress goes to
-standard output in lines that start with :data:`PROGRESS_SIGN`, so that an engine's own output is not mistaken for it.
+``python -m benchmarks.peers.measure build|search TASK RESULT`` runs one step; TASK and RESULT are JSON files. Progress
+goes to standard output. Its lines start with :data:`PROGRESS_SIGN`, which distinguishes them from the engine's output.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import statistics
 import sys
 import threading
@@ -31,12 +32,14 @@ T = TypeVar("T")
 
 PROGRESS_SIGN = "\x1e"
 WRITES = 9
-"""The number of notes that are written one by one; their median counts."""
+"""The number of notes that are written one by one; the median of their times is reported."""
 VISIBILITY_TIMEOUT = 10.0
-"""Seconds after which a new note must be found."""
+"""Seconds within which a new note must be found."""
 THREADS = (1, 2)
+"""The numbers of threads for which throughput is measured."""
 WARM_UP_QUERIES = 3
-SEARCH_PARTS = 7
+MAX_SEARCH_PARTS = 7
+"""The number of parts of the search step, for progress; some engines have fewer."""
 
 
 class Task(NamedTuple):
@@ -49,7 +52,7 @@ class Task(NamedTuple):
 
 
 class TimedIterator(Generic[T]):
-    """Iterate, and sum up the time that producing the items took; it is not the engine's.
+    """Iterates over items and sums up the seconds that producing them took, which do not count as the engine's time.
 
     >>> items = TimedIterator(iter("tea"))
     >>> list(items), items.seconds < 1
@@ -75,16 +78,16 @@ class TimedIterator(Generic[T]):
 
 
 def build(task: Task, progress: Progress) -> dict[str, Any]:
-    """Build an engine's index; return throughput, size and memory."""
+    """Build an engine's index; return throughput, size on disk and memory."""
     corpus, index = Corpus(Path(task.corpus)), Path(task.folder)
-    before, batches = process_memory(), 0
+    before, batch_count = process_memory(), 0
     import_packages(task.engine)
     engine = engine_class(task.engine)(index, corpus.dimension)
 
     def count_batch() -> None:
-        nonlocal batches
-        batches += 1
-        progress(batches, -(-corpus.notes // BATCH), "ingesting")
+        nonlocal batch_count
+        batch_count += 1
+        progress(batch_count, math.ceil(corpus.notes / BATCH), "ingesting")
 
     items = TimedIterator(corpus.batches(), count_batch)
     started = perf_counter()
@@ -101,37 +104,40 @@ def build(task: Task, progress: Progress) -> dict[str, Any]:
 
 
 def search(task: Task, progress: Progress) -> dict[str, Any]:
-    """Open an engine's index and search; return latencies, throughput, memory and, as ``found``, the results."""
+    """Open an engine's index and search; return latencies, throughput and memory.
+
+    The entry ``found`` has, for each search mode, the note ids of each query's results.
+    """
     corpus = Corpus(Path(task.corpus))
     queries = corpus.queries()
-    parts = iter(range(SEARCH_PARTS))
+    parts = iter(range(MAX_SEARCH_PARTS))
 
     def report(name: str) -> None:
-        progress(next(parts), SEARCH_PARTS, name)
+        progress(next(parts), MAX_SEARCH_PARTS, name)
 
     report("opening")
     before = process_memory()
     result: dict[str, Any] = {"rss_before": before.now if before else None}
     started = perf_counter()
-    kind = engine_class(task.engine)  # a user also waits for the engine's imports
-    engine = kind(Path(task.folder), corpus.dimension)
+    engine_type = engine_class(task.engine)  # a user also waits for the engine's imports
+    engine = engine_type(Path(task.folder), corpus.dimension)
     engine.open()
     _first_search(engine, queries[0])
     result["first_answer_ms"] = round(1000 * (perf_counter() - started), 3)
-    found: dict[str, list[list[int]]] = {}
+    ids_by_mode: dict[str, list[list[int]]] = {}
 
-    def measure(part: str, run: Callable[[Query], list[int]]) -> None:
+    def measure(mode: str, run: Callable[[Query], list[int]]) -> None:
         for query in queries[-WARM_UP_QUERIES:]:
             run(query)
-        found[part], seconds = timed_queries(queries, run, task.seconds)
-        result[part] = latencies(seconds)
+        ids_by_mode[mode], seconds = timed_queries(queries, run, task.seconds)
+        result[mode] = latencies(seconds)
 
-    if "words" in kind.legs:
+    if "words" in engine_type.legs:
         report("lexical search")
-        measure("words", lambda query: engine.search_words(query.text, DEPTH))
+        measure("words", lambda query: engine.search_text(query.text, DEPTH))
     report("vector search")
     measure("vectors", lambda query: engine.search_vectors(query.vector, DEPTH))
-    for method in kind.hybrids:
+    for method in engine_type.hybrids:
         report(f"hybrid search, {method}")
 
         def hybrid(query: Query, method: Any = method) -> list[int]:
@@ -147,17 +153,17 @@ def search(task: Task, progress: Progress) -> dict[str, Any]:
         "rss_peak": after.peak if after else None,
         "rss_anonymous": after.anonymous if after else None,
     }
-    if kind.writes:
+    if engine_type.writes:
         report("writing")
         result["write"] = _measure_writes(engine, corpus)
     engine.close()
-    return {**result, "found": found}
+    return {**result, "found": ids_by_mode}
 
 
 def timed_queries(
     queries: Sequence[T], run: Callable[[T], list[int]], limit: float
 ) -> tuple[list[list[int]], list[float]]:
-    """Run queries, at least one, until there are no more or ``limit`` seconds have passed; return results and seconds.
+    """Run queries until there are no more or ``limit`` seconds have passed, at least one; return results and seconds.
 
     >>> timed_queries([1, 2, 3], lambda number: [number], limit=0)[0]
     [[1]]
@@ -175,17 +181,17 @@ def timed_queries(
 
 
 def latencies(seconds: Sequence[float]) -> dict[str, float]:
-    """Return percentiles in milliseconds, and the number of queries.
+    """Return percentiles of the latency in milliseconds, and the number of queries.
 
     >>> latencies([0.001, 0.003])
     {'p50_ms': 2.0, 'p95_ms': 2.9, 'p99_ms': 2.98, 'queries': 2}
     """
-    values = {f"p{share}_ms": round(1000 * float(np.percentile(seconds, share)), 4) for share in (50, 95, 99)}
+    values = {f"p{rank}_ms": round(1000 * float(np.percentile(seconds, rank)), 4) for rank in (50, 95, 99)}
     return {**values, "queries": len(seconds)}
 
 
 def throughput(queries: Sequence[T], run: Callable[[T], object], threads: int, seconds: float) -> float:
-    """Return the number of queries per second of several threads together; each runs at least one.
+    """Return the queries per second of several threads together; each thread runs at least one query.
 
     >>> throughput([1, 2, 3], lambda number: number, threads=2, seconds=0.01) > 100
     True
@@ -214,8 +220,8 @@ def _first_search(engine: Engine, query: Query) -> None:
 
 
 def _measure_writes(engine: Engine, corpus: Corpus) -> dict[str, float | bool]:
-    """Write notes one by one; return the times until one is written and until both legs find it."""
-    written, visible = [], []
+    """Write notes one by one; return the median times until a note is written and until all legs find it."""
+    written_seconds, visible_seconds = [], []
     rng = np.random.default_rng(0)
     for number in range(WRITES):
         word = f"unheard{'abcdefghijk'[number]}o"
@@ -224,14 +230,14 @@ def _measure_writes(engine: Engine, corpus: Corpus) -> dict[str, float | bool]:
         vector /= np.sqrt((vector * vector).sum())
         started = perf_counter()
         engine.add(note, f"{word} {corpus.vocabulary[0]}", vector)
-        written.append(perf_counter() - started)
+        written_seconds.append(perf_counter() - started)
         _wait_until_found(note, partial(engine.search_vectors, vector, DEPTH))
         if "words" in engine.legs:
-            _wait_until_found(note, partial(engine.search_words, word, DEPTH))
-        visible.append(perf_counter() - started)
+            _wait_until_found(note, partial(engine.search_text, word, DEPTH))
+        visible_seconds.append(perf_counter() - started)
     return {
-        "written_ms": round(1000 * statistics.median(written), 4),
-        "visible_ms": round(1000 * statistics.median(visible), 4),
+        "written_ms": round(1000 * statistics.median(written_seconds), 4),
+        "visible_ms": round(1000 * statistics.median(visible_seconds), 4),
         "durable": engine.durable,
     }
 

@@ -1,4 +1,4 @@
-"""A line chart as SVG with logarithmic axes, in light and dark, without scripts."""
+"""Line charts as SVG, with logarithmic axes and colours for light and dark mode, without scripts."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _MARKERS = (
     "m0-5l5 9h-10z",
     "m0 5l5-9h-10z",
 )
-"""Circle, square, diamond and triangles: series differ in more than colour."""
+"""SVG paths of a circle, a square, a diamond and two triangles: series differ in more than colour."""
 
 
 class Point(NamedTuple):
-    """A point of a line, and its tooltip."""
+    """A point of a line; ``label`` is its tooltip."""
 
     x: float
     y: float
@@ -58,14 +58,14 @@ def line_chart(
             f'<path class="grid" d="M{format_coordinate(left)} {format_coordinate(y)}H{format_coordinate(right)}"/>'
         )
         body.append(_text(left - 8, y + 4, y_format(tick), "soft", "end"))
-    free_from = -math.inf
+    next_free_x = -math.inf
     for x_value in sorted({point.x for point in points}):
         x, label = x_of(x_value), x_format(x_value)
         body.append(f'<path class="axis" d="M{format_coordinate(x)} {format_coordinate(bottom)}v4"/>')
-        half = text_width(label) / 2
-        if x - half >= free_from:  # labels must not overlap
+        half_width = text_width(label) / 2
+        if x - half_width >= next_free_x:  # labels must not overlap
             body.append(_text(x, bottom + 18, label, "soft", "middle"))
-            free_from = x + half + 6
+            next_free_x = x + half_width + 6
     body.append(_text((left + right) / 2, bottom + 36, x_label, "strong", "middle"))
     for number, line in enumerate(series.values()):
         coordinates = [(x_of(point.x), y_of(point.y)) for point in line]
@@ -102,14 +102,14 @@ def _text(x: float, y: float, content: str, css_class: str = "", anchor: str = "
 
 
 def _log_scale(first: float, last: float, start: float, end: float) -> Callable[[float], float]:
-    """Return a function from values to coordinates; if there is one value, it is in the middle."""
+    """Return a function from values to coordinates; a single value is in the middle."""
     if first == last:
         return lambda _: (start + end) / 2
     return lambda value: start + math.log(value / first) / math.log(last / first) * (end - start)
 
 
 def _decades(low: float, high: float) -> list[float]:
-    """Return the powers of ten from at or below ``low`` to at or above ``high``, at least two."""
+    """Return the powers of ten that enclose ``low`` and ``high``, at least two."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     return [10.0**exponent for exponent in range(first, max(last, first + 1) + 1)]
 
@@ -125,7 +125,7 @@ def _marker(number: int, x: float, y: float) -> str:
 
 
 def _legend(names: Sequence[str]) -> tuple[list[str], float]:
-    """Return the names of the series with their lines and markers, row by row, and the top of the plot below them."""
+    """Return the SVG elements of the legend, in rows, and the y coordinate of the top of the plot below it."""
     body, x, y = [], 8.0, 44.0
     for number, name in enumerate(names):
         label = truncate_to_width(name, WIDTH - 60)

@@ -1,4 +1,4 @@
-"""The results of a run: a JSON file, tables in Markdown, and plots of the latency."""
+"""The results of the peers benchmark: a JSON file, tables in Markdown, and plots of the latency."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from recollect.errors import ArgumentError
 __all__ = ["PLOTS", "Line", "Results", "engine_lines", "latency_plot", "markdown", "read_results"]
 
 FORMAT = 1
-NONE = "–"
+MISSING = "–"
 Result = Mapping[str, Any]
+"""The measurements of one engine on one corpus."""
 
 PLOTS = {
     "hybrid": "Hybrid search, top 10 of 60 candidates: median latency of a query",
@@ -35,12 +36,12 @@ STORAGE_COLUMNS = (
     *("first answer ms", "written ms", "found by both legs ms"),
 )
 MIN_QUERIES = {50: 1, 95: 20, 99: 100}
-"""The number of queries that a percentile needs."""
+"""For each percentile, the number of queries below which it is not shown."""
 
 
 @dataclass
 class Results:
-    """The results of one machine, one for each engine and corpus.
+    """The measurements of one machine, one for each engine and corpus; saved as ``figures``.
 
     >>> results = Results(machine={"cores": 2})
     >>> results.put({"engine": "recollect", "corpus": "generated, seed 0", "notes": 500, "first_answer_ms": 7.0})
@@ -49,37 +50,37 @@ class Results:
     """
 
     machine: dict[str, Any] = field(default_factory=machine_info)
-    figures: list[dict[str, Any]] = field(default_factory=list)
+    measurements: list[dict[str, Any]] = field(default_factory=list)
 
     def has(self, engine: str, corpus: str, notes: int) -> bool:
         """Return whether an engine was measured on a corpus."""
-        return any(_key(result) == (engine, corpus, notes) for result in self.figures)
+        return any(_key(result) == (engine, corpus, notes) for result in self.measurements)
 
     def put(self, result: dict[str, Any]) -> None:
-        """Add a result, or replace that of the same engine and corpus."""
-        by_key = {_key(old): old for old in self.figures}
-        self.figures = list({**by_key, _key(result): result}.values())
+        """Add a result; it replaces a result of the same engine and corpus."""
+        by_key = {_key(measurement): measurement for measurement in self.measurements}
+        self.measurements = list({**by_key, _key(result): result}.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
-        return {"format": FORMAT, "machine": self.machine, "figures": self.figures}
+        """Return the machine and all measurements as JSON-ready data."""
+        return {"format": FORMAT, "machine": self.machine, "figures": self.measurements}
 
     def save(self, path: Path) -> None:
-        """Write everything, atomically."""
+        """Write the machine and all measurements to a file, atomically."""
         partial = path.with_name(f"{path.name}.new")
         partial.write_text(json.dumps(self.to_dict(), indent=2) + "\n", encoding="utf-8")
         partial.replace(path)
 
 
 def read_results(path: Path) -> Results:
-    """Return the results in a file, or none if it does not exist; those of another machine are an error."""
+    """Return the results in a file, or empty ones if it does not exist; raise ``ArgumentError`` for another machine."""
     machine = machine_info()
     if not path.exists():
         return Results(machine)
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         results = Results(data["machine"], data["figures"])
-        if data["format"] != FORMAT or not all(map(_is_result, results.figures)):
+        if data["format"] != FORMAT or not all(map(_is_result, results.measurements)):
             raise ValueError("another format")
     except (ValueError, KeyError, TypeError):
         raise ArgumentError("--json", f"{path} has no results of this benchmark; choose another file") from None
@@ -89,7 +90,7 @@ def read_results(path: Path) -> Results:
 
 
 def _is_result(data: Any) -> bool:
-    """Return whether the fields that tables and plots need are there."""
+    """Return whether data has the fields that tables and plots need."""
     return isinstance(data, dict) and all(
         isinstance(data.get(name), kind)
         for kind, names in ((str, ("engine", "about", "corpus")), (int, ("notes", "dimension")))
@@ -102,14 +103,14 @@ def _key(result: Result) -> tuple[str, str, int]:
 
 
 def markdown(results: Results) -> str:
-    """Return all tables, after a line about the machine."""
+    """Return a line about the machine, then two tables for each corpus."""
     parts = [_machine_line(results.machine)]
-    for corpus, notes in sorted({(result["corpus"], result["notes"]) for result in results.figures}):
-        of_corpus = [result for result in results.figures if (result["corpus"], result["notes"]) == (corpus, notes)]
-        parts.append(f"### {notes:,} notes ({corpus}, vectors of {of_corpus[0]['dimension']} numbers)")
-        rows = [_search_row(result, method) for result in of_corpus for method in _hybrid_methods(result)]
+    for corpus, notes in sorted({(result["corpus"], result["notes"]) for result in results.measurements}):
+        corpus_results = [result for result in results.measurements if _key(result)[1:] == (corpus, notes)]
+        parts.append(f"### {notes:,} notes ({corpus}, vectors of {corpus_results[0]['dimension']} numbers)")
+        rows = [_search_row(result, method) for result in corpus_results for method in _hybrid_methods(result)]
         parts.append(_table(SEARCH_COLUMNS, rows))
-        parts.append(_table(STORAGE_COLUMNS, [_storage_row(result) for result in of_corpus]))
+        parts.append(_table(STORAGE_COLUMNS, [_storage_row(result) for result in corpus_results]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -129,7 +130,7 @@ def _hybrid_methods(result: Result) -> list[str]:
 def _search_row(result: Result, method: str) -> list[str]:
     hybrid: Result = result.get(f"hybrid_{method}", {})
     words, vectors = result.get("words", {}), result.get("vectors", {})
-    show_legs = method != "default"  # the legs of both rows are the same
+    show_legs = method != "default"  # the row of the other hybrid method shows the same legs
     legs = [cell if show_legs else "" for leg in (words, vectors) for cell in _percentiles(leg)]
     names = (f"{leg}_recall_{cutoff}" for leg in ("words", "vectors") for cutoff in (10, 60))
     recalls = [_cell(result.get(name), "{:.3f}".format) if show_legs else "" for name in names]
@@ -147,7 +148,10 @@ def _search_row(result: Result, method: str) -> list[str]:
 
 def _percentiles(part: Result) -> list[str]:
     queries = part.get("queries", 0)
-    return [_cell(part.get(f"p{p}_ms") if queries >= least else None, _time) for p, least in MIN_QUERIES.items()]
+    return [
+        _cell(part.get(f"p{percentile}_ms") if queries >= min_queries else None, _format_ms)
+        for percentile, min_queries in MIN_QUERIES.items()
+    ]
 
 
 def _storage_row(result: Result) -> list[str]:
@@ -158,8 +162,8 @@ def _storage_row(result: Result) -> list[str]:
         _cell(result.get("notes_per_second"), "{:,.0f}".format),
         *(_cell(result.get(name), lambda value: f"{value / 1e6:,.0f}") for name in sizes),
         _cell(result.get("first_answer_ms"), "{:,.0f}".format),
-        _cell(write.get("written_ms"), _time),
-        _cell(write.get("visible_ms"), _time),
+        _cell(write.get("written_ms"), _format_ms),
+        _cell(write.get("visible_ms"), _format_ms),
     ]
 
 
@@ -168,29 +172,31 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def _cell(value: float | None, text: Callable[[float], str]) -> str:
-    return NONE if value is None else text(value)
+def _cell(value: float | None, format_value: Callable[[float], str]) -> str:
+    return MISSING if value is None else format_value(value)
 
 
-def _time(value: float) -> str:
-    return f"{value:.2f}" if value < 10 else f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
+def _format_ms(value: float) -> str:
+    if value < 10:
+        return f"{value:.2f}"
+    return f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
 
 
 class Line(NamedTuple):
-    """One engine: the median latency in milliseconds by the number of notes."""
+    """A line of a plot: an engine, and its median latency in milliseconds by the number of notes."""
 
     name: str
     points: Mapping[int, float]
 
 
 def engine_lines(results: Results, plot: str) -> list[Line]:
-    """Return a line for each engine, and two for an engine with two kinds of hybrid search."""
+    """Return the lines of a plot: one for each engine, two for an engine with two hybrid methods."""
     parts = ("hybrid_rrf", "hybrid_default") if plot == "hybrid" else (plot,)
     lines = []
-    for about in dict.fromkeys(result["about"] for result in results.figures):
-        of_engine = [result for result in results.figures if result["about"] == about]
+    for about in dict.fromkeys(result["about"] for result in results.measurements):
+        engine_results = [result for result in results.measurements if result["about"] == about]
         for part in parts:
-            points = {result["notes"]: result[part]["p50_ms"] for result in of_engine if part in result}
+            points = {result["notes"]: result[part]["p50_ms"] for result in engine_results if part in result}
             if points:
                 name = about + (", default preset" if part == "hybrid_default" else "")
                 lines.append(Line(name, dict(sorted(points.items()))))

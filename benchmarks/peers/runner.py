@@ -1,4 +1,4 @@
-"""The whole benchmark: every engine is built and searched in processes of its own, one after another."""
+"""The run of the benchmark: builds and searches every engine in separate processes, one after another."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def run(
     on_result: Callable[[Results], None],
     on_failure: Callable[[str], None],
 ) -> None:
-    """Measure each engine on each corpus that ``results`` does not have.
+    """Measure each engine on each corpus, unless ``results`` has the measurement already, and add it to ``results``.
 
-    ``on_result`` is called after each engine, so that an interrupted run loses nothing; ``on_failure`` gets one line
-    about an engine that failed, and the others go on.
+    ``on_result`` is called after each engine, so that an interrupted run loses nothing. ``on_failure`` gets one line
+    about an engine that failed; the run goes on with the other engines.
     """
-    for make in corpora:
-        corpus = make()
+    for build_corpus in corpora:
+        corpus = build_corpus()
         pending = [
             name for name in settings.engines if settings.again or not results.has(name, corpus.name, corpus.notes)
         ]
@@ -72,39 +72,40 @@ def run(
                 continue
             finally:
                 shutil.rmtree(settings.scratch / f"index-{name}", ignore_errors=True)
-            found = result.pop("found")
-            results.put(result | (scorer.score(found, engine_class(name).idf) if scorer else {}))
+            ids_by_mode = result.pop("found")
+            results.put(result | (scorer.score(ids_by_mode, engine_class(name).idf) if scorer else {}))
             on_result(results)
 
 
 def _report(progress: Progress, label: str, engine: int, engines: int, done: int, total: int, part: str) -> None:
-    """Report the progress of one engine as a share of all engines."""
+    """Report the progress of one engine as part of the progress of all engines, in thousandths."""
     progress(int(1000 * (engine + done / max(total, 1)) / engines), 1000, f"{label}: {part}")
 
 
 class RecallScorer:
-    """Compare the results of engines with those of exact search."""
+    """Compares the results of engines with the results of exact search."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._queries: list[Query] = corpus.queries()
         self._exact = ExactSearch(corpus, self._queries)
 
-    def score(self, found: dict[str, list[list[int]]], idf: Idf) -> dict[str, Any]:
-        """Return the recall of each leg, and how often hybrid search found the target."""
+    def score(self, ids_by_mode: dict[str, list[list[int]]], idf: Idf) -> dict[str, Any]:
+        """Return the recall of each leg, and the fraction of queries for which hybrid search found the target.
+
+        ``ids_by_mode`` has, for each search mode, the note ids of each query's results.
+        """
         scores: dict[str, Any] = {}
-        for part, lists in found.items():
-            if part.startswith("hybrid"):
+        for mode, lists in ids_by_mode.items():
+            if mode.startswith("hybrid"):
                 hits = [query.target in ids for query, ids in zip(self._queries, lists, strict=False)]
-                scores[f"target_found_{part.removeprefix('hybrid_')}"] = round(float(np.mean(hits)), 4)
+                scores[f"target_found_{mode.removeprefix('hybrid_')}"] = round(float(np.mean(hits)), 4)
                 continue
             for cutoff in CUTOFFS:
-                shares = [
-                    self._exact.lexical_recall(query, ids, cutoff, idf)
-                    if part == "words"
-                    else self._exact.vector_recall(query, ids, cutoff)
-                    for query, ids in enumerate(lists)
-                ]
-                scores[f"{part}_recall_{cutoff}"] = round(float(np.mean(shares)), 4)
+                if mode == "words":
+                    recalls = [self._exact.lexical_recall(query, ids, cutoff, idf) for query, ids in enumerate(lists)]
+                else:
+                    recalls = [self._exact.vector_recall(query, ids, cutoff) for query, ids in enumerate(lists)]
+                scores[f"{mode}_recall_{cutoff}"] = round(float(np.mean(recalls)), 4)
         return scores
 
 
@@ -113,17 +114,17 @@ def _measure(name: str, corpus: Corpus, settings: Settings, progress: Progress) 
     index = settings.scratch / f"index-{name}"
     shutil.rmtree(index, ignore_errors=True)
     task = Task(name, str(corpus.folder), str(index), settings.seconds)
-    kind = engine_class(name)
+    engine_type = engine_class(name)
     result: dict[str, Any] = {
         "engine": name,
-        "about": kind.about,
+        "about": engine_type.about,
         "corpus": corpus.name,
         "notes": corpus.notes,
         "dimension": corpus.dimension,
-        "exact": kind.exact,
+        "exact": engine_type.exact,
         "seconds_each": settings.seconds,
         "date": datetime.now(tz=UTC).date().isoformat(),
-        "packages": package_versions(["recollectdb", "numpy", "apsw", *ENGINES[name].needs.values()]),
+        "packages": package_versions(["recollectdb", "numpy", "apsw", *ENGINES[name].packages.values()]),
     }
     for number, step in enumerate(STEPS):
 
@@ -136,7 +137,7 @@ def _measure(name: str, corpus: Corpus, settings: Settings, progress: Progress) 
 
 
 def _run_step(step: str, task: Task, folder: Path, progress: Progress) -> dict[str, Any]:
-    """Run one step in a process of its own; return its result."""
+    """Run one step in a separate process; return its result."""
     task_file, result_file, log = (folder / name for name in ("task.json", "result.json", "worker.log"))
     task_file.write_text(json.dumps(task._asdict()), encoding="utf-8")
     command = [sys.executable, "-m", "benchmarks.peers.measure", step, str(task_file), str(result_file)]

@@ -1,1 +1,1 @@
-"""Measurements on public data that settle constants."""
+"""Measurements on public datasets, from which the constants of presets and of confidence are chosen."""

@@ -1,12 +1,16 @@
-"""Fits the constants of ``recollect.retrieval.confidence`` on judged collections, leaving one out at a time.
+"""Fit the constants of ``recollect.retrieval.confidence`` on judged datasets, and measure them on held-out datasets.
 
     python -m benchmarks.studies.calibration --embedder minilm [--level turn] [--pool] COLLECTION COLLECTION ...
 
-A collection is any dataset that ``recollect.evaluation`` reads. Each question is put to its own collection, where the
-judgements say whether the first hit is relevant, and a sample of each collection's questions to the others, where no
-hit is. Each question with an answer is judged once more as if its relevant notes were removed; such rows have a tenth
-of the weight. Every collection has the same weight. For each collection, and for all pooled, the expected calibration
-error is that of constants that were fitted on the others.
+A collection is any dataset that ``recollect.evaluation`` reads. The constants are those of a logistic regression: each
+search gives a row with features of the first hit and whether this hit is relevant. Rows come from three sources:
+
+- each question, searched for in its own collection, where judgements say whether the first hit is relevant;
+- a sample of each collection's questions, searched for in the other collections, where no hit is relevant;
+- each question with an answer again, as if its relevant notes were removed; these rows have a tenth of the weight.
+
+Every collection has the same weight. The program prints the constants, and the expected calibration error on each
+collection, and on all together, of constants that were fitted on the other collections.
 """
 
 from __future__ import annotations
@@ -33,34 +37,44 @@ from recollect.retrieval import SearchResult
 from recollect.retrieval.confidence import ConfidenceEvidence, bounded_margin
 
 MAX_QUESTIONS = 400
-FOREIGN = 60
+"""The maximum number of questions of a collection."""
+MAX_FOREIGN_QUESTIONS = 60
+"""The maximum number of questions of other collections that are searched for in a collection."""
 DEPTH = 20
 REMOVED_WEIGHT = 0.1
-NAMES = ("base", "similarity", "coverage", "both", "margin", "time_match")
+"""The weight of a row as if the relevant notes were removed."""
+COLLECTION_WEIGHT = 300
+"""The sum of the weights of a collection's rows."""
+REGULARISATION = 0.01
+"""The weight of the squared constants in the regression (ridge)."""
+NEWTON_STEPS = 60
+FEATURES = ("base", "similarity", "coverage", "both", "margin", "time_match")
 Floats = NDArray[np.float64]
 
 
 def rows(dataset: Dataset, foreign: Sequence[Question], embedder: Embedder | None) -> Floats:
-    """Return a row for each first hit: the regression's features, whether it is relevant, and the row's weight."""
-    chance = random.Random(1)  # noqa: S311 (a sample)
+    """Return the rows of a dataset: the features of a first hit, whether the hit is relevant, and the row's weight."""
+    rng = random.Random(1)  # noqa: S311 (a sample)
     collections = sorted(dataset.collections)
-    questions = chance.sample(dataset.questions, min(MAX_QUESTIONS, len(dataset.questions)))
-    assigned = [(chance.choice(collections), question) for question in foreign]
+    questions = rng.sample(dataset.questions, min(MAX_QUESTIONS, len(dataset.questions)))
+    foreign_by_collection: dict[str, list[Question]] = {name: [] for name in collections}
+    for question in foreign:
+        foreign_by_collection[rng.choice(collections)].append(question)
     collected: list[list[float]] = []
     for name in collections:
-        own = [question for question in questions if question.collection == name]
-        others = [question for collection, question in assigned if collection == name]
-        if not own and not others:
+        own_questions = [question for question in questions if question.collection == name]
+        foreign_questions = foreign_by_collection[name]
+        if not own_questions and not foreign_questions:
             continue
         with (
             shown_progress(f"Embedding {dataset.name}") as progress,
             temporary_memory(dataset.collections[name], embedder, progress=progress) as (memory, _),
         ):
             latest = latest_date(dataset.collections[name].notes)
-            for question in own:
-                collected += _rows_of(_search(memory, question, latest), question.relevant.keys())
-            for question in others:
-                collected += _rows_of(_search(memory, question, latest), ())
+            for question in own_questions:
+                collected += _search_rows(_search(memory, question, latest), question.relevant.keys())
+            for question in foreign_questions:
+                collected += _search_rows(_search(memory, question, latest), ())
     return np.array(collected)
 
 
@@ -69,17 +83,17 @@ def _search(memory: Memory, question: Question, latest: datetime) -> SearchResul
     return memory.search(question.text, top_k=DEPTH, now=date or latest, question_date=date)
 
 
-def _rows_of(result: SearchResult, relevant: Collection[str]) -> Iterator[list[float]]:
-    """Yield the row of the first hit, and the row of the first that is not relevant, as if no other were there."""
+def _search_rows(result: SearchResult, relevant: Collection[str]) -> Iterator[list[float]]:
+    """Yield the row of the first hit, and the row of the first irrelevant hit as if the relevant ones were removed."""
     if not result:
         return
     first = result.hits[0]
     yield [*features(result.trace.evidence[first.id]), float(first.id in relevant), 1.0]
-    others = [hit for hit in result if hit.id not in relevant]
-    if relevant and others:
-        following = others[1].score if len(others) > 1 else 0.0
-        margin = (others[0].score - following) / (others[0].candidate.ceiling or 1.0)
-        yield [*features(result.trace.evidence[others[0].id]._replace(margin=margin)), 0.0, REMOVED_WEIGHT]
+    irrelevant = [hit for hit in result if hit.id not in relevant]
+    if relevant and irrelevant:
+        next_score = irrelevant[1].score if len(irrelevant) > 1 else 0.0
+        margin = (irrelevant[0].score - next_score) / (irrelevant[0].candidate.ceiling or 1.0)
+        yield [*features(result.trace.evidence[irrelevant[0].id]._replace(margin=margin)), 0.0, REMOVED_WEIGHT]
 
 
 def features(evidence: ConfidenceEvidence) -> list[float]:
@@ -92,58 +106,64 @@ def features(evidence: ConfidenceEvidence) -> list[float]:
 
 def fit(collections: Sequence[Floats]) -> Floats:
     """Return the constants of a logistic regression over collections of the same weight, by Newton's method."""
+    count = len(FEATURES)
     data = np.vstack(collections)
-    weights = np.concatenate([300 * rows_[:, -1] / rows_[:, -1].sum() for rows_ in collections])
-    inputs, relevant = data[:, : len(NAMES)], data[:, -2]
-    constants = np.zeros(len(NAMES))
-    for _ in range(60):
-        chances = 1 / (1 + np.exp(-inputs @ constants))
-        slope = inputs.T @ (weights * (relevant - chances)) - 0.01 * constants
-        curvature = (inputs * (weights * chances * (1 - chances))[:, None]).T @ inputs + 0.01 * np.eye(len(NAMES))
-        constants = constants + np.linalg.solve(curvature, slope)
+    weights = np.concatenate([COLLECTION_WEIGHT * part[:, -1] / part[:, -1].sum() for part in collections])
+    inputs, relevant = data[:, :count], data[:, -2]
+    constants = np.zeros(count)
+    for _ in range(NEWTON_STEPS):
+        probabilities = 1 / (1 + np.exp(-inputs @ constants))
+        gradient = inputs.T @ (weights * (relevant - probabilities)) - REGULARISATION * constants
+        variances = weights * probabilities * (1 - probabilities)
+        hessian = (inputs * variances[:, None]).T @ inputs + REGULARISATION * np.eye(count)
+        constants = constants + np.linalg.solve(hessian, gradient)
     return constants
 
 
 def held_out(name: str, data: Floats, constants: Floats) -> tuple[Floats, Floats]:
     """Print the calibration error of constants fitted on the other collections; return confidences and labels."""
     first_hits = data[data[:, -1] == 1.0]
-    confidences, right = 1 / (1 + np.exp(-first_hits[:, : len(NAMES)] @ constants)), first_hits[:, -2]
-    error = expected_calibration_error(confidences.tolist(), right.tolist())
-    print(f"{name}, left out: {len(first_hits)} queries, calibration error {error:.3f}, right first {right.mean():.2f}")
-    return confidences, right
+    confidences = 1 / (1 + np.exp(-first_hits[:, : len(FEATURES)] @ constants))
+    relevant = first_hits[:, -2]
+    error = expected_calibration_error(confidences.tolist(), relevant.tolist())
+    right_first = relevant.mean()
+    print(f"{name}, left out: {len(first_hits)} queries, calibration error {error:.3f}, right first {right_first:.2f}")
+    return confidences, relevant
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Fit and print."""
-    reader = argparse.ArgumentParser(prog="scripts/bench studies.calibration", description=__doc__)
-    reader.add_argument("collections", nargs="+", type=Path)
-    reader.add_argument("--embedder", default="minilm", help="minilm, static, or none for the lexical leg alone")
-    reader.add_argument("--level", default=None, help="turn or session, for conversations")
-    reader.add_argument("--pool", action="store_true", help="pool the sessions of LongMemEval files")
-    options = reader.parse_args(arguments)
+    """Fit the constants, print them and their calibration errors; return the exit code."""
+    parser = argparse.ArgumentParser(prog="scripts/bench studies.calibration", description=__doc__)
+    parser.add_argument("collections", nargs="+", type=Path)
+    parser.add_argument("--embedder", default="minilm", help="minilm, static, or none for the lexical leg alone")
+    parser.add_argument("--level", default=None, help="turn or session, for conversations")
+    parser.add_argument("--pool", action="store_true", help="pool the sessions of LongMemEval files")
+    options = parser.parse_args(arguments)
     model = embedder_from(options.embedder)
     embedder = CachingEmbedder(model, default_cache_folder()) if model else None
     datasets = [_load(path, options.level, pool=options.pool) for path in options.collections]
-    measured = {}
+    rows_by_dataset = {}
     for dataset in datasets:
         foreign = [
             question
             for other in datasets
             if other is not dataset
-            for question in random.Random(2).sample(other.questions, min(FOREIGN, len(other.questions)))  # noqa: S311 (a sample)
+            for question in random.Random(2).sample(other.questions, min(MAX_FOREIGN_QUESTIONS, len(other.questions)))  # noqa: S311 (a sample)
         ]
-        foreign = random.Random(3).sample(foreign, min(FOREIGN, len(foreign)))  # noqa: S311 (a sample)
-        measured[dataset.name] = rows(dataset, foreign, embedder)
-    for name, constant in zip(NAMES, fit(list(measured.values())), strict=True):
+        foreign = random.Random(3).sample(foreign, min(MAX_FOREIGN_QUESTIONS, len(foreign)))  # noqa: S311 (a sample)
+        rows_by_dataset[dataset.name] = rows(dataset, foreign, embedder)
+    for name, constant in zip(FEATURES, fit(list(rows_by_dataset.values())), strict=True):
         print(f"{name} {constant:.2f}")
     results = [
-        held_out(name, data, fit([other for other_name, other in measured.items() if other_name != name]))
-        for name, data in (measured.items() if len(measured) > 1 else ())
+        held_out(name, data, fit([other for other_name, other in rows_by_dataset.items() if other_name != name]))
+        for name, data in (rows_by_dataset.items() if len(rows_by_dataset) > 1 else ())
     ]
     if results:
-        confidences, right = (np.concatenate(parts) for parts in zip(*results, strict=True))
-        error = calibration_error_interval(confidences.tolist(), right.tolist())
-        print(f"pooled: {len(right)} queries, calibration error {error.mean:.3f} ({error.low:.3f} to {error.high:.3f})")
+        confidences, relevant = (np.concatenate(parts) for parts in zip(*results, strict=True))
+        error = calibration_error_interval(confidences.tolist(), relevant.tolist())
+        print(
+            f"pooled: {len(relevant)} queries, calibration error {error.mean:.3f} ({error.low:.3f} to {error.high:.3f})"
+        )
     return 0
 
 

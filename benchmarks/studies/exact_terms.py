@@ -1,10 +1,10 @@
-"""Exact terms: how often the only note that contains a token is first, or in the top ten.
+"""Measure exact-term search: how often the only note that contains a token is the first hit, or in the top ten.
 
     python -m benchmarks.studies.exact_terms SOURCE ... [--embedder minilm|static|none] [--sample N]
 
 A SOURCE is a dataset that ``recollect.evaluation`` reads (LongMemEval is pooled), a folder of documents, a memory such
 as ``recollect demo --db demo.db`` makes, or the word ``sample`` for the built-in sample notes. The exit code is 1 if a
-share is below ``--first`` or ``--ten``.
+hit rate is below ``--first`` or ``--ten``.
 """
 
 from __future__ import annotations
@@ -31,18 +31,19 @@ TOP_K = 10
 
 
 class TokenRank(NamedTuple):
-    """A token of exactly one note, its kind, that note, and its rank; ``None`` if it is not in the top ten."""
+    """A token that exactly one note contains, its kind, the id of the note, and the rank of the note."""
 
     token: str
     kind: str
     note: str
     rank: int | None
+    """From 1; ``None`` if the note is not in the top ten."""
 
 
 def rank_tokens(
     memory: Memory, limit: int | None = None, *, preset: str = "default", mode: Mode = "auto", seed: int = 0
 ) -> list[TokenRank]:
-    """Search for each token that exactly one note contains, or for ``limit`` of them."""
+    """Search for each token that exactly one note contains, or for ``limit`` of these tokens; return their ranks."""
     notes = list(memory.notes())
     results = []
     for token, kind, note in exact_tokens(notes, limit, seed):
@@ -53,15 +54,15 @@ def rank_tokens(
 
 
 def hit_rates(results: Sequence[TokenRank]) -> tuple[float, float]:
-    """Return the share of tokens whose note is first, and of those whose note is among the first ten."""
+    """Return the fraction of tokens whose note is first, and the fraction whose note is in the top ten."""
     first = sum(result.rank == 1 for result in results)
     ten = sum(result.rank is not None for result in results)
     return first / max(1, len(results)), ten / max(1, len(results))
 
 
 @contextmanager
-def _opened(source: str, embedder: Embedder | None, level: str | None) -> Iterator[Iterator[Memory]]:
-    """Give the memories of a source, one after the other."""
+def _open_memories(source: str, embedder: Embedder | None, level: str | None) -> Iterator[Iterator[Memory]]:
+    """Yield an iterator over the memories of a source, which are open one after the other."""
     path = Path(source)
     with TemporaryDirectory(prefix="recollect-") as folder:
         if source != "sample" and path.is_file() and path.suffix != ".json":
@@ -75,18 +76,19 @@ def _opened(source: str, embedder: Embedder | None, level: str | None) -> Iterat
                     memory.ingest(path)
                 yield iter([memory])
         else:
-            yield _collections(_dataset(path, level), embedder)
+            yield _collection_memories(_load(path, level), embedder)
 
 
-def _dataset(path: Path, level: str | None) -> Dataset:
+def _load(path: Path, level: str | None) -> Dataset:
     if path.is_dir():
         return load_dataset(path)
     dataset = load_dataset(path, level=level)
-    pooled = len(dataset.collections) == len(dataset.questions) > 1  # LongMemEval has a haystack for each question
-    return load_dataset(path, level=level, pool=True) if pooled else dataset
+    # LongMemEval has a collection for each question.
+    is_longmemeval = len(dataset.collections) == len(dataset.questions) > 1
+    return load_dataset(path, level=level, pool=True) if is_longmemeval else dataset
 
 
-def _collections(dataset: Dataset, embedder: Embedder | None) -> Iterator[Memory]:
+def _collection_memories(dataset: Dataset, embedder: Embedder | None) -> Iterator[Memory]:
     for collection in dataset.collections.values():
         with temporary_memory(collection, embedder) as (memory, _):
             yield memory
@@ -98,32 +100,36 @@ def _rows(name: str, results: Sequence[TokenRank]) -> list[list[str]]:
         kind: [result for result in results if result.kind == kind] for kind in sorted(kinds)
     }
     return [
-        [name if kind == "all" else "", kind, f"{len(group):,}", *(f"{share:.3f}" for share in hit_rates(group))]
+        [name if kind == "all" else "", kind, f"{len(group):,}", *(f"{rate:.3f}" for rate in hit_rates(group))]
         for kind, group in groups.items()
     ]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Look up the tokens of each source, and print the hit_rates by kind, and what was missed."""
-    reader = argparse.ArgumentParser(prog="scripts/bench studies.exact_terms", description=__doc__)
-    reader.add_argument("sources", nargs="+", metavar="SOURCE")
-    reader.add_argument("--embedder", default="minilm")
-    reader.add_argument("--level", choices=("turn", "session"), help="what a note of a conversation is")
-    reader.add_argument("--preset", default="default")
-    reader.add_argument("--mode", default="auto")
-    reader.add_argument("--sample", type=int, metavar="N", help="so many tokens of each collection; all by default")
-    reader.add_argument("--seed", type=int, default=0)
-    reader.add_argument("--cache", type=Path, help="where vectors are kept")
-    reader.add_argument("--first", type=float, default=0.99, help="the least share of tokens whose note is first")
-    reader.add_argument("--ten", type=float, default=1.0, help="the least share of tokens whose note is in the top ten")
-    reader.add_argument("--misses", type=int, default=10, metavar="N", help="how many misses of a source are listed")
-    options = reader.parse_args(arguments)
+    """Search for the tokens of each source; print the hit rates by kind, and tokens whose note is not first."""
+    parser = argparse.ArgumentParser(prog="scripts/bench studies.exact_terms", description=__doc__)
+    parser.add_argument("sources", nargs="+", metavar="SOURCE")
+    parser.add_argument("--embedder", default="minilm")
+    parser.add_argument(
+        "--level", choices=("turn", "session"), help="whether a note is a turn or a session of a conversation"
+    )
+    parser.add_argument("--preset", default="default")
+    parser.add_argument("--mode", default="auto")
+    parser.add_argument("--sample", type=int, metavar="N", help="tokens of each collection (default: all)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cache", type=Path, help="folder for cached vectors")
+    parser.add_argument("--first", type=float, default=0.99, help="the lowest fraction of tokens whose note is first")
+    parser.add_argument("--ten", type=float, default=1.0, help="the lowest fraction whose note is in the top ten")
+    parser.add_argument(
+        "--misses", type=int, default=10, metavar="N", help="the number of misses to list for each source"
+    )
+    options = parser.parse_args(arguments)
     model = embedder_from(options.embedder)
     embedder = CachingEmbedder(model, options.cache or default_cache_folder(), cache_queries=True) if model else None
     rows, missed, passed = [], [], True
     for source in options.sources:
         results: list[TokenRank] = []
-        with _opened(source, embedder, options.level) as memories:
+        with _open_memories(source, embedder, options.level) as memories:
             for memory in memories:
                 results += rank_tokens(
                     memory, options.sample, preset=options.preset, mode=options.mode, seed=options.seed

@@ -2,12 +2,12 @@
 
     python -m benchmarks.studies.parts --datasets FOLDER [--embedder minilm] [--questions 500]
 
-The folder holds LoCoMo and LongMemEval as JSON, and SciFact and MuSiQue in BEIR's form; the sets of this repository,
-everyday notes and times, are added. Two tables are printed as Markdown:
+The folder has LoCoMo and LongMemEval as JSON, and SciFact and MuSiQue as BEIR folders. The datasets of this repository,
+``everyday`` and ``temporal``, are added. Two tables are printed as Markdown:
 
-- the default without each of its parts, with the paired bootstrap interval of 95 % of the difference;
-- leave-one-collection-out: for each collection the constants with the best mean over the *other* collections, the
-  value that these reach on it, the value of the default, and that of the constants that are best on itself.
+- the default preset without each of its parts, with the 95 % paired bootstrap interval of the difference;
+- leave-one-collection-out: for each collection, the constants with the best mean over the *other* collections and their
+  value on this collection, the value of the default, and the constants that are best on this collection.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ COLLECTIONS = {
     "SciFact": ("scifact*", None, "ndcg@10"),
     "MuSiQue": ("musique*", None, "recall@10"),
 }
-"""The pattern of a file or folder, its level, and the measure that decides, by collection."""
-OWN = {"everyday": "mrr", "temporal": "mrr"}
-"""The sets of this repository and their measures."""
+"""For each collection, the pattern of its file or folder, its level, and its measure."""
+OWN_DATASETS = {"everyday": "mrr", "temporal": "mrr"}
+"""The datasets of this repository and their measures."""
 
 
 def default_with(name: str, *, without: Sequence[str] = (), **sections: Any) -> System:
@@ -52,7 +52,7 @@ def default_with(name: str, *, without: Sequence[str] = (), **sections: Any) -> 
 
 
 def parts() -> list[System]:
-    """Return the default, and the default without each of its parts."""
+    """Return the default preset, and the default without each of its parts."""
     default = presets()["default"]
     edges = dict.fromkeys(default.graph.edges, 0.0)
     stages = [stage.name for stage in default.stages]
@@ -73,7 +73,7 @@ def parts() -> list[System]:
 
 
 def constants() -> list[System]:
-    """Return the default with its main constants moved, one at a time."""
+    """Return the default preset, and the default with one of its main constants changed."""
     default = presets()["default"]
     lexical, vector = (default.fusion.weights[leg] for leg in ("lexical", "vector"))
     shifts = (-0.1, -0.05, 0.05, 0.1)
@@ -88,17 +88,20 @@ def constants() -> list[System]:
 
 
 def leave_one_out(columns: Mapping[str, Mapping[str, Values]]) -> str:
-    """Return a table of the system that the other collections choose for each collection, with its mean there."""
+    """Return a table: for each collection, the system that is best on the other collections, with its mean.
+
+    ``columns`` has the values of each question by collection and system.
+    """
     rows = []
     gaps = []
     for name, values in columns.items():
         others = [column for other, column in columns.items() if other != name]
         chosen = max(values, key=lambda system: float(np.mean([column[system].mean() for column in others])))
-        own = max(values, key=lambda system: float(values[system].mean()))
-        means = [float(values[system].mean()) for system in (chosen, "default", own)]
+        best = max(values, key=lambda system: float(values[system].mean()))
+        means = [float(values[system].mean()) for system in (chosen, "default", best)]
         gaps.append(means[2] - means[0])
         rows.append(
-            [name, chosen, format_fraction(means[0]), format_fraction(means[1]), own, format_fraction(means[2])]
+            [name, chosen, format_fraction(means[0]), format_fraction(means[1]), best, format_fraction(means[2])]
         )
     heads = ["left out", "chosen by the others", "reaches", "default", "best on itself", "reaches"]
     gap = format_fraction(float(np.mean(gaps)))
@@ -106,18 +109,20 @@ def leave_one_out(columns: Mapping[str, Mapping[str, Values]]) -> str:
 
 
 def _datasets(folder: Path, questions: int) -> Iterator[tuple[str, str, Dataset]]:
+    """Yield (name, measure, dataset) of the collections that the folder has, and of ``OWN_DATASETS``."""
     for name, (pattern, level, measure) in COLLECTIONS.items():
         for path in sorted(folder.glob(pattern))[:1]:
             pool = "longmemeval" in path.name
             dataset = load_dataset(path, level=level, pool=pool) if level else load_dataset(path)
             yield name, measure, dataset.sample(questions)
-    for name, measure in OWN.items():
+    for name, measure in OWN_DATASETS.items():
         yield f"{name} set", measure, load_dataset(Path(__file__).parents[1] / "datasets" / name).sample(questions)
 
 
 def _columns(
     systems: Sequence[System], datasets: Sequence[tuple[str, str, Dataset]], embedder: str
 ) -> dict[str, dict[str, Values]]:
+    """Return the values of each question by collection and system."""
     columns = {}
     for name, measure, dataset in datasets:
         with shown_progress(name) as progress:
@@ -130,11 +135,11 @@ def _columns(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print both tables."""
-    reader = argparse.ArgumentParser(prog="scripts/bench studies.parts", description=__doc__)
-    reader.add_argument("--datasets", type=Path, required=True)
-    reader.add_argument("--embedder", default="minilm")
-    reader.add_argument("--questions", type=int, default=500, help="at most so many of each collection, spread evenly")
-    options = reader.parse_args(arguments)
+    parser = argparse.ArgumentParser(prog="scripts/bench studies.parts", description=__doc__)
+    parser.add_argument("--datasets", type=Path, required=True)
+    parser.add_argument("--embedder", default="minilm")
+    parser.add_argument("--questions", type=int, default=500, help="maximum for each collection, evenly spaced")
+    options = parser.parse_args(arguments)
     datasets = list(_datasets(options.datasets, options.questions))
     print(difference_table("default with", _columns(parts(), datasets, options.embedder), "default"))
     print()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from recollect.evaluation import paired_difference
 from recollect.evaluation.report.text import format_fraction, format_interval, format_signed
 
-__all__ = ["Values", "against", "difference_table", "table"]
+__all__ = ["Values", "difference_table", "difference_text", "table"]
 
 Values: TypeAlias = NDArray[np.float64]
 """The value of a measure for each question."""
@@ -29,11 +29,11 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([lines[0], "|---" * len(heads) + "|", *lines[1:]])
 
 
-def against(values: Values, baseline: Values) -> str:
-    """Return a mean, its difference to that of the baseline, and the verdict.
+def difference_text(values: Values, baseline: Values) -> str:
+    """Return the mean of values, its difference to the baseline's mean with the interval, and the verdict.
 
     >>> import numpy as np
-    >>> against(np.array([1.0, 1.0, 0.0]), np.array([1.0, 1.0, 0.0]))
+    >>> difference_text(np.array([1.0, 1.0, 0.0]), np.array([1.0, 1.0, 0.0]))
     '0.667, the same'
     """
     difference = paired_difference(values, baseline)
@@ -42,16 +42,17 @@ def against(values: Values, baseline: Values) -> str:
     mean, low, high = (round(value, 4) + 0.0 for value in (difference.mean, difference.low, difference.high))
     interval = f"{format_signed(mean)} ({format_interval(low, high)})"
     verdict = difference.verdict
-    shown = verdict if verdict == "inconclusive" else f"**{verdict}**"
-    return f"{format_fraction(float(values.mean()))}, {interval} {shown}"
+    marked_verdict = verdict if verdict == "inconclusive" else f"**{verdict}**"
+    return f"{format_fraction(float(values.mean()))}, {interval} {marked_verdict}"
 
 
 def difference_table(
-    first: str, columns: Mapping[str, Mapping[str, Values]], baseline: str, rows: Sequence[str] = ()
+    heading: str, columns: Mapping[str, Mapping[str, Values]], baseline: str, rows: Sequence[str] = ()
 ) -> str:
     """Return a table with a row for each system and a column for each collection; the baseline comes first.
 
-    ``columns`` holds the values by collection and system.
+    ``columns`` has the values by collection and system, ``heading`` is that of the first column, and ``rows`` the order
+    of the systems.
     """
     names = list(rows) or list(dict.fromkeys(name for column in columns.values() for name in column))
     body = []
@@ -63,6 +64,6 @@ def difference_table(
             elif name == baseline:
                 cells.append(format_fraction(float(column[name].mean())))
             else:
-                cells.append(against(column[name], column[baseline]))
+                cells.append(difference_text(column[name], column[baseline]))
         body.append([name, *cells])
-    return table([first, *columns], body)
+    return table([heading, *columns], body)

@@ -25,7 +25,6 @@ class AccessLog:
     the first pending access and ends when none is left. A search never fails because of the log: errors of the store
     become a warning when the log is closed.
 
-    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from recollect.stores import open_store
     >>> with TemporaryDirectory() as folder:

@@ -218,8 +218,8 @@ def with_deep_stack(function: Callable[[], T]) -> T:
     except RecursionError:
         from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 (rarely needed)
 
-        with ThreadPoolExecutor(1) as thread:
-            return thread.submit(function).result()
+        with ThreadPoolExecutor(1) as executor:
+            return executor.submit(function).result()
 
 
 def vector(argument: str, value: Any) -> NDArray[float32]:

@@ -1,4 +1,7 @@
-"""Notes and their vectors as lines of JSON; export and import preserve every field."""
+"""The export format: a note and its vector as one line of JSON, from which import restores every field.
+
+A vector is Base64 of little-endian float32 numbers; if it has a row for each chunk, ``pieces`` is the number of rows.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,9 @@ def line_of(note: Note, model: str = "", vector: NDArray[float32] | None = None)
 
 
 def draft_from_line(line: str | bytes, model: str | None = None) -> tuple[Draft, str]:
-    """Return the draft of a line, and the name of the model of its vector, if it has one.
+    """Return the draft of a line, and the name of the model of its vector; empty if the draft has no vector.
 
-    The vector is read if its model is ``model``, or if that is ``None``; vectors of other models are not comparable.
+    A vector is only read if it is of ``model``, or if that is ``None``: vectors of other models are not comparable.
     """
     try:
         data = json.loads(line)

@@ -38,10 +38,8 @@ if TYPE_CHECKING:
 
 BATCH_NOTES = 2000
 """The maximum number of notes that ``add_many`` writes in one transaction."""
-
 MAX_EXPIRED_PER_READ = 100
 """The maximum number of expired notes that one read deletes (about 30 ms); the store hides the others."""
-
 Key = str | Note
 """A note's id, its path, or the note itself."""
 
@@ -185,9 +183,9 @@ class Memory:
         drafts = ({**draft_of(note, argument=f"notes[{index}]"), **overrides} for index, note in enumerate(notes))
         with self._writer.secret_filter() as secrets:
             for batch in self._batches(drafts, whole=whole):
-                first = len(stored)
-                checked = [secrets.draft(draft, f"notes[{first + index}].") for index, draft in enumerate(batch)]
-                stored += self._writer.write(checked, first=first)
+                start = len(stored)
+                checked = [secrets.draft(draft, f"notes[{start + index}].") for index, draft in enumerate(batch)]
+                stored += self._writer.write(checked, first_index=start)
                 if progress:
                     progress(len(stored), max(total, len(stored)), stored[-1].path or stored[-1].id)
         self._warn_of_supersessions(stored)
@@ -274,8 +272,7 @@ class Memory:
     ) -> SearchResult:
         """Return the best notes for a query, ranked by lexical and vector search and by links.
 
-        The keywords are the fields of :class:`~recollect.SearchOptions`, which documents them; they override the
-        values of ``options``.
+        The keywords are the fields of :class:`~recollect.SearchOptions`, described there; they override ``options``.
         """
         options = SearchOptions.of(options, keywords)
         self._expire()
@@ -380,10 +377,10 @@ class Memory:
             return ingest_texts(texts, writer, prefix=prefix, namespace=name, screen=secrets.file)
 
     def reindex(self, *, progress: Progress | None = None) -> int:
-        """Embed the notes that have no vector of the embedder's model, and return how many they are.
+        """Embed the notes that have no vector of the embedder's model, and return how many were embedded.
 
         After an interruption, call it again: the new vectors are kept. Until every note has a vector of the new model,
-        searches use the vectors of the previous one.
+        searches use the vectors of the previous model.
         """
         with _progress_or_bar(progress, "Embedding") as report:
             return self._writer.reindex(report)

@@ -130,7 +130,8 @@ def copy(
         source_store = open_store(source, read_only=True)
     except ArgumentError as error:
         raise type(error)("source", error.problem) from None
-    with closing(source_store) as old, closing(open_store(target)) as new, progress_bar as show:
-        copied = copy_store(old, new, namespaces=names, merge=merge, report=show)
-        verified = compare_stores(old, new, namespaces=names, merged=merge, report=show) if verify else None
+    with closing(source_store), closing(open_store(target)) as target_store, progress_bar as report:
+        stores = source_store, target_store
+        copied = copy_store(*stores, namespaces=names, merge=merge, report=report)
+        verified = compare_stores(*stores, namespaces=names, merged=merge, report=report) if verify else None
     return CopyReport(copied, verified)

@@ -101,14 +101,14 @@ class NoteWriter:
         """Return a filter for the drafts of one call: a context manager around that call."""
         return PassThrough() if self._secrets is None else SecretFilter(self._secrets)
 
-    def write(self, drafts: Sequence[Draft], *, create: bool = True, first: int | None = None) -> list[Note]:
+    def write(self, drafts: Sequence[Draft], *, create: bool = True, first_index: int | None = None) -> list[Note]:
         """Embed drafts, then write them in one transaction.
 
-        A draft that has expired, or that leaves its note without any text, raises ``ArgumentError``. ``first`` is the
-        index of the first draft in the caller's list, for the message; ``None`` for a single note.
+        A draft that has expired, or that leaves its note without any text, raises ``ArgumentError``. ``first_index`` is
+        the index of the first draft in the caller's list, for the message; ``None`` for a single note.
         """
         for index, draft in enumerate(drafts):
-            self._check_text(draft, "" if first is None else f"notes[{first + index}].")
+            self._check_text(draft, "" if first_index is None else f"notes[{first_index + index}].")
             if is_expired(draft):
                 raise ArgumentError(
                     "expires_at",
@@ -239,7 +239,7 @@ class NoteWriter:
         return parsed, None
 
     def _write_lines(self, lines: Sequence[_Line], model_name: str) -> Iterator[int]:
-        """Write lines with vectors of one model, or without; if one fails, write line by line. Yield how many."""
+        """Write lines, all with vectors of one model or all without; if one fails, each alone. Yield how many lines."""
         drafts = [draft for _, draft, _ in lines]
         model = self._model()
         if model_name:
@@ -259,7 +259,7 @@ class NoteWriter:
             yield len(lines)
 
     def reindex(self, progress: Progress) -> int:
-        """Embed the notes without a vector of the embedder's model, then activate that model; return how many."""
+        """Embed the notes without a vector of the embedder's model, then activate it; return how many were embedded."""
         embedder = self._require_embedder()
         model = Model(embedder.name, embedder.dimension)
         total = sum(self._store.stats().notes.values())
@@ -382,13 +382,13 @@ def supersession_problems(store: Store, notes: Iterable[Note]) -> list[str]:
             by_namespace.setdefault(note.namespace, []).append(note)
     problems = [
         f"the note {note.path or note.id!r} has a link {link.kind!r} to itself, which is ignored"
-        for linked in by_namespace.values()
-        for note in linked
+        for linked_notes in by_namespace.values()
+        for note in linked_notes
         for link in note.links
         if link.kind in SUPERSESSION_KINDS and link.target in (note.id, note.path)
     ]
-    for namespace, linked in by_namespace.items():
-        problems += map(cycle_message, supersession_cycles(store, [note.id for note in linked], namespace))
+    for namespace, linked_notes in by_namespace.items():
+        problems += map(cycle_message, supersession_cycles(store, [note.id for note in linked_notes], namespace))
     return problems
 
 

@@ -74,9 +74,9 @@ def test_serving_reads_metrics(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
         memory.add("Prefers green tea.")
         with running(memory) as server:
-            assert serving._parts(server.url) == {"searches": 0.0}
+            assert serving._search_seconds(server.url) == {"searches": 0.0}
             server.client.get("/v1/search?q=tea")
-            after = serving._parts(server.url)
+            after = serving._search_seconds(server.url)
     assert after.pop("searches") == 1
     assert set(after) == {"queued", "legs", "context", "graph", "ranking", "rerank", "other", "server"}
 

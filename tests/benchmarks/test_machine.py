@@ -17,7 +17,7 @@ def test_machine_info() -> None:
 
 
 def test_machine_info_without_system_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("_CPU", "_MEMORY", "_SYSTEM"):
+    for name in ("_CPU_FILE", "_MEMORY_FILE", "_SYSTEM_FILE"):
         monkeypatch.setattr(machine, name, tmp_path / "nothing")
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     info = machine_info()

@@ -9,7 +9,7 @@ from shutil import copy, copytree
 import numpy as np
 import pytest
 from benchmarks.studies import exact_terms, parts
-from benchmarks.studies.tables import against, difference_table, table
+from benchmarks.studies.tables import difference_table, difference_text, table
 
 import recollect
 
@@ -41,12 +41,12 @@ def test_exact_terms_of_all_sources(tmp_path: Path, capsys: pytest.CaptureFixtur
     ]
     options = ["--embedder", "none", "--preset", "trovella", "--mode", "bm25", "--sample", "5", "--level", "turn"]
     assert exact_terms.main([*sources, *options, "--first", "0", "--ten", "0"]) == 0
-    shown = capsys.readouterr().out
-    assert "| kitchen | all | 5 |" in shown
-    assert "| talks | all | 10 |" in shown  # two conversations
-    assert "| haystacks | all | 5 |" in shown  # pooled into one
-    assert "| pages | all | 5 | 1.000 | 1.000 |" in shown  # Tea, Sencha, ERR_4021, ERR and 4021
-    assert "| own | all | 2 | 1.000 | 1.000 |" in shown
+    printed = capsys.readouterr().out
+    assert "| kitchen | all | 5 |" in printed
+    assert "| talks | all | 10 |" in printed  # two conversations
+    assert "| haystacks | all | 5 |" in printed  # pooled into one
+    assert "| pages | all | 5 | 1.000 | 1.000 |" in printed  # Tea, Sencha, ERR_4021, ERR and 4021
+    assert "| own | all | 2 | 1.000 | 1.000 |" in printed
     assert exact_terms.main(["sample", *options, "--first", "1.1"]) == 1
 
 
@@ -59,8 +59,8 @@ def test_exact_terms_hit_rates() -> None:
 
 def test_difference_table() -> None:
     ours, theirs = np.array([1.0] * 40), np.array([0.0, 1.0] * 20)
-    assert against(ours, theirs).endswith("**better**")
-    assert against(np.array([1.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0])).endswith("inconclusive")
+    assert difference_text(ours, theirs).endswith("**better**")
+    assert difference_text(np.array([1.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0])).endswith("inconclusive")
     markdown = difference_table("system", {"tea": {"old": theirs, "new": ours}, "jam": {"old": theirs}}, "old")
     assert markdown.splitlines()[2] == "| old | 0.500 | 0.500 |"
     assert markdown.splitlines()[3].endswith("| – |")
@@ -73,7 +73,7 @@ def test_parts_of_all_collections(
     removed, moved = parts.parts(), parts.constants()
     monkeypatch.setattr(parts, "parts", lambda: [removed[0], removed[-2]])
     monkeypatch.setattr(parts, "constants", lambda: moved[:2])
-    monkeypatch.setattr(parts, "OWN", {"temporal": "mrr"})
+    monkeypatch.setattr(parts, "OWN_DATASETS", {"temporal": "mrr"})
     parts.main(["--datasets", str(datasets), "--embedder", "static", "--questions", "4"])
     printed = capsys.readouterr().out
     assert "| stage duplicates off |" in printed

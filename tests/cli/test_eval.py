@@ -141,7 +141,7 @@ def test_eval_prints_warnings_once(run: Run) -> None:
         (["nowhere"], 2, "Invalid value for 'DATASET': Path 'nowhere' does not exist"),
         ([str(KITCHEN), "--split", "train"], 2, "split: must be one of dev, test, got 'train'"),
         ([str(KITCHEN), "--preset", "best"], 2, "preset: must be one of default, "),
-        ([str(KITCHEN), "--preset", "memini", "--preset", "memini"], 2, "systems: two of them are called 'memini'"),
+        ([str(KITCHEN), "--preset", "memini", "--preset", "memini"], 2, "systems: 2 systems are called 'memini'"),
         ([str(KITCHEN), "--level", "turn"], 2, "level: is for locomo and longmemeval; leave it out for beir"),
         ([str(TALKS), "--split", "dev"], 2, "split: is for beir; leave it out for locomo"),
         ([str(KITCHEN), "--mode", "semantic"], 2, "embedder: must not be none for default semantic"),

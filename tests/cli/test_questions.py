@@ -78,6 +78,6 @@ def test_questions_without_notes(run: Run) -> None:
 
 @pytest.mark.usefixtures("sample_path")
 def test_questions_wrong_use(run: Run) -> None:
-    assert error_of(run("questions", "."), 2).startswith("folder: . has something in it already")
+    assert error_of(run("questions", "."), 2).startswith("folder: . already exists and is not an empty folder")
     assert "there is no memory at none.db" in error_of(run("questions", "asked", "--db", "none.db"), 2)
     assert "--each" in error_of(run("questions", "asked", "--each", "0"), 2)

@@ -103,7 +103,7 @@ def test_tune_with_another_memory(run: Run) -> None:
     with recollect.open("other.db", embedder=None) as memory:
         memory.add("tea")
     message = error_of(run("tune", "asked", "--db", "other.db", "--preset", "narrow.toml"), 2)
-    assert message.startswith("memory: holds none of the notes that judgements name in namespace 'default'")
+    assert message.startswith("memory: has none of the judged notes in namespace 'default'")
     with recollect.open("other.db", embedder=None) as memory:
         memory.add("milk", id="right0")
     result = run("tune", "asked", "--db", "other.db", "--preset", "narrow.toml")

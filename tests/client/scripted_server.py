@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
-from tests.serving import Listening
+from tests.serving import ThreadedServer
 
 
 class ReceivedRequest(NamedTuple):
@@ -30,7 +30,7 @@ SILENCE = Reply(status=-1)
 """Do not respond until the test is over."""
 
 
-class ScriptedServer(Listening):
+class ScriptedServer(ThreadedServer):
     def __init__(self, *replies: Reply) -> None:
         self.replies = list(replies)
         self.requests: list[ReceivedRequest] = []

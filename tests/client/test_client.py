@@ -47,7 +47,7 @@ def memory(tmp_path: Path) -> Iterator[recollect.Memory]:
 
 
 @pytest.fixture
-def server(memory: recollect.Memory, tmp_path: Path) -> Iterator[Callable[..., AsyncClient]]:
+def connect(memory: recollect.Memory, tmp_path: Path) -> Iterator[Callable[..., AsyncClient]]:
     """Serve the memory with keys; return a function that creates clients."""
     ring = KeyRing(tmp_path / "keys.json")
     keys = {right: ring.add(right, ["tea"], right)[1] for right in ("read", "write")}
@@ -56,15 +56,15 @@ def server(memory: recollect.Memory, tmp_path: Path) -> Iterator[Callable[..., A
         yield lambda key="write", **options: AsyncClient(run.url, keys[key], **options)
 
 
-def done(client: AsyncClient, do: Callable[[AsyncClient], Awaitable[T]]) -> T:
+def run_client(client: AsyncClient, call: Callable[[AsyncClient], Awaitable[T]]) -> T:
     async def run() -> T:
         async with client:
-            return await do(client)
+            return await call(client)
 
     return asyncio.run(run())
 
 
-Server = Callable[..., AsyncClient]
+Connect = Callable[..., AsyncClient]
 
 
 def test_error_types_are_problem_types_of_the_server() -> None:
@@ -72,8 +72,8 @@ def test_error_types_are_problem_types_of_the_server() -> None:
 
 
 class TestNotes:
-    def test_add_update_get_and_delete(self, server: Server, memory: recollect.Memory) -> None:
-        async def do(client: AsyncClient) -> None:
+    def test_add_update_get_and_delete(self, connect: Connect, memory: recollect.Memory) -> None:
+        async def use_client(client: AsyncClient) -> None:
             added = await client.add("Sencha.", path="memory/sencha.md", created_at="2026-04-18", tags=("drink",))
             assert added == memory.get("memory/sencha.md", namespace="tea")
             changed = await client.update("memory/sencha.md", title="Sencha", importance=0.9)
@@ -84,50 +84,54 @@ class TestNotes:
             assert await client.delete(changed, "nothing.md", "n1") == 2
             assert await client.get("n1") is None
 
-        done(server(), do)
+        run_client(connect(), use_client)
 
-    def test_add_supersedes(self, server: Server, memory: recollect.Memory) -> None:
+    def test_add_supersedes(self, connect: Connect, memory: recollect.Memory) -> None:
         old = memory.get("n1", namespace="tea")
         assert old is not None
-        one = done(server(), lambda client: client.add("Black tea now.", supersedes=old))
-        two = done(server(), lambda client: client.add("White tea now.", supersedes=[one.id, "memory/a b.md"]))
-        assert [link.target for link in one.links] == ["n1"]
-        assert [link.target for link in two.links] == [one.id, "n2"]
+        first = run_client(connect(), lambda client: client.add("Black tea now.", supersedes=old))
+        second = run_client(
+            connect(), lambda client: client.add("White tea now.", supersedes=[first.id, "memory/a b.md"])
+        )
+        assert [link.target for link in first.links] == ["n1"]
+        assert [link.target for link in second.links] == [first.id, "n2"]
 
-    def test_keys_of_dots(self, server: Server, memory: recollect.Memory) -> None:
+    def test_keys_of_dots(self, connect: Connect, memory: recollect.Memory) -> None:
         for key in (".", "..", "..."):
-            assert done(server(), lambda client, key=key: client.get(key)) is None  # type: ignore[misc]
+            assert run_client(connect(), lambda client, key=key: client.get(key)) is None  # type: ignore[misc]
             memory.add("Dots.", path=key, namespace="tea")
-            results = done(server(), lambda client, key=key: client.get(key))  # type: ignore[misc]
-            assert results is not None
-            assert results.path == key
-            assert done(server(), lambda client, key=key: client.delete(key)) == 1  # type: ignore[misc]
+            note = run_client(connect(), lambda client, key=key: client.get(key))  # type: ignore[misc]
+            assert note is not None
+            assert note.path == key
+            assert run_client(connect(), lambda client, key=key: client.delete(key)) == 1  # type: ignore[misc]
 
-    def test_values_that_json_does_not_have(self, server: Server) -> None:
+    def test_values_that_json_does_not_have(self, connect: Connect) -> None:
         with pytest.raises(ArgumentError, match="note: cannot contain nan, which JSON does not have"):
-            done(server(), lambda client: client.add("x", metadata={"a": float("nan")}))
-        note = done(server(), lambda client: client.add("a\ud800", title="b\ud800"))
+            run_client(connect(), lambda client: client.add("x", metadata={"a": float("nan")}))
+        note = run_client(connect(), lambda client: client.add("a\ud800", title="b\ud800"))
         assert (note.content, note.title) == ("a\ufffd", "b\ufffd")
 
-    def test_add_many(self, server: Server, memory: recollect.Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_add_many(self, connect: Connect, memory: recollect.Memory, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("recollect.client.client.BATCH_SIZE", 2)
         notes: list[Note | str | dict[str, Any]] = ["one", {"content": "two", "id": "b2"}, Note(content="three")]
-        ids = done(server(), lambda client: client.add_many(notes))
+        ids = run_client(connect(), lambda client: client.add_many(notes))
         assert [memory.get(item, namespace="tea").content for item in ids] == ["one", "two", "three"]  # type: ignore[union-attr]
 
-    def test_notes_are_paginated(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_notes_are_paginated(self, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("recollect.client.client.PAGE_SIZE", 1)
 
-        async def walk(client: AsyncClient, filters: Any) -> list[str]:
+        async def note_ids(client: AsyncClient, filters: Any) -> list[str]:
             return [note.id async for note in client.notes(filters=filters)]
 
-        assert done(server(), lambda client: walk(client, None)) == ["n1", "n2"]
-        assert done(server(), lambda client: walk(client, {"tags": ["drink"], "path_prefix": "memory/"})) == ["n1"]
-        assert done(server(), lambda client: walk(client, {"session": "s1"})) == ["n2"]
-        assert done(server("root", namespace="work"), lambda client: walk(client, {})) == ["n3"]
+        assert run_client(connect(), lambda client: note_ids(client, None)) == ["n1", "n2"]
+        assert run_client(
+            connect(), lambda client: note_ids(client, {"tags": ["drink"], "path_prefix": "memory/"})
+        ) == ["n1"]
+        assert run_client(connect(), lambda client: note_ids(client, {"session": "s1"})) == ["n2"]
+        assert run_client(connect("root", namespace="work"), lambda client: note_ids(client, {})) == ["n3"]
 
-    def test_links_and_neighbours(self, server: Server, memory: recollect.Memory) -> None:
-        async def do(client: AsyncClient) -> None:
+    def test_links_and_neighbours(self, connect: Connect, memory: recollect.Memory) -> None:
+        async def use_client(client: AsyncClient) -> None:
             note = await client.get("n1")
             assert note
             assert await client.link(note, "memory/a b.md", kind="part of") is True
@@ -137,86 +141,86 @@ class TestNotes:
             assert await client.unlink("n1", "memory/a b.md", kind="part of") is True
             assert await client.neighbours("n1") == memory.neighbours("n1", namespace="tea") == []
 
-        done(server(), do)
+        run_client(connect(), use_client)
 
-    def test_note_without_text_is_rejected(self, server: Server) -> None:
+    def test_note_without_text_is_rejected(self, connect: Connect) -> None:
         with pytest.raises(
             ArgumentError, match="must not be blank or only punctuation in a note without title and summary"
         ):
-            done(server(), lambda client: client.add(""))
+            run_client(connect(), lambda client: client.add(""))
 
-    def test_ingest(self, server: Server, memory: recollect.Memory) -> None:
+    def test_ingest(self, connect: Connect, memory: recollect.Memory) -> None:
         documents: list[Document] = [
             ("vault/oolong.md", "# Oolong\n\nFrom Taiwan."),
             {"path": "vault/mate.md", "content": "Mate."},
         ]
-        report = done(server(), lambda client: client.ingest(documents, prefix="in/"))
+        report = run_client(connect(), lambda client: client.ingest(documents, prefix="in/"))
         assert (report.files_read, report.notes_added, report.problems) == (2, 2, ())
-        again = done(server(), lambda client: client.ingest(documents, prefix="in/"))
+        again = run_client(connect(), lambda client: client.ingest(documents, prefix="in/"))
         assert (again.files_read, again.files_unchanged) == (0, 2)
         assert memory.search("Taiwan", namespace="tea")[0].path.startswith("in/")
 
 
 class TestSearching:
-    def test_search_returns_the_hits_of_the_memory(self, server: Server, memory: recollect.Memory) -> None:
+    def test_search_returns_the_hits_of_the_memory(self, connect: Connect, memory: recollect.Memory) -> None:
         options: dict[str, Any] = {"top_k": 1, "preset": "memini", "now": "2026-04-18", "filters": {"tags": ["drink"]}}
-        results = done(server(), lambda client: client.search("green tea", **options))
+        remote = run_client(connect(), lambda client: client.search("green tea", **options))
         local = memory.search("green tea", namespace="tea", **options)
-        assert results.query == "green tea"
-        assert [hit.id for hit in results] == [hit.id for hit in local] == ["n1"]
-        assert results[0].score == local[0].score
-        assert results[0].created_at == local[0].created_at
-        assert results[0].candidate.steps == local[0].candidate.steps
-        assert (results.trace, results.explanation) == ({}, "")
+        assert remote.query == "green tea"
+        assert [hit.id for hit in remote] == [hit.id for hit in local] == ["n1"]
+        assert remote[0].score == local[0].score
+        assert remote[0].created_at == local[0].created_at
+        assert remote[0].candidate.steps == local[0].candidate.steps
+        assert (remote.trace, remote.explanation) == ({}, "")
 
-    def test_search_with_trace_and_explain(self, server: Server) -> None:
-        traced = done(server(), lambda client: client.search("tea", trace=True))
+    def test_search_with_trace_and_explain(self, connect: Connect) -> None:
+        traced = run_client(connect(), lambda client: client.search("tea", trace=True))
         assert traced.trace["originalQuery"] == "tea"
-        explained = done(server(), lambda client: client.explain("tea", top_k=1))
+        explained = run_client(connect(), lambda client: client.explain("tea", top_k=1))
         assert explained.trace["preset"] == "default"
         assert explained.explanation.startswith("query")
 
-    def test_compare(self, server: Server) -> None:
-        both = done(server(), lambda client: client.compare("tea", ["default", "memini"], top_k=1))
-        assert [(name, len(result)) for name, result in both.items()] == [("default", 1), ("memini", 1)]
-        every = done(server(), lambda client: client.compare("tea"))
-        data = done(server(), lambda client: client.presets())
-        assert set(every) == {preset["name"] for preset in data["presets"]}
+    def test_compare(self, connect: Connect) -> None:
+        compared = run_client(connect(), lambda client: client.compare("tea", ["default", "memini"], top_k=1))
+        assert [(name, len(result)) for name, result in compared.items()] == [("default", 1), ("memini", 1)]
+        all_presets = run_client(connect(), lambda client: client.compare("tea"))
+        data = run_client(connect(), lambda client: client.presets())
+        assert set(all_presets) == {preset["name"] for preset in data["presets"]}
 
 
 class TestHealth:
-    def test_stats_and_health(self, server: Server) -> None:
-        assert done(server(), lambda client: client.stats())["notes"] == {"tea": 2}
-        assert done(server("root"), lambda client: client.stats(namespace="work"))["notes"] == {"work": 1}
-        assert done(server(), lambda client: client.health()) is True
+    def test_stats_and_health(self, connect: Connect) -> None:
+        assert run_client(connect(), lambda client: client.stats())["notes"] == {"tea": 2}
+        assert run_client(connect("root"), lambda client: client.stats(namespace="work"))["notes"] == {"work": 1}
+        assert run_client(connect(), lambda client: client.health()) is True
 
 
 class TestErrors:
-    def test_errors_are_those_of_a_memory(self, server: Server) -> None:
+    def test_errors_are_those_of_a_memory(self, connect: Connect) -> None:
         with pytest.raises(NoteNotFoundError, match="there is no note 'n9' in namespace 'tea'"):
-            done(server(), lambda client: client.update("n9", title="x"))
+            run_client(connect(), lambda client: client.update("n9", title="x"))
         with pytest.raises(ForbiddenError, match="write may not read in namespace 'work'"):
-            done(server(), lambda client: client.search("tea", namespace="work"))
+            run_client(connect(), lambda client: client.search("tea", namespace="work"))
         with pytest.raises(ForbiddenError, match="read may not write to namespace 'tea'"):
-            done(server("read"), lambda client: client.add("tea"))
+            run_client(connect("read"), lambda client: client.add("tea"))
         with pytest.raises(ArgumentError) as raised:
-            done(server(), lambda client: client.search("tea", top_k=-1))
+            run_client(connect(), lambda client: client.search("tea", top_k=-1))
         assert raised.value.argument == "top_k"
         with pytest.raises(ArgumentError, match="preset"):
-            done(server(), lambda client: client.search("tea", preset="dream"))
+            run_client(connect(), lambda client: client.search("tea", preset="dream"))
 
-    def test_requests_without_a_key_are_rejected(self, server: Server) -> None:
-        client = server()
+    def test_requests_without_a_key_are_rejected(self, connect: Connect) -> None:
+        client = connect()
         client._key = None
         with pytest.raises(ForbiddenError, match="send a key of this server"):
-            done(client, lambda client: client.search("tea"))
+            run_client(client, lambda client: client.search("tea"))
 
 
 class TestIntegrations:
     """The retrievers over a client: from a thread, from a loop, and from a thread that has a loop."""
 
-    def test_integrations_search(self, server: Server) -> None:
-        client = server()
+    def test_integrations_search(self, connect: Connect) -> None:
+        client = connect()
         assert [hit.id for hit in search(client, "green", {"top_k": 1})] == ["n1"]
 
         async def both() -> list[list[str]]:
@@ -226,8 +230,8 @@ class TestIntegrations:
 
         assert asyncio.run(both()) == [["n1"], ["n1"]]
 
-    def test_langchain(self, server: Server) -> None:
-        client = server()
+    def test_langchain(self, connect: Connect) -> None:
+        client = connect()
         retriever = LangChainRetriever(memory=client, options={"filters": {"tags": ["drink"]}})
         (document,) = retriever.invoke("tea", top_k=3)
         assert (document.id, document.page_content, document.metadata["path"]) == (
@@ -235,14 +239,14 @@ class TestIntegrations:
             "Prefers green tea.",
             "memory/tea.md",
         )
-        assert done(client, lambda _: retriever.ainvoke("tea")) == [document]
+        assert run_client(client, lambda _: retriever.ainvoke("tea")) == [document]
 
-    def test_llamaindex(self, server: Server) -> None:
-        client = server()
+    def test_llamaindex(self, connect: Connect) -> None:
+        client = connect()
         retriever = LlamaIndexRetriever(client, top_k=1, preset="memini")
-        (results,) = retriever.retrieve("green")
-        assert (results.node_id, results.metadata["title"]) == ("n1", "Tea")
-        assert [item.node_id for item in done(client, lambda _: retriever.aretrieve("green"))] == ["n1"]
+        (node,) = retriever.retrieve("green")
+        assert (node.node_id, node.metadata["title"]) == ("n1", "Tea")
+        assert [item.node_id for item in run_client(client, lambda _: retriever.aretrieve("green"))] == ["n1"]
 
 
 def test_hit_json_roundtrip(tmp_path: Path) -> None:
@@ -254,9 +258,9 @@ def test_hit_json_roundtrip(tmp_path: Path) -> None:
         result = memory.search("green tea", preset="memini")
     assert len(result) == 3
     for hit in result:
-        data, again = hit.to_dict(), hit_from_json(hit.to_dict()).to_dict()
-        assert again.pop("relevance") == pytest.approx(data.pop("relevance"))
-        assert again == data
+        data, roundtrip = hit.to_dict(), hit_from_json(hit.to_dict()).to_dict()
+        assert roundtrip.pop("relevance") == pytest.approx(data.pop("relevance"))
+        assert roundtrip == data
         assert hit_from_json(hit.to_dict()).candidate.contributions == hit.candidate.contributions
         assert hit_from_json(hit.to_dict()).candidate.steps == hit.candidate.steps
 
@@ -282,8 +286,8 @@ def test_result_from_json() -> None:
     assert (len(result), result[1].id, [hit.id for hit in result[:1]]) == (2, "n2", ["n1"])
     assert (result.warnings, result.trace, result.explanation) == (("words alone",), {"mode": "bm25"}, "drawn")
     assert (result.answer_threshold, result.has_answer) == (0.5, False)
-    sure = result_from_json({**data, "hits": [{"rank": 1, "id": "n1", "confidence": 0.5}]})
-    assert (sure.best_confidence, sure.has_answer) == (0.5, True)
+    answered = result_from_json({**data, "hits": [{"rank": 1, "id": "n1", "confidence": 0.5}]})
+    assert (answered.best_confidence, answered.has_answer) == (0.5, True)
 
 
 def test_repr_of_results_and_hits() -> None:

@@ -24,29 +24,31 @@ from tests.client.scripted_server import BREAK, SILENCE, Reply, ScriptedServer
 
 T = TypeVar("T")
 NOTE = {"id": "n1", "content": "Prefers sencha."}
-FOUND = {"query": "tea", "hits": []}
+NO_HITS = {"query": "tea", "hits": []}
 BUSY = Reply({"type": "urn:recollect:overloaded", "detail": "wait"}, 503, {"Retry-After": "0"})
 
 
-def done(server: ScriptedServer, do: Callable[[AsyncClient], Awaitable[T]], **options: Any) -> T:
+def run_client(server: ScriptedServer, call: Callable[[AsyncClient], Awaitable[T]], **options: Any) -> T:
     async def run() -> T:
         async with AsyncClient(server.url, **{"backoff": 0, **options}) as client:
-            return await do(client)
+            return await call(client)
 
     return asyncio.run(run())
 
 
-def failure(server: ScriptedServer, do: Callable[[AsyncClient], Awaitable[Any]], **options: Any) -> RecollectError:
+def client_error(
+    server: ScriptedServer, call: Callable[[AsyncClient], Awaitable[Any]], **options: Any
+) -> RecollectError:
     with pytest.raises(RecollectError) as raised:
-        done(server, do, **options)
+        run_client(server, call, **options)
     return raised.value
 
 
-class TestAsking:
+class TestRequests:
     def test_key_and_namespace_are_sent(self) -> None:
         with ScriptedServer(Reply(NOTE), Reply(NOTE)) as server:
-            done(server, lambda client: client.get("a/b c.md"), key="rk_1_2", namespace="tea")
-            done(server, lambda client: client.get("n1", namespace="work"), namespace="tea")
+            run_client(server, lambda client: client.get("a/b c.md"), key="rk_1_2", namespace="tea")
+            run_client(server, lambda client: client.get("n1", namespace="work"), namespace="tea")
         first, second = server.requests
         assert first.key == "Bearer rk_1_2"
         assert (first.method, first.path, first.parameters) == ("GET", "/v1/notes/a%2Fb%20c.md", [("namespace", "tea")])
@@ -79,24 +81,24 @@ class TestRetries:
     def test_busy_server_is_retried(self) -> None:
         limited = Reply({"type": "urn:recollect:too-many-requests"}, 429, {"Retry-After": "0"})
         with ScriptedServer(BUSY, limited, Reply(NOTE, 201)) as server:
-            assert done(server, lambda client: client.add("Prefers sencha.")).id == "n1"
-        assert [requested.body for requested in server.requests] == [{"content": "Prefers sencha."}] * 3
+            assert run_client(server, lambda client: client.add("Prefers sencha.")).id == "n1"
+        assert [request.body for request in server.requests] == [{"content": "Prefers sencha."}] * 3
 
     def test_retries_are_limited(self) -> None:
         with ScriptedServer(BUSY, BUSY, BUSY) as server:
-            error = failure(server, lambda client: client.search("tea"), retries=2)
+            error = client_error(server, lambda client: client.search("tea"), retries=2)
         assert (type(error), str(error)) == (ServerError, f"{server.url}: wait")
         assert server.replies == []
 
     def test_503_without_retry_after_is_not_retried(self) -> None:
         not_ready = Reply({"type": "urn:recollect:store-busy", "detail": "busy"}, 503)
         with ScriptedServer(not_ready) as server:
-            assert isinstance(failure(server, lambda client: client.search("tea")), StoreBusyError)
+            assert isinstance(client_error(server, lambda client: client.search("tea")), StoreBusyError)
 
     @pytest.mark.parametrize(
-        ("do", "reply"),
+        ("call", "reply"),
         [
-            (lambda client: client.search("tea"), FOUND),
+            (lambda client: client.search("tea"), NO_HITS),
             (lambda client: client.get("n1"), NOTE),
             (lambda client: client.update("n1", title="Tea"), NOTE),
             (lambda client: client.add("Prefers sencha.", path="tea.md"), NOTE),
@@ -104,27 +106,27 @@ class TestRetries:
             (lambda client: client.delete("n1"), None),
         ],
     )
-    def test_broken_connection_is_retried_if_idempotent(self, do: Any, reply: Any) -> None:
+    def test_broken_connection_is_retried_if_idempotent(self, call: Any, reply: Any) -> None:
         with ScriptedServer(BREAK, Reply(reply)) as server:
-            done(server, do)
+            run_client(server, call)
         assert len(server.requests) == 2
 
     @pytest.mark.parametrize(
-        "do",
+        "call",
         [lambda client: client.add("Prefers sencha."), lambda client: client.add_many(["tea", {"content": "x"}])],
     )
-    def test_broken_connection_is_not_retried_if_not_idempotent(self, do: Any) -> None:
+    def test_broken_connection_is_not_retried_if_not_idempotent(self, call: Any) -> None:
         with ScriptedServer(BREAK) as server:
-            error = failure(server, do)
+            error = client_error(server, call)
         assert isinstance(error, ServerError)
         assert str(error).startswith(f"{server.url} cannot be reached (")
         assert len(server.requests) == 1
 
     def test_unreachable_server_is_retried(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        waits: list[float] = []
+        delays: list[float] = []
 
         async def sleep(seconds: float) -> None:
-            waits.append(seconds)
+            delays.append(seconds)
 
         monkeypatch.setattr("recollect.client.client.asyncio.sleep", sleep)
         with socket.socket() as free:
@@ -132,11 +134,11 @@ class TestRetries:
             client = AsyncClient(f"http://127.0.0.1:{free.getsockname()[1]}", retries=3, backoff=1)
         with pytest.raises(ServerError, match="cannot be reached .* is recollect serve running"):
             asyncio.run(client.add("Prefers sencha."))
-        assert [0.5 * 2**attempt <= wait <= 2**attempt for attempt, wait in enumerate(waits)] == [True] * 3
+        assert [0.5 * 2**attempt <= delay <= 2**attempt for attempt, delay in enumerate(delays)] == [True] * 3
 
     def test_timeout_is_not_retried(self) -> None:
         with ScriptedServer(SILENCE) as server:
-            error = failure(server, lambda client: client.search("tea"), timeout=0.1)
+            error = client_error(server, lambda client: client.search("tea"), timeout=0.1)
         assert str(error) == f"{server.url} did not answer within 0.1 seconds; request less, or raise timeout"
         assert len(server.requests) == 1
 
@@ -154,26 +156,26 @@ class TestErrors:
     )
     def test_errors_are_those_of_a_memory(self, reply: Reply, kind: type[Exception], message: str) -> None:
         with ScriptedServer(reply) as server:
-            error = failure(server, lambda client: client.search("tea"))
+            error = client_error(server, lambda client: client.search("tea"))
         assert (type(error), str(error)) == (kind, message)
 
     def test_argument_error_names_the_argument(self) -> None:
         errors = [{"field": "body.filters.tags", "detail": "must be a list"}, {"field": "top_k", "detail": "odd"}]
         data = Reply({"type": "urn:recollect:invalid", "detail": "filters", "errors": errors}, 422)
         with ScriptedServer(data, data._replace(body={**data.body, "errors": errors[1:]})) as server:
-            first = failure(server, lambda client: client.search("tea"))
-            second = failure(server, lambda client: client.search("tea"))
+            first = client_error(server, lambda client: client.search("tea"))
+            second = client_error(server, lambda client: client.search("tea"))
         assert (str(first), str(second)) == ("filters.tags: must be a list", "top_k: odd")
 
     @pytest.mark.parametrize("body", [b"<html>", [1], None, {"title": "Bad gateway"}])
     def test_error_of_another_server(self, body: Any) -> None:
         with ScriptedServer(Reply(body, 502)) as server:
-            error = failure(server, lambda client: client.search("tea"))
+            error = client_error(server, lambda client: client.search("tea"))
         assert (type(error), str(error)) == (ServerError, f"{server.url} responded with status 502")
 
     def test_response_that_is_not_json(self) -> None:
         with ScriptedServer(Reply(b"<html>")) as server:
-            error = failure(server, lambda client: client.search("tea"))
+            error = client_error(server, lambda client: client.search("tea"))
         assert str(error) == f"{server.url} is not a Recollect server: it sent no JSON; check the URL"
 
     def test_missing_httpx_names_the_extra(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,6 +190,6 @@ def test_unused_client_can_be_closed() -> None:
 
 def test_health_returns_readiness() -> None:
     with ScriptedServer(Reply({"status": "ready"}), Reply({"detail": "not yet"}, 503, {"Retry-After": "1"})) as server:
-        assert done(server, lambda client: client.health()) is True
-        assert done(server, lambda client: client.health()) is False
-    assert [requested.path for requested in server.requests] == ["/ready", "/ready"]
+        assert run_client(server, lambda client: client.health()) is True
+        assert run_client(server, lambda client: client.health()) is False
+    assert [request.path for request in server.requests] == ["/ready", "/ready"]

@@ -45,13 +45,13 @@ class ReferenceBert:
         heads = self.config["num_attention_heads"]
         size = states.shape[1] // heads
         query, key, value = (self.dense(states, f"{name}.attention.self.{item}") for item in ("query", "key", "value"))
-        seen = np.empty_like(states)
+        attended = np.empty_like(states)
         for head in range(heads):
-            part = slice(head * size, (head + 1) * size)
-            scores = query[:, part] @ key[:, part].T / math.sqrt(size)
+            columns = slice(head * size, (head + 1) * size)
+            scores = query[:, columns] @ key[:, columns].T / math.sqrt(size)
             scores = np.exp(scores - scores.max(axis=1, keepdims=True))
-            seen[:, part] = scores / scores.sum(axis=1, keepdims=True) @ value[:, part]
-        return self.dense(seen, f"{name}.attention.output.dense")
+            attended[:, columns] = scores / scores.sum(axis=1, keepdims=True) @ value[:, columns]
+        return self.dense(attended, f"{name}.attention.output.dense")
 
     def dense(self, states: Array, name: str) -> Array:
         result: Array = states @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]

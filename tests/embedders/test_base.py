@@ -12,7 +12,7 @@ from recollect.errors import EmbedderError
 
 
 @pytest.mark.parametrize(
-    ("answer", "problem"),
+    ("output", "problem"),
     [
         ([[1.0, 2.0]], r"an array of shape \(1, 2\) instead of 2 vectors"),
         ([1.0, 2.0], r"an array of shape \(2,\) instead of 2 vectors"),
@@ -25,9 +25,9 @@ from recollect.errors import EmbedderError
         ([[10**400, 1], [1, 1]], "something that is not one list of numbers for each text"),
     ],
 )
-def test_invalid_response_is_refused(answer: Any, problem: str) -> None:
+def test_invalid_response_is_refused(output: Any, problem: str) -> None:
     with pytest.raises(EmbedderError, match=f"^toy returned {problem}$"):
-        unit_rows("toy", answer, count=2, dimension=2)
+        unit_rows("toy", output, count=2, dimension=2)
 
 
 def test_empty_vectors_are_refused() -> None:
@@ -44,8 +44,8 @@ numbers = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @given(st.lists(st.tuples(numbers, numbers, numbers), min_size=1))
-def test_unit_rows_have_unit_length(answer: list[tuple[float, float, float]]) -> None:
-    rows = unit_rows("toy", answer, count=len(answer), dimension=3)
+def test_unit_rows_have_unit_length(output: list[tuple[float, float, float]]) -> None:
+    rows = unit_rows("toy", output, count=len(output), dimension=3)
     assert rows.dtype == np.float32
-    for row, given_row in zip(rows, answer, strict=True):
-        assert float(np.linalg.norm(row)) == pytest.approx(1.0 if any(given_row) else 0.0, abs=1e-6)
+    for row, output_row in zip(rows, output, strict=True):
+        assert float(np.linalg.norm(row)) == pytest.approx(1.0 if any(output_row) else 0.0, abs=1e-6)

@@ -65,7 +65,7 @@ def test_query_cache_0_disables_cache() -> None:
     assert model.calls == [["tea"], ["tea"]]
 
 
-def test_threads_share_a_reranker() -> None:
+def test_threads_share_an_embedder() -> None:
     embedder = FunctionEmbedder(CountingModel(), query_cache=4)
     with ThreadPoolExecutor(8) as pool:
         rows = list(pool.map(embedder.embed_query, ["a" * (number % 7) for number in range(200)]))

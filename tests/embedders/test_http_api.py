@@ -10,7 +10,7 @@ from recollect.embedders import HttpEmbedder
 from recollect.errors import ArgumentError, EmbedderError
 from recollect.inference import runtime
 from tests.embedders.server import EmbeddingServer, data, embeddings, vector_of
-from tests.serving import Answer
+from tests.serving import Response
 
 SECRET = "sk-very-secret-123"  # noqa: S105 (of nobody)
 
@@ -29,45 +29,45 @@ def test_embed_documents_over_http(server: EmbeddingServer) -> None:
     rows = embedder.embed_documents(["a", "four", "three"])
     assert rows == pytest.approx(np.stack([unit("a"), unit("four"), unit("three")]))
     assert server.paths == ["/v1/embeddings"]
-    assert server.questions == [{"model": "toy", "encoding_format": "float", "input": ["three", "four", "a"]}]
+    assert server.requests == [{"model": "toy", "encoding_format": "float", "input": ["three", "four", "a"]}]
     assert (embedder.name, embedder.dimension) == ("toy", 3)
-    assert len(server.questions) == 1
+    assert len(server.requests) == 1
     assert embedder.describe() == f"toy, 3 dimensions, {server.url}"
 
 
 def test_embeddings_are_ordered_by_index(server: EmbeddingServer) -> None:
-    server.answers = [lambda question: data(embeddings(question)[::-1])]
+    server.responses = [lambda request: data(embeddings(request)[::-1])]
     assert embedder_at(server).embed_documents(["bb", "a"]) == pytest.approx(np.stack([unit("bb"), unit("a")]))
 
 
 def test_embeddings_without_index_keep_order(server: EmbeddingServer) -> None:
-    server.answers = [lambda question: data([{"embedding": vector_of(text)} for text in question["input"]])]
+    server.responses = [lambda request: data([{"embedding": vector_of(text)} for text in request["input"]])]
     assert embedder_at(server).embed_documents(["bb", "a"]) == pytest.approx(np.stack([unit("bb"), unit("a")]))
 
 
 def test_batches_are_limited_by_texts_and_characters(server: EmbeddingServer) -> None:
     embedder_at(server, batch_size=2).embed_documents(["a", "b", "c"])
     embedder_at(server, batch_characters=5).embed_documents(["aaaa", "bb", "cc"])
-    assert [question["input"] for question in server.questions] == [["a", "b"], ["c"], ["aaaa"], ["bb", "cc"]]
+    assert [request["input"] for request in server.requests] == [["a", "b"], ["c"], ["aaaa"], ["bb", "cc"]]
 
 
 def test_query_cache_and_prefix(server: EmbeddingServer) -> None:
     embedder = embedder_at(server, query_prefix="query: ")
     assert (embedder.embed_query("tea") == embedder.embed_query("tea")).all()
-    assert [question["input"] for question in server.questions] == [["query: tea"]]
+    assert [request["input"] for request in server.requests] == [["query: tea"]]
 
 
 def test_empty_text_is_sent_as_space(server: EmbeddingServer) -> None:
     assert embedder_at(server).embed_query("").shape == (3,)
-    assert server.questions[0]["input"] == [" "]
+    assert server.requests[0]["input"] == [" "]
 
 
 def test_dimensions_are_requested(server: EmbeddingServer) -> None:
     embedder = embedder_at(server, dimensions=3)
     assert (embedder.name, embedder.dimension) == ("toy/3", 3)
-    assert not server.questions
+    assert not server.requests
     embedder.embed_query("tea")
-    assert server.questions[0]["dimensions"] == 3
+    assert server.requests[0]["dimensions"] == 3
     with pytest.raises(EmbedderError, match="toy/2 returned vectors of 3 dimensions instead of 2"):
         embedder_at(server, dimensions=2).embed_query("tea")
 
@@ -85,19 +85,19 @@ def test_key_is_read_from_environment(server: EmbeddingServer, monkeypatch: pyte
 
 
 def test_transient_status_is_retried(server: EmbeddingServer) -> None:
-    server.answers = [Answer(503)]
+    server.responses = [Response(503)]
     assert embedder_at(server).embed_query("tea") == pytest.approx(unit("tea"))
-    assert len(server.questions) == 2
+    assert len(server.requests) == 2
 
 
 def test_status_413_suggests_smaller_batches(server: EmbeddingServer) -> None:
-    server.answers = [Answer(413)]
+    server.responses = [Response(413)]
     with pytest.raises(EmbedderError, match="413 .*; pass a smaller batch_size or batch_characters$"):
         embedder_at(server).embed_query("tea")
 
 
 def test_permanent_error_says_what_to_do(server: EmbeddingServer) -> None:
-    server.answers = [Answer(429, b'{"error": "slow\n   down"}')] * 3
+    server.responses = [Response(429, b'{"error": "slow\n   down"}')] * 3
     with pytest.raises(EmbedderError) as caught:
         embedder_at(server, retries=2).embed_query("tea")
     assert str(caught.value) == (
@@ -107,11 +107,11 @@ def test_permanent_error_says_what_to_do(server: EmbeddingServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "problem"),
+    ("response", "problem"),
     [
-        (Answer(body=b"<html>"), "returned something that is not JSON"),
-        (Answer(body=b"[1, 2]"), "returned JSON without a list of embeddings in data"),
-        (Answer(body=b'{"data": {"embedding": 1}}'), "returned JSON without a list of embeddings in data"),
+        (Response(body=b"<html>"), "returned something that is not JSON"),
+        (Response(body=b"[1, 2]"), "returned JSON without a list of embeddings in data"),
+        (Response(body=b'{"data": {"embedding": 1}}'), "returned JSON without a list of embeddings in data"),
         (data([{"index": 0}]), "returned JSON without a list of embeddings in data"),
         (data([]), "returned 0 embeddings for 1 texts"),
         (data([{"index": 1, "embedding": [1.0]}]), "whose indexes do not match the 1 texts"),
@@ -120,18 +120,18 @@ def test_permanent_error_says_what_to_do(server: EmbeddingServer) -> None:
         (data([{"index": 0, "embedding": [float("nan")]}]), "toy returned numbers that are not finite"),
     ],
 )
-def test_invalid_response_is_refused(server: EmbeddingServer, answer: Answer, problem: str) -> None:
-    server.answers = [answer]
+def test_invalid_response_is_refused(server: EmbeddingServer, response: Response, problem: str) -> None:
+    server.responses = [response]
     with pytest.raises(EmbedderError, match=problem):
         embedder_at(server).embed_query("tea")
 
 
 def test_wrong_count_or_index_is_refused(server: EmbeddingServer) -> None:
     embedder = embedder_at(server)
-    server.answers = [lambda question: data(embeddings(question)[:2])]
+    server.responses = [lambda request: data(embeddings(request)[:2])]
     with pytest.raises(EmbedderError, match="returned 2 embeddings for 3 texts"):
         embedder.embed_documents(["a", "b", "c"])
-    server.answers = [lambda question: data([{**item, "index": 0} for item in embeddings(question)])]
+    server.responses = [lambda request: data([{**item, "index": 0} for item in embeddings(request)])]
     with pytest.raises(EmbedderError, match="whose indexes do not match the 3 texts"):
         embedder.embed_documents(["a", "b", "c"])
 
@@ -139,7 +139,7 @@ def test_wrong_count_or_index_is_refused(server: EmbeddingServer) -> None:
 def test_no_texts_give_no_rows(server: EmbeddingServer) -> None:
     assert embedder_at(server).embed_documents([]).shape == (0, 3)
     assert embedder_at(server, dimensions=5).embed_documents([]).shape == (0, 5)
-    assert len(server.questions) == 1  # a request is sent only if the dimension is unknown
+    assert len(server.requests) == 1  # a request is sent only if the dimension is unknown
 
 
 @pytest.mark.parametrize(
@@ -168,4 +168,4 @@ def test_missing_httpx_is_reported(server: EmbeddingServer, monkeypatch: pytest.
 
 def test_request_is_well_formed_json(server: EmbeddingServer) -> None:
     embedder_at(server).embed_query('quotes " and \ud800 halves')
-    assert json.loads(json.dumps(server.questions[0]["input"])) == ['quotes " and \ufffd halves']
+    assert json.loads(json.dumps(server.requests[0]["input"])) == ['quotes " and \ufffd halves']

@@ -67,9 +67,9 @@ def test_graph_ignores_padding(expected: Any) -> None:
 
 def test_vector_does_not_depend_on_batch() -> None:
     embedder = MiniLMEmbedder(query_cache=0)
-    together = embedder.embed_documents(TEXTS)
-    assert (together[::-1] == embedder.embed_documents(TEXTS[::-1])).all()
-    assert (together[1] == embedder.embed_query(TEXTS[1])).all()
+    in_order = embedder.embed_documents(TEXTS)
+    assert (in_order[::-1] == embedder.embed_documents(TEXTS[::-1])).all()
+    assert (in_order[1] == embedder.embed_query(TEXTS[1])).all()
 
 
 def test_text_is_truncated_after_256_tokens(reference: ReferenceBert) -> None:
@@ -97,28 +97,28 @@ def test_describe_does_not_load_model(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_threads_get_equal_vectors() -> None:
     embedder = MiniLMEmbedder(query_cache=0)
-    alone = [embedder.embed_query(text) for text in TEXTS]
+    sequential = [embedder.embed_query(text) for text in TEXTS]
     with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(embedder.embed_query, TEXTS * 4))
-    assert all((row == alone[index % len(TEXTS)]).all() for index, row in enumerate(together))
+        parallel = list(pool.map(embedder.embed_query, TEXTS * 4))
+    assert all((row == sequential[index % len(TEXTS)]).all() for index, row in enumerate(parallel))
 
 
 @pytest.mark.parametrize("precision", ["float32", "int8"])
 def test_damaged_graph_is_rebuilt(precision: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_CACHE", str(tmp_path))
     built = _graph_file(weights_folder(), precision)
-    whole = built.read_bytes()
-    built.write_bytes(whole[:100_000])
+    content = built.read_bytes()
+    built.write_bytes(content[:100_000])
     embedder = MiniLMEmbedder(precision=precision, threads=1)  # another number of threads loads the model again
     assert embedder.embed_query("tea").shape == (384,)
-    assert built.read_bytes() == whole
+    assert built.read_bytes() == content
 
 
 def test_building_prints_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_CACHE", str(tmp_path))
     code = "import recollect.embedders as e, sys; e.MiniLMEmbedder().embed_query('tea'); print('torch' in sys.modules)"
-    results = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert (results.stdout.strip(), results.stderr) == ("False", "")
+    process = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert (process.stdout.strip(), process.stderr) == ("False", "")
     assert [path.suffix for path in tmp_path.iterdir()] == [".onnx"]
 
 

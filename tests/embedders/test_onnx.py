@@ -141,11 +141,11 @@ def test_embedders_share_a_model(folder: Path, monkeypatch: pytest.MonkeyPatch) 
     loaded: list[Path] = []
     load = OnnxSession.__init__
 
-    def counted(self: OnnxSession, folder: Any, graph: Path, **options: Any) -> None:
+    def record_and_load(self: OnnxSession, folder: Any, graph: Path, **options: Any) -> None:
         loaded.append(graph)
         load(self, folder, graph, **options)
 
-    monkeypatch.setattr(OnnxSession, "__init__", counted)
+    monkeypatch.setattr(OnnxSession, "__init__", record_and_load)
     embedders = [OnnxEmbedder(folder, query_cache=0) for _ in range(8)]
     with ThreadPoolExecutor(8) as pool:
         rows = list(pool.map(lambda embedder: embedder.embed_query("tea"), embedders))
@@ -167,8 +167,8 @@ def test_forked_child_loads_its_own_model(folder: Path) -> None:
     """
     lines = [line.removeprefix("        ") for line in code.splitlines()]
     command = [sys.executable, "-c", "\n".join(lines), str(folder)]
-    results = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert (results.stdout.strip(), results.stderr) == ("0", "")
+    process = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert (process.stdout.strip(), process.stderr) == ("0", "")
 
 
 def encoder_of(path: Path) -> OnnxEncoder:
@@ -182,9 +182,9 @@ def tokenizer_folder(tmp_path: Path) -> Path:
 
 
 def test_folder_without_config_uses_defaults(tokenizer_folder: Path) -> None:
-    results = encoder_of(tokenizer_folder)
-    assert (results.max_tokens, results.pooling, results.dimension) == (512, "mean", None)
-    assert (results.query_prefix, results.document_prefix) == ("", "")
+    encoder = encoder_of(tokenizer_folder)
+    assert (encoder.max_tokens, encoder.pooling, encoder.dimension) == (512, "mean", None)
+    assert (encoder.query_prefix, encoder.document_prefix) == ("", "")
 
 
 def test_modules_json_locates_pooling(tokenizer_folder: Path) -> None:
@@ -196,8 +196,8 @@ def test_modules_json_locates_pooling(tokenizer_folder: Path) -> None:
     write_json(
         tokenizer_folder / "pooling" / "config.json", {"pooling_mode_cls_token": True, "word_embedding_dimension": 12}
     )
-    results = encoder_of(tokenizer_folder)
-    assert (results.pooling, results.dimension) == ("cls", 12)
+    encoder = encoder_of(tokenizer_folder)
+    assert (encoder.pooling, encoder.dimension) == ("cls", 12)
     write_json(
         tokenizer_folder / "modules.json", [*modules, {"path": "2_Dense", "type": "sentence_transformers.models.Dense"}]
     )
@@ -255,8 +255,8 @@ def test_folder_sets_max_tokens(tokenizer_folder: Path) -> None:
 )
 def test_prompts_of_config(tokenizer_folder: Path, config: dict[str, Any], query: str, document: str) -> None:
     write_json(tokenizer_folder / "config_sentence_transformers.json", config)
-    results = encoder_of(tokenizer_folder)
-    assert (results.query_prefix, results.document_prefix) == (query, document)
+    encoder = encoder_of(tokenizer_folder)
+    assert (encoder.query_prefix, encoder.document_prefix) == (query, document)
 
 
 def test_error_names_invalid_json_file(tokenizer_folder: Path) -> None:

@@ -31,8 +31,8 @@ def test_vectors_equal_those_of_wordllama(tmp_path: Path) -> None:
     """
     code = "\n".join(line.strip() for line in code.splitlines())
     command = [sys.executable, "-c", code, str(tmp_path), json.dumps(TEXTS)]
-    results = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert StaticEmbedder().embed_documents(TEXTS) == pytest.approx(np.array(json.loads(results.stdout)), abs=1e-6)
+    process = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert StaticEmbedder().embed_documents(TEXTS) == pytest.approx(np.array(json.loads(process.stdout)), abs=1e-6)
 
 
 def test_similar_texts_have_similar_vectors() -> None:
@@ -49,7 +49,7 @@ def test_empty_text_has_zero_vector() -> None:
     assert embedder.embed_documents([]).shape == (0, 256)
 
 
-def test_score_does_not_depend_on_batch() -> None:
+def test_vector_does_not_depend_on_batch() -> None:
     embedder = StaticEmbedder(batch_size=3)
     together = embedder.embed_documents(TEXTS)
     assert (together == np.concatenate([embedder.embed_documents([text]) for text in TEXTS])).all()
@@ -60,8 +60,8 @@ def test_static_model_does_not_import_wordllama() -> None:
         "import logging, sys; from recollect.embedders import StaticEmbedder; logging.basicConfig(level=logging.DEBUG);"
         "StaticEmbedder().embed_query('tea'); print('wordllama' in sys.modules)"
     )
-    results = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert (results.stdout.strip(), results.stderr) == ("False", "")
+    process = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert (process.stdout.strip(), process.stderr) == ("False", "")
 
 
 def test_missing_wordllama_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Small outcomes with known values, and one like that of a real evaluation."""
+"""Outcomes for tests: small ones with given values, and simulated ones like those of a real evaluation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MEASURES = ("any@1", "any@5", "any@10", "all@5", "recall@5", "recall@10", "ndcg@
 _SUBJECTS = (
     "tea,the router,Anna's birthday,the boiler,a flat in Ghent,the trip to Porto,her violin,the old bicycle".split(",")
 )
-_FORMS = (
+_TEMPLATES = (
     "When did we last talk about {}?",
     "What did she decide about {}, and who was there when she did?",
     "Who knows most of {}?",
@@ -31,12 +31,13 @@ def outcome(
     dataset: str = "tiny",
     embedder: str = "minilm",
 ) -> Outcome:
-    """Return an outcome over the questions q0, q1, …, the right note of each at the given rank."""
+    """Return an outcome over the questions q0, q1, …, each with the note ``right`` at its rank in ``ranks``."""
     count = len(next(iter(values.values())))
     rankings = {}
     for index, rank in enumerate(ranks or [1] * count):
-        ids = tuple("right" if at == rank else f"wrong{at}" for at in range(1, 11))
-        rankings[f"q{index}"] = Ranking(ids, tuple(1 / at for at in range(1, 11)), 2.0 + index % 7)
+        ids = tuple("right" if position == rank else f"wrong{position}" for position in range(1, 11))
+        scores = tuple(1 / position for position in range(1, 11))
+        rankings[f"q{index}"] = Ranking(ids, scores, 2.0 + index % 7)
     return Outcome(
         dataset=dataset,
         system=system,
@@ -44,7 +45,7 @@ def outcome(
         mode="auto",
         embedder=embedder,
         rankings=rankings,
-        values={name: np.array(result, dtype=np.float64) for name, result in values.items()},
+        values={name: np.array(column, dtype=np.float64) for name, column in values.items()},
         strata={name: np.array(indexes, dtype=np.intp) for name, indexes in (strata or {}).items()},
     )
 
@@ -57,7 +58,7 @@ def dataset(
     questions = tuple(
         Question(
             id=f"q{index}",
-            text=texts[index] if index < len(texts) else _FORMS[index % 4].format(_SUBJECTS[index % 8]),
+            text=texts[index] if index < len(texts) else _TEMPLATES[index % 4].format(_SUBJECTS[index % 8]),
             collection="home",
             relevant={"right": 1},
         )
@@ -69,21 +70,21 @@ def dataset(
     )
 
 
-def ranked(system: str, typical: float, count: int, *, seed: int = 0) -> Outcome:
-    """Return an outcome of many questions whose right notes are near the top, nearer for a smaller ``typical``."""
+def simulated_outcome(system: str, spread: float, count: int, *, seed: int = 0) -> Outcome:
+    """Return an outcome over ``count`` questions with random ranks of the right note, better for a small ``spread``."""
     question_random, system_random = np.random.default_rng(7), np.random.default_rng(seed)
     hardness = question_random.exponential(1.0, count)
     ranks = [
         int(rank) if rank <= 10 else None
-        for rank in 1 + np.floor(hardness * typical * system_random.uniform(0.5, 1.5, count))
+        for rank in 1 + np.floor(hardness * spread * system_random.uniform(0.5, 1.5, count))
     ]
     values: dict[str, list[float]] = {name: [] for name in MEASURES}
     for rank in ranks:
-        at = rank or 99
+        position = rank or 99  # 99: not in the ranking
         for name in MEASURES:
-            limit = int(name.rpartition("@")[2] if "@" in name else 10)
-            hit = float(at <= limit)
-            graded = {"ndcg@10": 1 / np.log2(at + 1), "mrr": 1 / at}
+            cutoff = int(name.rpartition("@")[2] if "@" in name else 10)
+            hit = float(position <= cutoff)
+            graded = {"ndcg@10": 1 / np.log2(position + 1), "mrr": 1 / position}
             values[name].append(hit * graded.get(name, 1.0))
     kinds = ("single-hop", "multi-hop", "temporal", "open-domain", "adversarial")
     strata = {kind: list(range(index, count, len(kinds))) for index, kind in enumerate(kinds)}
@@ -94,10 +95,10 @@ def ranked(system: str, typical: float, count: int, *, seed: int = 0) -> Outcome
 def realistic_outcomes(count: int = 400) -> tuple[list[Outcome], Dataset]:
     """Return four systems over a few hundred questions, with texts that attempt HTML injection."""
     outcomes = [
-        ranked("bm25", 4.0, count, seed=1),
-        ranked("default", 2.2, count, seed=2),
-        ranked("memini (semantic)", 4.1, count, seed=3),
-        ranked("weighted-graph", 6.5, count, seed=4),
+        simulated_outcome("bm25", 4.0, count, seed=1),
+        simulated_outcome("default", 2.2, count, seed=2),
+        simulated_outcome("memini (semantic)", 4.1, count, seed=3),
+        simulated_outcome("weighted-graph", 6.5, count, seed=4),
     ]
     texts = ["<script>document.title='broken out'</script> & <img src=x onerror=alert(1)>", "| a | `b` ]]> </svg> \x00"]
     data = dataset(

@@ -1,4 +1,4 @@
-"""Stored vectors."""
+"""The cache of document vectors, and the embedder that uses it."""
 
 from __future__ import annotations
 
@@ -144,7 +144,9 @@ def test_two_processes_fill_one_cache(tmp_path: Path) -> None:
 
 def test_get_reports_a_corrupt_file(tmp_path: Path) -> None:
     (tmp_path / "a.vectors").write_bytes(b"x" * 4096)
-    with pytest.raises(StoreError, match=r"vectors cannot be kept in .*a.vectors .*: delete the file, or name another"):
+    with pytest.raises(
+        StoreError, match=r"vectors cannot be stored in .*a.vectors .*: delete the file, or name another"
+    ):
         VectorCache(tmp_path / "a.vectors").get([b"x"])
-    with pytest.raises(StoreError, match="vectors cannot be kept in"):
+    with pytest.raises(StoreError, match="vectors cannot be stored in"):
         VectorCache(tmp_path / "a.vectors" / "b.vectors").put({b"x": np.ones(2, dtype=np.float32)})

@@ -33,7 +33,7 @@ def test_reliability_bins() -> None:
 
 
 def test_reliability_bins_of_few_queries() -> None:
-    assert [entry.count for entry in reliability_bins(CONFIDENCES, RELEVANT)] == [1, 1, 1, 1, 1]
+    assert [reliability_bin.count for reliability_bin in reliability_bins(CONFIDENCES, RELEVANT)] == [1, 1, 1, 1, 1]
 
 
 def test_expected_calibration_error() -> None:
@@ -56,7 +56,7 @@ def test_equal_confidences_share_labels() -> None:
 )
 def test_calibration_error_ignores_order(pairs: list[tuple[float, bool]], data: st.DataObject) -> None:
     permuted = data.draw(st.permutations(pairs))
-    errors = [expected_calibration_error(*zip(*entry, strict=True), bins=4) for entry in (pairs, permuted)]
+    errors = [expected_calibration_error(*zip(*sample, strict=True), bins=4) for sample in (pairs, permuted)]
     assert errors[0] == pytest.approx(errors[1])
     assert 0 <= errors[0] <= 1
 
@@ -135,9 +135,9 @@ def test_trust_metrics_at_the_threshold() -> None:
 
 
 def test_trust_metrics_without_such_queries() -> None:
-    only = trust_metrics([question("c", "x")], RANKINGS)
-    assert only is not None
-    assert (only.right_first, only.answered_right_first_below_threshold, only.unanswerable_recognised) == (
+    trust = trust_metrics([question("c", "x")], RANKINGS)
+    assert trust is not None
+    assert (trust.right_first, trust.answered_right_first_below_threshold, trust.unanswerable_recognised) == (
         0,
         None,
         None,
@@ -146,8 +146,8 @@ def test_trust_metrics_without_such_queries() -> None:
 
 
 def test_trust_metrics_without_confidences() -> None:
-    unknown = RANKINGS | {"b": replace(RANKINGS["b"], confidences=None)}
-    assert trust_metrics(QUESTIONS, unknown) is None
+    rankings = RANKINGS | {"b": replace(RANKINGS["b"], confidences=None)}
+    assert trust_metrics(QUESTIONS, rankings) is None
 
 
 def test_trust_metrics_to_dict() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from recollect.errors import ArgumentError
-from recollect.evaluation.comparison import ALL, ComparisonResult, compare_outcomes, win_loss
+from recollect.evaluation.comparison import ALL_QUESTIONS, ComparisonResult, compare_outcomes, win_loss
 from recollect.evaluation.significance import Difference, holm, paired_difference
-from tests.evaluation.outcomes import dataset, outcome, ranked
+from tests.evaluation.outcomes import dataset, outcome, simulated_outcome
 
 STRATA = {"early": [0, 1, 2], "late": [3, 4], "none": []}
 OLD = outcome("old", {"any@5": [0.0] * 10, "mrr": [0.1] * 10}, strata=STRATA)
@@ -19,7 +19,7 @@ def test_compare_outcomes() -> None:
     actual = compare_outcomes([OLD, NEW, BAD])
     assert (actual.baseline, actual.systems, actual.compared_systems) == ("old", ("old", "new", "bad"), ("new", "bad"))
     assert actual.measures == ("any@5", "mrr")
-    assert actual.strata == (ALL, "early", "late")
+    assert actual.strata == (ALL_QUESTIONS, "early", "late")
     assert len(actual.results) == 3 * 2 * 3
     assert actual.result("old", "any@5") == ComparisonResult(10, 0.0)
     early = actual.result("new", "any@5", "early")
@@ -30,10 +30,10 @@ def test_compare_outcomes() -> None:
 
 def test_compare_outcomes_corrects_p_values() -> None:
     outcomes = [
-        ranked("a", 4, 60),
-        ranked("b", 3, 60, seed=1),
-        ranked("c", 3.4, 60, seed=2),
-        ranked("d", 2, 60, seed=3),
+        simulated_outcome("a", 4, 60),
+        simulated_outcome("b", 3, 60, seed=1),
+        simulated_outcome("c", 3.4, 60, seed=2),
+        simulated_outcome("d", 2, 60, seed=3),
     ]
     actual = compare_outcomes(outcomes)
     indexes = outcomes[0].strata["multi-hop"]

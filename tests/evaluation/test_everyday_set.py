@@ -58,8 +58,8 @@ def in_stratum(stratum: str) -> list[str]:
 def searchable_text(note: str) -> str:
     """Return the searchable text of a note: title, content, tags and path, case-folded."""
     row = NOTES[note]
-    about = row["metadata"]
-    return " ".join([row["title"], row["text"], *about.get("tags", ()), about.get("path", "")]).casefold()
+    metadata = row["metadata"]
+    return " ".join([row["title"], row["text"], *metadata.get("tags", ()), metadata.get("path", "")]).casefold()
 
 
 def content_words(text: str) -> set[str]:
@@ -85,11 +85,11 @@ NOTE_WORDS = {note: content_words(searchable_text(note)) for note in NOTES}
 def common_words(query: str) -> set[tuple[str, str]]:
     """Return the pairs of content words of query and relevant notes that have a common stem."""
     return {
-        (query_word, written)
+        (query_word, note_word)
         for query_word in content_words(QUERIES[query]["text"])
         for note in RELEVANT[query]
-        for written in NOTE_WORDS[note]
-        if have_common_stem(query_word, written)
+        for note_word in NOTE_WORDS[note]
+        if have_common_stem(query_word, note_word)
     }
 
 
@@ -130,7 +130,7 @@ def test_note_lengths() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stratum", "least"),
+    ("stratum", "min_size"),
     [
         *((name, 25) for name in ("exact", "typo", "temporal", "paraphrase", "question", "keywords")),
         ("stale", 15),
@@ -140,8 +140,8 @@ def test_note_lengths() -> None:
         *((name, 30) for name in SUB_STRATA["unanswerable"]),
     ],
 )
-def test_stratum_sizes(stratum: str, least: int) -> None:
-    assert len(in_stratum(stratum)) >= least
+def test_stratum_sizes(stratum: str, min_size: int) -> None:
+    assert len(in_stratum(stratum)) >= min_size
 
 
 @pytest.mark.parametrize("stratum", SUB_STRATA)
@@ -229,7 +229,7 @@ def test_load_dataset() -> None:
 
 def test_readme_counts() -> None:
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
-    written = {name: int(count) for name, count in re.findall(r"^\| `([a-z-]+)` \| (\d+) \|", text, flags=re.MULTILINE)}
-    assert written == Counter(name for query in QUERIES for name in strata(query))
+    counts = {name: int(count) for name, count in re.findall(r"^\| `([a-z-]+)` \| (\d+) \|", text, flags=re.MULTILINE)}
+    assert counts == Counter(name for query in QUERIES for name in strata(query))
     assert f"{len(NOTES)} notes" in text
     assert f"{len(QUERIES)} queries" in text

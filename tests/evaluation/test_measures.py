@@ -11,8 +11,8 @@ from recollect.errors import ArgumentError, RecollectError
 from recollect.evaluation import MEASURES, Question, Ranking, compute_measures
 
 
-def make_question(identity: str, **relevant: int) -> Question:
-    return Question(id=identity, text="?", collection="", relevant=relevant)
+def make_question(question_id: str, **relevant: int) -> Question:
+    return Question(id=question_id, text="?", collection="", relevant=relevant)
 
 
 def ranking(*ids: str) -> Ranking:

@@ -14,7 +14,7 @@ from recollect import Note
 from recollect.errors import ArgumentError, RecollectError
 from recollect.evaluation import Collection, Dataset, Outcome, Question, System, evaluate, load_dataset
 from recollect.evaluation.cache import default_cache_folder
-from recollect.evaluation.memories import UNDATED, temporary_memory
+from recollect.evaluation.memories import DEFAULT_CREATED_AT, temporary_memory
 from recollect.memory import Memory
 from recollect.retrieval.options import Mode
 from tests.evaluation.samples import HAYSTACKS, KITCHEN, TALKS
@@ -89,12 +89,14 @@ def test_evaluate_isolates_collections(tmp_path: Path) -> None:
 
 def test_evaluate_embeds_notes_once(tmp_path: Path) -> None:
     dataset = load_dataset(KITCHEN)
-    model = LetterEmbedder()
+    embedder = LetterEmbedder()
     reported: list[tuple[int, int]] = []
-    evaluate(dataset, ["default"], embedder=model, cache=tmp_path, progress=lambda *entry: reported.append(entry[:2]))
+    evaluate(
+        dataset, ["default"], embedder=embedder, cache=tmp_path, progress=lambda *entry: reported.append(entry[:2])
+    )
     assert (reported[-1], len(reported)) == ((18, 18), len(set(reported)))
-    evaluate(dataset, ["default", "memini"], embedder=model, cache=tmp_path)
-    assert len(model.documents) == 12
+    evaluate(dataset, ["default", "memini"], embedder=embedder, cache=tmp_path)
+    assert len(embedder.documents) == 12
 
 
 def test_evaluate_searches_as_of_the_question_date(tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]) -> None:
@@ -130,14 +132,14 @@ def test_temporary_memory_dates_notes() -> None:
     notes = (Note(id="n1", content="Tea."), Note(id="n2", content="Milk.", created_at=datetime(2024, 1, 1, tzinfo=UTC)))
     with temporary_memory(Collection(id="home", notes=notes)) as (memory, _):
         dates = {note.id: note.created_at for note in memory.notes()}
-    assert dates == {"n1": UNDATED, "n2": notes[1].created_at}
+    assert dates == {"n1": DEFAULT_CREATED_AT, "n2": notes[1].created_at}
 
 
 def test_evaluate_embeds_queries_for_each_system(tmp_path: Path) -> None:
     dataset = load_dataset(KITCHEN).sample(2)
-    model = LetterEmbedder()
-    evaluate(dataset, ["default", "memini"], embedder=model, cache=tmp_path)
-    assert len(model.queries) == 6
+    embedder = LetterEmbedder()
+    evaluate(dataset, ["default", "memini"], embedder=embedder, cache=tmp_path)
+    assert len(embedder.queries) == 6
 
 
 def dataset_without_notes(*pairs: tuple[str, str]) -> Dataset:
@@ -145,8 +147,8 @@ def dataset_without_notes(*pairs: tuple[str, str]) -> Dataset:
         Question(id=f"q{index}", text=text, collection="default", relevant={note: 1})
         for index, (text, note) in enumerate(pairs)
     ]
-    stored = {"default": Collection(id="default", notes=())}
-    return Dataset(name="mine", collections=stored, questions=tuple(questions))
+    collections = {"default": Collection(id="default", notes=())}
+    return Dataset(name="mine", collections=collections, questions=tuple(questions))
 
 
 def test_evaluate_a_given_memory(tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]) -> None:
@@ -169,7 +171,7 @@ def test_evaluate_a_given_memory(tmp_path: Path, searches: list[tuple[str, dict[
         (outcome,) = evaluate(dataset, ["default"], **options)
         assert outcome.mean("mrr") == 0.5
         assert outcome.warnings == ("judgements name notes that this memory lacks",)
-        with pytest.raises(ArgumentError, match="memory: holds none of the notes that judgements name in namespace 'd"):
+        with pytest.raises(ArgumentError, match="memory: has none of the judged notes in namespace 'd"):
             evaluate(dataset, ["default"], memory=memory, cache=tmp_path / "cache")
     with recollect.open(tmp_path / "m.db", embedder=None) as memory:
         assert [note.last_accessed_at for note in memory.notes(namespace="work")] == [None]
@@ -181,12 +183,12 @@ def test_evaluate_in_a_store(tmp_path: Path, searches: list[tuple[str, dict[str,
     with recollect.open(tmp_path / "home.db", embedder=None) as memory:
         memory.add("Prefers green tea.", id="mine")
     options: dict[str, Any] = {"embedder": None, "cache": tmp_path / "cache"}
-    (alone,) = evaluate(dataset, ["default"], **options)
-    (guest,) = evaluate(dataset, ["default"], store=tmp_path / "home.db", **options)
-    guest_namespaces = {options["namespace"] for _, options in searches if options["namespace"] != "default"}
-    assert len(guest_namespaces) == len(dataset.collections)
-    assert {entry: ranking.ids for entry, ranking in guest.rankings.items()} == {
-        entry: ranking.ids for entry, ranking in alone.rankings.items()
+    (temporary,) = evaluate(dataset, ["default"], **options)
+    (in_store,) = evaluate(dataset, ["default"], store=tmp_path / "home.db", **options)
+    store_namespaces = {options["namespace"] for _, options in searches if options["namespace"] != "default"}
+    assert len(store_namespaces) == len(dataset.collections)
+    assert {question: ranking.ids for question, ranking in in_store.rankings.items()} == {
+        question: ranking.ids for question, ranking in temporary.rankings.items()
     }
     with recollect.open(tmp_path / "home.db", embedder=None) as memory:
         assert [note.id for note in memory.notes()] == ["mine"]
@@ -204,7 +206,7 @@ def test_evaluate_empties_the_store_after_an_error(tmp_path: Path, monkeypatch: 
 def test_evaluate_refuses_a_store_of_another_model(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "home.db", embedder=None) as memory:
         memory.add("Prefers green tea.", vector=[1.0, 0.0])
-    with pytest.raises(ArgumentError, match="store: is searched with 'given', not with 'letters'; name an"):
+    with pytest.raises(ArgumentError, match="store: has vectors of 'given', not of 'letters'; name an"):
         evaluate(
             load_dataset(KITCHEN), ["default"], embedder=LetterEmbedder(), cache=tmp_path, store=tmp_path / "home.db"
         )
@@ -223,7 +225,7 @@ def test_evaluate_store_errors(tmp_path: Path) -> None:
 
 
 def test_evaluate_needs_notes_or_a_memory(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match="memory: mine has questions and no notes: name the memory"):
+    with pytest.raises(ArgumentError, match="memory: mine has questions but no notes: name the memory"):
         evaluate(dataset_without_notes(("tea", "n1")), ["default"], cache=tmp_path)
     with (
         recollect.open(tmp_path / "m.db", embedder=None) as memory,
@@ -235,8 +237,8 @@ def test_evaluate_needs_notes_or_a_memory(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("systems", "message"),
     [
-        ([], "systems: must be at least one"),
-        (["default", System("default")], "systems: two of them are called 'default'; give one another name"),
+        ([], "systems: must have at least one system, got none"),
+        (["default", System("default")], "systems: 2 systems are called 'default'; their names must differ"),
         ("default", "systems: must be a list"),
     ],
 )
@@ -269,14 +271,14 @@ def test_evaluate_without_questions(tmp_path: Path) -> None:
 
 
 def test_evaluate_collects_warnings(tmp_path: Path) -> None:
-    class Failing(LetterEmbedder):
+    class FailingEmbedder(LetterEmbedder):
         def embed_query(self, query: str) -> Any:  # noqa: ARG002 (it fails before)
             raise OSError("model gone")
 
     dataset = load_dataset(KITCHEN).sample(2)
-    (outcome,) = evaluate(dataset, ["default"], embedder=Failing(), cache=tmp_path)
-    again: Outcome = evaluate(dataset, ["default"], embedder=Failing(), cache=tmp_path)[0]
-    assert outcome.warnings == again.warnings
+    (outcome,) = evaluate(dataset, ["default"], embedder=FailingEmbedder(), cache=tmp_path)
+    repeated: Outcome = evaluate(dataset, ["default"], embedder=FailingEmbedder(), cache=tmp_path)[0]
+    assert outcome.warnings == repeated.warnings
     assert len(outcome.warnings) == 1
 
 
@@ -297,5 +299,5 @@ def test_default_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         raise RuntimeError("no home")
 
     monkeypatch.setattr("recollect.evaluation.cache.cache_folder", raise_no_home)
-    with pytest.raises(RecollectError, match=r"no folder to keep vectors in \(no home\): set RECOLLECT_CACHE"):
+    with pytest.raises(RecollectError, match=r"no folder to store vectors in \(no home\): set RECOLLECT_CACHE"):
         default_cache_folder()

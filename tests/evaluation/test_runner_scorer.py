@@ -31,7 +31,7 @@ def embed_topics(texts: list[str]) -> Any:
     return rows
 
 
-TOPIC = FunctionEmbedder(embed_topics, name="topics", dimension=len(TOPICS))
+TOPIC_EMBEDDER = FunctionEmbedder(embed_topics, name="topics", dimension=len(TOPICS))
 
 
 def misleading_dataset(collections: int = 1) -> Dataset:
@@ -51,20 +51,20 @@ def misleading_dataset(collections: int = 1) -> Dataset:
                         relevant={f"n{index}": 1},
                     )
                 )
-    return Dataset(name="misled", collections=collection_by_id, questions=tuple(questions))
+    return Dataset(name="misleading", collections=collection_by_id, questions=tuple(questions))
 
 
 def test_tune_raises_the_weight_of_the_better_leg(tmp_path: Path) -> None:
     dataset = misleading_dataset()
-    wordy = replace(
+    lexical_preset = replace(
         DEFAULT, fusion=DEFAULT.fusion.changed({"weights": {"lexical": 0.6, "vector": 0.4}, "deviations": 0.0})
     )
-    legs = search_space(wordy)[:1]
-    with open_scorer(dataset, measure="mrr", embedder=TOPIC, cache=tmp_path) as scorer:
-        before = scorer(wordy)
-        result = tune(scorer, wordy, space=legs)
+    legs = search_space(lexical_preset)[:1]
+    with open_scorer(dataset, measure="mrr", embedder=TOPIC_EMBEDDER, cache=tmp_path) as scorer:
+        before = scorer(lexical_preset)
+        result = tune(scorer, lexical_preset, space=legs)
         after = scorer(result.chosen)
-    assert result.chosen.fusion.weights["vector"] > wordy.fusion.weights["vector"]
+    assert result.chosen.fusion.weights["vector"] > lexical_preset.fusion.weights["vector"]
     assert result.recommended
     assert after.mean() == 1.0 > before.mean()
     assert result.before == pytest.approx(before.mean())
@@ -74,7 +74,7 @@ def test_tune_raises_the_weight_of_the_better_leg(tmp_path: Path) -> None:
 
 def test_scorer_isolates_collections_and_keeps_order(tmp_path: Path) -> None:
     dataset = misleading_dataset(collections=3)
-    with open_scorer(dataset, measure="any@1", mode="semantic", embedder=TOPIC, cache=tmp_path) as scorer:
+    with open_scorer(dataset, measure="any@1", mode="semantic", embedder=TOPIC_EMBEDDER, cache=tmp_path) as scorer:
         assert scorer(DEFAULT).tolist() == [1.0] * 72
     shuffled = Dataset(
         name="shuffled",
@@ -105,9 +105,9 @@ def test_scorer_embeds_queries_once(tmp_path: Path) -> None:
     embedder = FunctionEmbedder(record_texts, name="topics", dimension=len(TOPICS), query_cache=0)
     with open_scorer(misleading_dataset(), embedder=embedder, cache=tmp_path) as scorer:
         scorer(DEFAULT)
-        once = len(seen)
+        embedded_once = len(seen)
         scorer(presets()["memini"])
-        assert once == len(seen) == len(set(seen))
+        assert embedded_once == len(seen) == len(set(seen))
 
 
 def test_scorer_searches_as_of_the_question_date() -> None:
@@ -159,7 +159,7 @@ def test_scorer_searches_a_given_memory(memory: Memory, tmp_path: Path) -> None:
 def test_scorer_needs_notes_or_a_memory() -> None:
     question = Question(id="q1", text="tea", collection="default", relevant={"n1": 1})
     dataset = Dataset(name="mine", collections={"default": Collection(id="default", notes=())}, questions=(question,))
-    with pytest.raises(ArgumentError, match="mine has questions and no notes"), open_scorer(dataset):
+    with pytest.raises(ArgumentError, match="mine has questions but no notes"), open_scorer(dataset):
         pass
 
 
@@ -181,7 +181,7 @@ def test_scorer_collects_warnings(tmp_path: Path) -> None:
     question = Question(id="q1", text="tea", collection="default", relevant={"n1": 1})
     dataset = Dataset(name="mine", collections={"default": Collection(id="default", notes=())}, questions=(question,))
     with (
-        recollect.open(tmp_path / "memory.db", embedder=TOPIC) as memory,
+        recollect.open(tmp_path / "memory.db", embedder=TOPIC_EMBEDDER) as memory,
         open_scorer(dataset, measure="mrr", memory=memory) as scorer,
     ):
         assert scorer(DEFAULT).tolist() == scorer(presets()["memini"]).tolist() == [1.0]

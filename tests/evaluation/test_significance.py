@@ -164,12 +164,12 @@ def test_holm_properties(p_values: list[float]) -> None:
 @pytest.mark.parametrize(
     ("values", "baseline", "message"),
     [
-        ([], [], "values: must be a list with a value for each question, got one of shape (0,)"),
-        ([[0.5]], [0.5], "values: must be a list with a value for each question, got one of shape (1, 1)"),
+        ([], [], "values: must be a list with a value for each question, got shape (0,)"),
+        ([[0.5]], [0.5], "values: must be a list with a value for each question, got shape (1, 1)"),
         ([0.5, 1.5], [0.5, 0.5], "values: must be fractions of 1, got 1.5"),
         ([0.5], [-2], "baseline: must be fractions of 1, got -2"),
         ([0.5], [float("nan")], "baseline: must be fractions of 1, got nan"),
-        ([0.5, 0.5], [0.5], "baseline: must have a value for each of the 2 questions, got 1"),
+        ([0.5, 0.5], [0.5], "baseline: must have 2 values, one for each question, got 1"),
     ],
 )
 def test_significance_argument_errors(values: Any, baseline: Any, message: str) -> None:

@@ -121,13 +121,13 @@ def test_held_out_questions_do_not_affect_their_fold(seed: int, fold: int) -> No
     """Invert the values of one fold: the preset chosen for it stays the same."""
     in_fold = assign_folds([""] * 50, 5, seed=0) == fold
 
-    def random(preset: Preset) -> NDArray[np.float64]:
+    def random_values(preset: Preset) -> NDArray[np.float64]:
         return np.random.default_rng([seed, preset.graph.seeds, int(preset.graph.degree_penalty * 10)]).random(50)
 
     def inverted(preset: Preset) -> NDArray[np.float64]:
-        return np.where(in_fold, 1 - random(preset), random(preset))
+        return np.where(in_fold, 1 - random_values(preset), random_values(preset))
 
-    first, second = (tune(scorer, DEFAULT, space=SPACE) for scorer in (random, inverted))
+    first, second = (tune(scorer, DEFAULT, space=SPACE) for scorer in (random_values, inverted))
     assert first.by_fold[fold] == second.by_fold[fold]
     assert len(first.by_fold) == first.folds == 5
 
@@ -137,7 +137,7 @@ def test_tune_errors() -> None:
         tune(lambda _: np.zeros(19), DEFAULT)
     with pytest.raises(ArgumentError, match="folds: must be at least 2, so that questions can be held out, got 1"):
         tune(few_seeds, DEFAULT, folds=1)
-    with pytest.raises(ArgumentError, match="groups: must name one for each of the 50 questions, got 2"):
+    with pytest.raises(ArgumentError, match="groups: must have one for each of 50 questions, got 2"):
         tune(few_seeds, DEFAULT, groups=["a", "b"])
 
 
@@ -152,12 +152,16 @@ START: Setting = ((0,), (0,))
 
 
 def test_ascent_improves_one_parameter_at_a_time() -> None:
-    heights = {(0, 0): 0.0, (1, 0): 0.2, (2, 0): 0.1, (1, 1): 0.4, (2, 1): 0.9}
-    assert coordinate_ascent(START, TWO_PARAMETERS, lambda at: heights.get((at[0][0], at[1][0]), 0.0), passes=1) == (
+    scores = {(0, 0): 0.0, (1, 0): 0.2, (2, 0): 0.1, (1, 1): 0.4, (2, 1): 0.9}
+    assert coordinate_ascent(
+        START, TWO_PARAMETERS, lambda setting: scores.get((setting[0][0], setting[1][0]), 0.0), passes=1
+    ) == (
         (1,),
         (1,),
     )
-    assert coordinate_ascent(START, TWO_PARAMETERS, lambda at: heights.get((at[0][0], at[1][0]), 0.0), passes=2) == (
+    assert coordinate_ascent(
+        START, TWO_PARAMETERS, lambda setting: scores.get((setting[0][0], setting[1][0]), 0.0), passes=2
+    ) == (
         (2,),
         (1,),
     )
@@ -165,16 +169,16 @@ def test_ascent_improves_one_parameter_at_a_time() -> None:
 
 def test_ascent_keeps_equal_settings() -> None:
     assert coordinate_ascent(START, TWO_PARAMETERS, lambda _: 0.5) == START
-    assert coordinate_ascent(START, TWO_PARAMETERS, lambda at: float(at[0][0] > 0)) == ((1,), (0,))
+    assert coordinate_ascent(START, TWO_PARAMETERS, lambda setting: float(setting[0][0] > 0)) == ((1,), (0,))
 
 
 def test_ascent_ignores_small_gains() -> None:
-    assert coordinate_ascent(START, TWO_PARAMETERS, lambda at: at[1][0] * MIN_GAIN * 0.99) == START
-    assert coordinate_ascent(START, TWO_PARAMETERS, lambda at: at[1][0] * MIN_GAIN * 1.01) == ((0,), (1,))
+    assert coordinate_ascent(START, TWO_PARAMETERS, lambda setting: setting[1][0] * MIN_GAIN * 0.99) == START
+    assert coordinate_ascent(START, TWO_PARAMETERS, lambda setting: setting[1][0] * MIN_GAIN * 1.01) == ((0,), (1,))
 
 
 def test_ascent_keeps_a_start_between_values() -> None:
-    assert coordinate_ascent(((7,), (0,)), TWO_PARAMETERS, lambda at: float(at[0][0] == 7)) == ((7,), (0,))
+    assert coordinate_ascent(((7,), (0,)), TWO_PARAMETERS, lambda setting: float(setting[0][0] == 7)) == ((7,), (0,))
 
 
 def test_ascent_reports_steps() -> None:
@@ -185,12 +189,12 @@ def test_ascent_reports_steps() -> None:
 
 
 def test_ascent_stops_where_the_score_falls() -> None:
-    heights = [0.9, 0.1, 0.3, 0.5, 0.4, 0.8]
+    scores = [0.9, 0.1, 0.3, 0.5, 0.4, 0.8]
     tried: list[int] = []
 
-    def score(at: Setting) -> float:
-        tried.append(at[0][0])
-        return heights[at[0][0]]
+    def score(setting: Setting) -> float:
+        tried.append(setting[0][0])
+        return scores[setting[0][0]]
 
     line = Parameter(("x",), tuple((value,) for value in range(6)))
     assert coordinate_ascent(((2,),), [line], score, passes=1) == ((3,),)
@@ -200,30 +204,30 @@ def test_ascent_stops_where_the_score_falls() -> None:
 
 def test_ascent_crosses_one_flat_step() -> None:
     line = Parameter(("x",), tuple((value,) for value in range(6)))
-    assert coordinate_ascent(((0,),), [line], lambda at: float(at[0][0] >= 2)) == ((2,),)
-    assert coordinate_ascent(((0,),), [line], lambda at: float(at[0][0] >= 3)) == ((0,),)
+    assert coordinate_ascent(((0,),), [line], lambda setting: float(setting[0][0] >= 2)) == ((2,),)
+    assert coordinate_ascent(((0,),), [line], lambda setting: float(setting[0][0] >= 3)) == ((0,),)
 
 
 def test_ascent_skips_parameters_without_effect() -> None:
     tried: list[Setting] = []
 
-    def score(at: Setting) -> float:
-        tried.append(at)
-        return float(at[0][0])
+    def score(setting: Setting) -> float:
+        tried.append(setting)
+        return float(setting[0][0])
 
     assert coordinate_ascent(START, TWO_PARAMETERS, score, passes=3) == ((2,), (0,))
-    assert [at for at in tried if at[1] == (1,)] == [((2,), (1,))]
+    assert [setting for setting in tried if setting[1] == (1,)] == [((2,), (1,))]
 
 
 @given(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=60), st.integers(2, 6), st.integers(0, 9))
 def test_folds_keep_groups_together(groups: list[str], folds: int, seed: int) -> None:
     result = assign_folds(groups, folds, seed=seed)
-    kinds = set(groups)
+    names = set(groups)
     assert len(result) == len(groups)
-    assert set(result.tolist()) == set(range(min(folds, len(kinds) if len(kinds) > 1 else len(groups))))
-    if len(kinds) > 1:
-        for kind in kinds:
-            assert len({int(fold) for fold, group in zip(result, groups, strict=True) if group == kind}) == 1
+    assert set(result.tolist()) == set(range(min(folds, len(names) if len(names) > 1 else len(groups))))
+    if len(names) > 1:
+        for name in names:
+            assert len({int(fold) for fold, group in zip(result, groups, strict=True) if group == name}) == 1
     assert result.tolist() == assign_folds(groups, folds, seed=seed).tolist()
 
 

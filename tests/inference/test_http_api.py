@@ -10,7 +10,7 @@ import pytest
 from recollect.errors import ArgumentError, EmbedderError, RerankerError
 from recollect.inference import http_api, runtime
 from recollect.inference.http_api import JsonApi, retry_delay
-from tests.serving import Answer, JsonServer, as_json
+from tests.serving import JsonServer, Response, as_json
 
 SECRET = "sk-very-secret-123"  # noqa: S105 (of nobody)
 
@@ -24,7 +24,7 @@ def no_proxy_and_no_delay(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[JsonServer]:
     monkeypatch.delenv("TOY_KEY", raising=False)
-    with JsonServer(lambda question: as_json({"request": question})) as running:
+    with JsonServer(lambda request: as_json({"request": request})) as running:
         yield running
 
 
@@ -54,13 +54,13 @@ def test_key_is_read_for_each_request(server: JsonServer, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("status", [408, 429, 500, 503])
 def test_transient_status_is_retried(server: JsonServer, status: int) -> None:
-    server.answers = [Answer(status, headers={"Retry-After": "0"}), Answer(status)]
+    server.responses = [Response(status, headers={"Retry-After": "0"}), Response(status)]
     assert api_at(server.url).post({}) == {"request": {}}
-    assert len(server.questions) == 3
+    assert len(server.requests) == 3
 
 
 def test_permanent_error_says_what_to_do(server: JsonServer) -> None:
-    server.answers = [Answer(429, b'{"error": "slow\n   down"}')] * 3
+    server.responses = [Response(429, b'{"error": "slow\n   down"}')] * 3
     with pytest.raises(RerankerError) as caught:
         api_at(server.url, retries=2).post({})
     assert str(caught.value) == (
@@ -84,18 +84,18 @@ def test_permanent_status_is_not_retried(
     server: JsonServer, monkeypatch: pytest.MonkeyPatch, status: int, advice: str
 ) -> None:
     monkeypatch.setenv("TOY_KEY", SECRET)
-    server.answers = [Answer(status, f"wrong input with key {SECRET}".encode())]
+    server.responses = [Response(status, f"wrong input with key {SECRET}".encode())]
     with pytest.raises(RerankerError, match=advice) as caught:
         api_at(server.url).post({})
-    assert len(server.questions) == 1
+    assert len(server.requests) == 1
     assert SECRET not in str(caught.value)
     assert "***" in str(caught.value)
 
 
 def test_timeout_is_retried(server: JsonServer) -> None:
-    server.answers = [server.slow]
+    server.responses = [server.slow]
     assert api_at(server.url, timeout=0.2).post({}) == {"request": {}}
-    server.answers = [server.slow]
+    server.responses = [server.slow]
     with pytest.raises(RerankerError, match="does not respond .*Timeout.*: is the server running"):
         api_at(server.url, timeout=0.2, retries=0).post({})
 
@@ -116,7 +116,7 @@ def test_invalid_host_is_reported() -> None:
 
 @pytest.mark.parametrize("body", [b"<html>", b"", b"\xff\xfe\xff", b"[" * 100_000])
 def test_invalid_json_response_is_refused(server: JsonServer, body: bytes) -> None:
-    server.answers = [Answer(body=body)]
+    server.responses = [Response(body=body)]
     with pytest.raises(RerankerError, match="/v1/toys returned something that is not JSON: is this a toy API"):
         api_at(server.url, style="a toy API").post({})
 
@@ -167,7 +167,7 @@ def test_missing_httpx_is_reported(server: JsonServer, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("key", [f"{SECRET}\nX-Other: 1", f"{SECRET}é"])
 def test_invalid_key_is_not_shown(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOY_KEY", key)
-    problem = "^the key in the environment variable TOY_KEY has characters that are not allowed in a header$"
+    problem = "^the key in the environment variable TOY_KEY has characters that are not allowed in an HTTP header$"
     with pytest.raises(EmbedderError, match=problem) as caught:
         api_at("http://localhost", error_type=EmbedderError).post({})
     assert SECRET not in str(caught.value)
@@ -179,8 +179,8 @@ def test_retry_after_counts_up_to_a_minute(header: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("header", [None, "soon", "", "-3", "²", "Sun, 01 Mar 2026 12:00:05 GMT"])
-@pytest.mark.parametrize(("attempt", "longest"), [(0, 0.5), (1, 1.0), (4, 8.0), (20, 8.0), (2000, 8.0)])
-def test_retry_delay_doubles_up_to_8_seconds(header: str | None, attempt: int, longest: float) -> None:
-    waits = {retry_delay(attempt, header, backoff=0.5) for _ in range(50)}
-    assert all(longest / 2 <= wait <= longest for wait in waits)
-    assert len(waits) > 1
+@pytest.mark.parametrize(("attempt", "max_delay"), [(0, 0.5), (1, 1.0), (4, 8.0), (20, 8.0), (2000, 8.0)])
+def test_retry_delay_doubles_up_to_8_seconds(header: str | None, attempt: int, max_delay: float) -> None:
+    delays = {retry_delay(attempt, header, backoff=0.5) for _ in range(50)}
+    assert all(max_delay / 2 <= delay <= max_delay for delay in delays)
+    assert len(delays) > 1

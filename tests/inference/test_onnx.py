@@ -18,19 +18,19 @@ def session_of(folder: Path, max_tokens: int = 16) -> OnnxSession:
 
 def test_session_runs_texts_and_pairs(tmp_path: Path) -> None:
     session = session_of(write_model(tmp_path))
-    answer, mask = session.run([("green tea",)])
-    assert (answer[0] == [VECTORS[2], VECTORS[3], VECTORS[4]]).all()
+    output, mask = session.run([("green tea",)])
+    assert (output[0] == [VECTORS[2], VECTORS[3], VECTORS[4]]).all()
     assert mask.tolist() == [[1, 1, 1]]
-    answer, mask = session.run([("green",), ("tea", "green")])  # this tokenizer puts nothing around a pair
-    assert (answer[1] == [VECTORS[4], VECTORS[3]]).all()
+    output, mask = session.run([("green",), ("tea", "green")])  # this tokenizer puts nothing around a pair
+    assert (output[1] == [VECTORS[4], VECTORS[3]]).all()
     assert mask.tolist() == [[1, 1], [1, 1]]
 
 
 def test_longer_text_of_pair_is_truncated_first(tmp_path: Path) -> None:
-    answer, _ = session_of(write_model(tmp_path), 4).run([("green", "tea " * 500)])
-    assert (answer[0] == [VECTORS[3], VECTORS[4], VECTORS[4], VECTORS[4]]).all()
-    answer, _ = session_of(tmp_path, 4).run([("green " * 500, "tea")])
-    assert (answer[0] == [VECTORS[3], VECTORS[3], VECTORS[3], VECTORS[4]]).all()
+    output, _ = session_of(write_model(tmp_path), 4).run([("green", "tea " * 500)])
+    assert (output[0] == [VECTORS[3], VECTORS[4], VECTORS[4], VECTORS[4]]).all()
+    output, _ = session_of(tmp_path, 4).run([("green " * 500, "tea")])
+    assert (output[0] == [VECTORS[3], VECTORS[3], VECTORS[3], VECTORS[4]]).all()
 
 
 def test_session_raises_error_type(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def opened(folder: Path) -> ModelFolder:
+def model_folder(folder: Path) -> ModelFolder:
     return open_model_folder(folder, RerankerError)
 
 
@@ -94,35 +94,35 @@ def opened(folder: Path) -> ModelFolder:
 def test_max_tokens_of_config(folder: Path, files: dict[str, Any], tokens: int) -> None:
     for name, content in files.items():
         write_json(folder / name, content)
-    assert opened(folder).max_tokens() == tokens
+    assert model_folder(folder).max_tokens() == tokens
 
 
 @pytest.mark.parametrize(("config", "padding"), [({}, 0), ({"pad_token_id": 1}, 1), ({"pad_token_id": None}, 0)])
 def test_config_sets_padding(folder: Path, config: dict[str, Any], padding: int) -> None:
     write_json(folder / "config.json", config)
-    assert opened(folder).padding_id() == padding
+    assert model_folder(folder).padding_id() == padding
 
 
 def test_error_names_invalid_json_file(folder: Path) -> None:
     (folder / "config.json").write_text("{")
     with pytest.raises(RerankerError, match="config.json cannot be read: "):
-        opened(folder).read_object("config.json")
+        model_folder(folder).read_object("config.json")
     write_json(folder / "config.json", [1])
     with pytest.raises(RerankerError, match="config.json does not hold a JSON object"):
-        opened(folder).read_object("config.json")
-    assert opened(folder).read_json("config.json") == [1]
+        model_folder(folder).read_object("config.json")
+    assert model_folder(folder).read_json("config.json") == [1]
 
 
 def test_missing_folder_or_tokenizer_is_named(tmp_path: Path) -> None:
     with pytest.raises(RerankerError, match="there is no folder .*nowhere"):
-        opened(tmp_path / "nowhere")
+        model_folder(tmp_path / "nowhere")
     with pytest.raises(RerankerError, match="has no tokenizer.json: save the model's fast tokenizer there"):
-        opened(tmp_path)
+        model_folder(tmp_path)
 
 
 def test_graph_file_choice(folder: Path) -> None:
     with pytest.raises(RerankerError, match="has neither model.onnx nor onnx/model.onnx"):
-        opened(folder).graph()
+        model_folder(folder).graph()
     (folder / "onnx").mkdir()
     for name in ("onnx/model_quantized.onnx", "onnx/model_O3.onnx", "onnx/model.onnx", "model.onnx"):
         (folder / name).touch()
@@ -130,9 +130,9 @@ def test_graph_file_choice(folder: Path) -> None:
             with pytest.raises(
                 RerankerError, match="choose one with file=: onnx/model_O3.onnx, onnx/model_quantized.onnx"
             ):
-                opened(folder).graph()
+                model_folder(folder).graph()
         else:
-            assert opened(folder).graph() == folder / name
-    assert opened(folder).graph("onnx/model_O3.onnx") == folder / "onnx" / "model_O3.onnx"
+            assert model_folder(folder).graph() == folder / name
+    assert model_folder(folder).graph("onnx/model_O3.onnx") == folder / "onnx" / "model_O3.onnx"
     with pytest.raises(RerankerError, match="has no file model_int4.onnx"):
-        opened(folder).graph("model_int4.onnx")
+        model_folder(folder).graph("model_int4.onnx")

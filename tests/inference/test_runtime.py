@@ -25,7 +25,7 @@ from recollect.inference.runtime import (
 
 
 def test_missing_modules_imports_nothing() -> None:
-    assert missing_modules("json", "no_such_part", "email") == ["no_such_part"]
+    assert missing_modules("json", "no_such_module", "email") == ["no_such_module"]
 
 
 def test_package_folder_of_single_file_module_is_none() -> None:
@@ -33,7 +33,7 @@ def test_package_folder_of_single_file_module_is_none() -> None:
     assert "this" not in sys.modules
 
 
-@pytest.mark.parametrize(("module", "extra"), [("no_such_part", "models"), ("httpx.no_such_part", "http")])
+@pytest.mark.parametrize(("module", "extra"), [("no_such_module", "models"), ("httpx.no_such_module", "http")])
 def test_require_module_says_what_to_install(module: str, extra: str) -> None:
     with pytest.raises(EmbedderError, match=rf"{module} cannot be imported .*: pip install 'recollectdb\[{extra}\]'"):
         require_module(module, EmbedderError)
@@ -48,51 +48,51 @@ def test_choosing_imports_no_heavy_module() -> None:
         print([name for name in heavy if name in sys.modules])
     """
     code = "\n".join(line.strip() for line in code.splitlines())
-    results = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert results.stdout.strip() == "[]"
+    process = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert process.stdout.strip() == "[]"
 
 
 def test_per_process_creates_once() -> None:
     created: list[object] = []
     barrier = Barrier(8)
 
-    def make() -> object:
+    def create() -> object:
         created.append(object())
         return created[-1]
 
-    once = PerProcess(make)
+    per_process = PerProcess(create)
 
-    def ask(_: int) -> object:
+    def get_value(_: int) -> object:
         barrier.wait()
-        return once.get()
+        return per_process.get()
 
     with ThreadPoolExecutor(8) as pool:
-        assert set(pool.map(ask, range(8))) == set(created)
+        assert set(pool.map(get_value, range(8))) == set(created)
     assert len(created) == 1
 
 
 def test_failed_creation_is_retried() -> None:
     outcomes = [ValueError("not yet"), None]
 
-    def make() -> str:
+    def create() -> str:
         outcome = outcomes.pop(0)
         if outcome:
             raise outcome
         return "made"
 
-    once = PerProcess(make)
+    per_process = PerProcess(create)
     with pytest.raises(ValueError, match="not yet"):
-        once.get()
-    assert once.get() == "made"
+        per_process.get()
+    assert per_process.get() == "made"
 
 
 def test_per_process_values_differ(monkeypatch: pytest.MonkeyPatch) -> None:
-    once = PerProcess(object)
-    here = once.get()
+    per_process = PerProcess(object)
+    first_value = per_process.get()
     with monkeypatch.context() as patch:
         patch.setattr(os, "getpid", lambda: -1)
-        assert once.get() is not here
-    assert once.get() is here
+        assert per_process.get() is not first_value
+    assert per_process.get() is first_value
 
 
 def test_no_texts_make_no_batch() -> None:
@@ -122,7 +122,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-class Build:
+class CountingBuild:
     """Writes the same bytes each time, and counts how often."""
 
     def __init__(self, content: bytes = b"graph") -> None:
@@ -151,7 +151,7 @@ def test_cache_folder_by_platform(environment: dict[str, str], platform: str, fo
 
 
 def test_cached_file_is_built_once(cache: Path) -> None:
-    build = Build()
+    build = CountingBuild()
     first = cached_file("model-int8", ".onnx", build)
     assert first.parent == cache
     assert first.read_bytes() == b"graph"
@@ -162,7 +162,7 @@ def test_cached_file_is_built_once(cache: Path) -> None:
 
 @pytest.mark.parametrize("damage", [b"grap", b"grapH", b""])
 def test_damaged_cached_file_is_rebuilt(cache: Path, damage: bytes) -> None:
-    build = Build()
+    build = CountingBuild()
     path = cached_file("model", ".onnx", build)
     path.write_bytes(damage)
     assert cached_file("model", ".onnx", build).read_bytes() == b"graph"
@@ -172,19 +172,19 @@ def test_damaged_cached_file_is_rebuilt(cache: Path, damage: bytes) -> None:
 
 def test_unreadable_cached_file_is_rebuilt(cache: Path) -> None:
     (cache / "model.0123.onnx").mkdir(parents=True)
-    assert cached_file("model", ".onnx", Build()).read_bytes() == b"graph"
+    assert cached_file("model", ".onnx", CountingBuild()).read_bytes() == b"graph"
 
 
 def test_concurrent_builds_are_safe(cache: Path) -> None:
-    together = Barrier(4)
+    barrier = Barrier(4)
 
-    class Slow(Build):
+    class SimultaneousBuild(CountingBuild):
         def __call__(self, destination: Path) -> None:
-            together.wait()
+            barrier.wait()
             super().__call__(destination)
 
     with ThreadPoolExecutor(4) as pool:
-        paths = set(pool.map(lambda _: cached_file("model", ".onnx", Slow()), range(4)))
+        paths = set(pool.map(lambda _: cached_file("model", ".onnx", SimultaneousBuild()), range(4)))
     assert len(paths) == 1
     assert list(cache.iterdir()) == list(paths)
 
@@ -205,7 +205,7 @@ def test_unwritable_cache_folder_is_reported(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(
         EmbedderError, match="cannot be cached in .*: set RECOLLECT_CACHE to a folder that can be written"
     ):
-        cached_file("model", ".onnx", Build())
+        cached_file("model", ".onnx", CountingBuild())
 
 
 def test_cache_without_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,15 +213,15 @@ def test_cache_without_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
         EmbedderError, match="cannot be cached .*: set RECOLLECT_CACHE to a folder that can be written to"
     ):
-        cached_file("model", ".onnx", Build())
+        cached_file("model", ".onnx", CountingBuild())
 
 
 def test_file_fingerprint_depends_on_size_and_samples(tmp_path: Path) -> None:
     path = tmp_path / "weights"
-    seen = set()
+    fingerprints = set()
     content = os.urandom(300_000)
     for item in (content, content + b"\0", b"\1" + content[1:], content[:-1], b""):
         path.write_bytes(item)
-        seen.add(file_fingerprint(path))
-        assert file_fingerprint(path) in seen
-    assert len(seen) == 5
+        fingerprints.add(file_fingerprint(path))
+        assert file_fingerprint(path) in fingerprints
+    assert len(fingerprints) == 5

@@ -12,7 +12,7 @@ from recollect.rerankers.base import sorted_scores
 
 
 @pytest.mark.parametrize(
-    ("answer", "pairs"),
+    ("output", "pairs"),
     [
         ([0.1, 3, 2.5], [(1, 3.0), (2, 2.5), (0, 0.1)]),
         ((1, 1, 2), [(2, 2.0), (0, 1.0), (1, 1.0)]),
@@ -23,14 +23,14 @@ from recollect.rerankers.base import sorted_scores
         ([], []),
     ],
 )
-def test_sorted_scores_of_scores_or_pairs(answer: Any, pairs: list[tuple[int, float]]) -> None:
-    results = sorted_scores("toy", answer, count=3)
+def test_sorted_scores_of_scores_or_pairs(output: Any, pairs: list[tuple[int, float]]) -> None:
+    results = sorted_scores("toy", output, count=3)
     assert results == pairs
     assert all(type(index) is int and type(score) is float for index, score in results)
 
 
 @pytest.mark.parametrize(
-    ("answer", "problem"),
+    ("output", "problem"),
     [
         (None, "toy returned None, neither scores nor pairs of an index and a score"),
         ("[0]", "toy returned '\\[0\\]', neither scores nor pairs"),
@@ -56,9 +56,9 @@ def test_sorted_scores_of_scores_or_pairs(answer: Any, pairs: list[tuple[int, fl
         ([(1, 10**400)], "toy returned the score inf, which is not finite, for document 1"),
     ],
 )
-def test_invalid_output_is_refused(answer: Any, problem: str) -> None:
+def test_invalid_output_is_refused(output: Any, problem: str) -> None:
     with pytest.raises(RerankerError, match=problem) as caught:
-        sorted_scores("toy", answer, count=3)
+        sorted_scores("toy", output, count=3)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 150
 

@@ -12,22 +12,22 @@ from hypothesis import strategies as st
 from recollect.errors import ArgumentError, RerankerError
 from recollect.rerankers import ChatReranker
 from recollect.rerankers.chat import listwise_messages, read_order
-from tests.serving import Answer, JsonServer, Question, as_json
+from tests.serving import JsonServer, RequestBody, Response, as_json
 
 SECRET = "sk-very-secret-123"  # noqa: S105 (of nobody)
 DOCUMENTS = ["black coffee", "tea", "green tea"]
 
 
-def chat_response(content: Any) -> Answer:
+def chat_response(content: Any) -> Response:
     return as_json({"choices": [{"index": 0, "message": {"role": "assistant", "content": content}}]})
 
 
-def passages_of(question: Question) -> list[str]:
-    return [json.loads(line.partition(" ")[2]) for line in question["messages"][1]["content"].split("\n")[2:]]
+def passages_of(request: RequestBody) -> list[str]:
+    return [json.loads(line.partition(" ")[2]) for line in request["messages"][1]["content"].split("\n")[2:]]
 
 
-def longest_first(question: Question) -> Answer:
-    passages = passages_of(question)
+def longest_first(request: RequestBody) -> Response:
+    passages = passages_of(request)
     numbers = sorted(range(1, len(passages) + 1), key=lambda number: -len(passages[number - 1]))
     return chat_response(f"```json\n{numbers}\n```")
 
@@ -46,10 +46,10 @@ def test_chat_model_returns_order(server: JsonServer) -> None:
     reranker = reranker_at(server)
     assert reranker.rerank("which tea?", DOCUMENTS) == [(0, 1.0), (2, 2 / 3), (1, 1 / 3)]
     assert server.paths == ["/v1/chat/completions"]
-    (question,) = server.questions
-    assert question.keys() == {"model", "temperature", "messages"}
-    assert (question["model"], question["temperature"]) == ("toy", 0)
-    assert question["messages"][1]["content"] == (
+    (request,) = server.requests
+    assert request.keys() == {"model", "temperature", "messages"}
+    assert (request["model"], request["temperature"]) == ("toy", 0)
+    assert request["messages"][1]["content"] == (
         'Query: "which tea?"\nPassages:\n[1] "black coffee"\n[2] "tea"\n[3] "green tea"'
     )
     assert (reranker.name, reranker.describe()) == ("openai:toy", f"openai:toy, {server.url}")
@@ -57,27 +57,27 @@ def test_chat_model_returns_order(server: JsonServer) -> None:
 
 
 def test_unlisted_documents_are_omitted(server: JsonServer) -> None:
-    server.answers = [chat_response("[3] > [1] > [3] > [8]")]
+    server.responses = [chat_response("[3] > [1] > [3] > [8]")]
     assert reranker_at(server).rerank("tea", [*DOCUMENTS, "mate"]) == [(2, 1.0), (0, 0.75)]
 
 
 def test_one_request_with_truncated_documents(server: JsonServer) -> None:
     results = reranker_at(server, document_characters=30).rerank("tea", ["x" * length for length in range(1, 51)])
     assert len(results) == 50
-    assert len(server.questions) == 1
-    assert max(map(len, passages_of(server.questions[0]))) == 30
+    assert len(server.requests) == 1
+    assert max(map(len, passages_of(server.requests[0]))) == 30
 
 
 def test_temperature_is_optional(server: JsonServer) -> None:
     reranker_at(server, temperature=0.5).rerank("tea", ["tea"])
     reranker_at(server, temperature=None).rerank("tea", ["tea"])
-    assert [question.get("temperature") for question in server.questions] == [0.5, None]
-    assert "temperature" not in server.questions[1]
+    assert [request.get("temperature") for request in server.requests] == [0.5, None]
+    assert "temperature" not in server.requests[1]
 
 
 def test_no_documents_send_no_request(server: JsonServer) -> None:
     assert reranker_at(server).rerank("tea", []) == []
-    assert not server.questions
+    assert not server.requests
 
 
 def test_key_is_sent_and_not_shown(server: JsonServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +88,7 @@ def test_key_is_sent_and_not_shown(server: JsonServer, monkeypatch: pytest.Monke
     reranker = reranker_at(server)
     reranker.rerank("tea", ["tea"])
     assert server.keys == [None, "Bearer of the vendor", f"Bearer {SECRET}"]
-    server.answers = [Answer(403, SECRET.encode())]
+    server.responses = [Response(403, SECRET.encode())]
     with pytest.raises(
         RerankerError, match=r"check the key in the environment variable RECOLLECT_.*; \*\*\*"
     ) as caught:
@@ -97,23 +97,23 @@ def test_key_is_sent_and_not_shown(server: JsonServer, monkeypatch: pytest.Monke
 
 
 def test_http_errors(server: JsonServer) -> None:
-    server.answers = [Answer(429, headers={"Retry-After": "0"}), Answer(503)]
+    server.responses = [Response(429, headers={"Retry-After": "0"}), Response(503)]
     assert reranker_at(server).rerank("tea", ["tea"]) == [(0, 1.0)]
-    server.answers = [Answer(500)] * 2
+    server.responses = [Response(500)] * 2
     with pytest.raises(RerankerError, match=r"/chat/completions returned 500 .* \(tried 2 times\)$"):
         reranker_at(server, retries=1).rerank("tea", ["tea"])
-    server.answers = [Answer(413)]
+    server.responses = [Response(413)]
     with pytest.raises(RerankerError, match="413 .*; pass a smaller document_characters, or rerank fewer documents$"):
         reranker_at(server).rerank("tea", ["tea"])
-    server.answers = [server.slow]
+    server.responses = [server.slow]
     with pytest.raises(RerankerError, match=r"does not respond \(ReadTimeout: "):
         reranker_at(server, timeout=0.2, retries=0).rerank("tea", ["tea"])
 
 
 @pytest.mark.parametrize(
-    ("answer", "problem"),
+    ("response", "problem"),
     [
-        (Answer(body=b"<html>"), "returned something that is not JSON: is this an OpenAI-style API"),
+        (Response(body=b"<html>"), "returned something that is not JSON: is this an OpenAI-style API"),
         (as_json([]), r"returned JSON without a text in choices\[0\].message.content: is this an OpenAI-style API"),
         (as_json({"choices": []}), "returned JSON without a text in choices"),
         (as_json({"choices": [{"text": "[1]"}]}), "returned JSON without a text in choices"),
@@ -124,8 +124,8 @@ def test_http_errors(server: JsonServer) -> None:
         (chat_response("[9]"), r"returned '\[9\]', which lists no passage"),
     ],
 )
-def test_invalid_response_is_refused(server: JsonServer, answer: Answer, problem: str) -> None:
-    server.answers = [answer]
+def test_invalid_response_is_refused(server: JsonServer, response: Response, problem: str) -> None:
+    server.responses = [response]
     with pytest.raises(RerankerError, match=problem) as caught:
         reranker_at(server).rerank("tea", DOCUMENTS)
     assert "\n" not in str(caught.value)
@@ -149,7 +149,7 @@ def test_options_are_checked(options: dict[str, Any], problem: str) -> None:
 RENDERINGS: dict[str, Callable[[list[int]], str]] = {
     "JSON": json.dumps,
     "JSON on lines": lambda numbers: json.dumps(numbers, indent=2),
-    "JSON in a field": lambda numbers: json.dumps({"sorted_scores": numbers}),
+    "JSON in a field": lambda numbers: json.dumps({"ranking": numbers}),
     "JSON of strings": lambda numbers: json.dumps([str(number) for number in numbers]),
     "JSON with a comma too many": lambda numbers: f"[{', '.join(map(str, numbers))},]",
     "a chain": lambda numbers: " > ".join(f"[{number}]" for number in numbers),
@@ -158,9 +158,9 @@ RENDERINGS: dict[str, Callable[[list[int]], str]] = {
     "bracketed lines": lambda numbers: "\n".join(f"- [{number}]" for number in numbers),
     "plain numbers": lambda numbers: ", ".join(map(str, numbers)),
 }
-AROUND = [
+TEMPLATES = [
     "{}",
-    "Sure! Here is the sorted_scores:\n\n{}\n\nLet me know if you need more.",
+    "Sure! Here is the ranking:\n\n{}\n\nLet me know if you need more.",
     "```json\n{}\n```",
     "```\n{}\n```",
     "<think>\nIs it [1, 2, 3, 4, 5, 6, 7, 8, 9]? No.\n</think>\n\n{}",
@@ -170,11 +170,11 @@ orders = st.integers(1, 30).flatmap(
 )
 
 
-@given(orders, st.sampled_from(sorted(RENDERINGS)), st.sampled_from(AROUND))
-def test_read_order_formats(order: tuple[int, list[int], int], rendering: str, around: str) -> None:
-    count, indexes, named = order
-    written = RENDERINGS[rendering]([index + 1 for index in indexes[:named]])
-    assert read_order(around.format(written), count) == indexes[:named]
+@given(orders, st.sampled_from(sorted(RENDERINGS)), st.sampled_from(TEMPLATES))
+def test_read_order_formats(order: tuple[int, list[int], int], rendering: str, template: str) -> None:
+    count, indexes, listed = order
+    written = RENDERINGS[rendering]([index + 1 for index in indexes[:listed]])
+    assert read_order(template.format(written), count) == indexes[:listed]
 
 
 @given(st.lists(st.integers(-3, 40), min_size=1), st.integers(1, 20))
@@ -213,7 +213,7 @@ def test_read_order_returns_each_index_once(answer: str, count: int) -> None:
         ("<think>[1, 2]</think>", []),
     ],
 )
-def test_supersession_by_either_link_kind(answer: str, order: list[int]) -> None:
+def test_read_order_examples(answer: str, order: list[int]) -> None:
     assert read_order(answer, 3) == order
 
 

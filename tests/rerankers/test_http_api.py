@@ -8,8 +8,8 @@ import pytest
 
 from recollect.errors import ArgumentError, RerankerError
 from recollect.rerankers import HttpReranker
-from recollect.rerankers.http_api import variable_for
-from tests.serving import Answer, JsonServer, Question, as_json
+from recollect.rerankers.http_api import key_variable_for
+from tests.serving import JsonServer, RequestBody, Response, as_json
 
 SECRET = "co-very-secret-123"  # noqa: S105 (of nobody)
 DOCUMENTS = ["black coffee", "tea", "green tea"]
@@ -22,12 +22,12 @@ def scored(texts: list[str], name: str) -> list[dict[str, Any]]:
     return [{"index": index, name: len(text) / 100} for index, text in enumerate(texts)][::-1]
 
 
-def respond(question: Question) -> Answer:
+def respond(request: RequestBody) -> Response:
     """Respond in the dialect of the request."""
-    if "texts" in question:
-        return as_json(scored(question["texts"], "score"))
-    field = "data" if "top_k" in question else "results"
-    return as_json({"id": "x", field: scored(question["documents"], "relevance_score"), "usage": {"total_tokens": 9}})
+    if "texts" in request:
+        return as_json(scored(request["texts"], "score"))
+    field = "data" if "top_k" in request else "results"
+    return as_json({"id": "x", field: scored(request["documents"], "relevance_score"), "usage": {"total_tokens": 9}})
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_cohere_request_and_response(server: JsonServer) -> None:
     reranker = reranker_at(server, "cohere")
     assert reranker.rerank("which tea?", DOCUMENTS) == EXPECTED
     assert server.paths == ["/v2/rerank"]
-    assert server.questions == [{"model": "toy", "query": "which tea?", "documents": DOCUMENTS, "top_n": 3}]
+    assert server.requests == [{"model": "toy", "query": "which tea?", "documents": DOCUMENTS, "top_n": 3}]
     assert (reranker.name, reranker.describe()) == ("cohere:toy", f"cohere:toy, {server.root}")
 
 
@@ -53,7 +53,7 @@ def test_voyage_request_and_response(server: JsonServer) -> None:
     reranker = reranker_at(server, "voyage", base_url=server.url)
     assert reranker.rerank("which tea?", DOCUMENTS) == EXPECTED
     assert server.paths == ["/v1/rerank"]
-    assert server.questions == [{"model": "toy", "query": "which tea?", "documents": DOCUMENTS, "top_k": 3}]
+    assert server.requests == [{"model": "toy", "query": "which tea?", "documents": DOCUMENTS, "top_k": 3}]
     assert reranker.name == "voyage:toy"
 
 
@@ -61,7 +61,7 @@ def test_tei_request_and_response(server: JsonServer) -> None:
     reranker = reranker_at(server, "tei")
     assert reranker.rerank("which tea?", DOCUMENTS) == EXPECTED
     assert server.paths == ["/rerank"]
-    assert server.questions == [
+    assert server.requests == [
         {"query": "which tea?", "texts": DOCUMENTS, "raw_scores": False, "truncate": True},
     ]
     assert (reranker.name, reranker.describe()) == ("tei", f"tei, {server.root}")
@@ -90,18 +90,18 @@ def test_rerank_path_of_servers(server: JsonServer, address: str, expected_path:
 
 
 def test_documents_may_be_missing(server: JsonServer) -> None:
-    server.answers = [as_json({"results": [{"index": 2, "relevance_score": 1, "document": {"text": "green tea"}}]})]
+    server.responses = [as_json({"results": [{"index": 2, "relevance_score": 1, "document": {"text": "green tea"}}]})]
     assert reranker_at(server).rerank("tea", DOCUMENTS) == [(2, 1.0)]
 
 
 def test_no_documents_send_no_request(server: JsonServer) -> None:
     assert reranker_at(server).rerank("tea", []) == []
-    assert not server.questions
+    assert not server.requests
 
 
 def test_empty_texts_are_sent_as_space(server: JsonServer) -> None:
     reranker_at(server).rerank("", ["", "tea"])
-    assert (server.questions[0]["query"], server.questions[0]["documents"]) == (" ", [" ", "tea"])
+    assert (server.requests[0]["query"], server.requests[0]["documents"]) == (" ", [" ", "tea"])
 
 
 def test_batches_are_limited_by_documents_and_characters(server: JsonServer) -> None:
@@ -109,18 +109,18 @@ def test_batches_are_limited_by_documents_and_characters(server: JsonServer) -> 
     expected = [(1, 0.04), (3, 0.03), (2, 0.02), (0, 0.01)]
     assert reranker_at(server, batch_size=3).rerank("tea", documents) == expected
     assert reranker_at(server, batch_characters=6).rerank("tea", documents) == expected
-    assert [question["documents"] for question in server.questions] == [
+    assert [request["documents"] for request in server.requests] == [
         ["bbbb", "cc", "ddd"],
         ["a"],
         ["bbbb"],
         ["a", "cc", "ddd"],
     ]
-    assert [question["top_n"] for question in server.questions] == [3, 1, 1, 3]
+    assert [request["top_n"] for request in server.requests] == [3, 1, 1, 3]
 
 
 def test_tei_batches_have_32_documents(server: JsonServer) -> None:
     assert len(reranker_at(server, "tei").rerank("tea", ["tea"] * 70)) == 70
-    assert [len(question["texts"]) for question in server.questions] == [32, 32, 6]
+    assert [len(request["texts"]) for request in server.requests] == [32, 32, 6]
 
 
 def test_key_is_sent_and_not_shown(server: JsonServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +134,7 @@ def test_key_is_sent_and_not_shown(server: JsonServer, monkeypatch: pytest.Monke
     reranker = reranker_at(server, key_variable="OWN_KEY")
     reranker.rerank("tea", ["tea"])
     assert server.keys == [None, "Bearer of another", "Bearer of the vendor", None, f"Bearer {SECRET}"]
-    server.answers = [Answer(401, f"wrong key {SECRET}".encode())]
+    server.responses = [Response(401, f"wrong key {SECRET}".encode())]
     with pytest.raises(
         RerankerError, match=r"401 Unauthorized; check the key in the environment variable OWN_KEY; wrong key \*\*\*$"
     ) as caught:
@@ -151,26 +151,26 @@ def test_threads_share_a_reranker(server: JsonServer) -> None:
 
 @pytest.mark.parametrize("dialect", ["cohere", "voyage", "tei"])
 def test_http_errors(server: JsonServer, dialect: str) -> None:
-    server.answers = [Answer(429, headers={"Retry-After": "0"}), Answer(500)]
+    server.responses = [Response(429, headers={"Retry-After": "0"}), Response(500)]
     assert reranker_at(server, dialect).rerank("tea", DOCUMENTS) == EXPECTED
-    server.answers = [Answer(500)] * 3
+    server.responses = [Response(500)] * 3
     with pytest.raises(RerankerError, match=r"/rerank returned 500 Internal Server Error \(tried 3 times\)$"):
         reranker_at(server, dialect).rerank("tea", DOCUMENTS)
-    server.answers = [Answer(401)]
+    server.responses = [Response(401)]
     with pytest.raises(RerankerError, match="401 .*; check the key in the environment variable RECOLLECT_RERANKER_KEY"):
         reranker_at(server, dialect).rerank("tea", DOCUMENTS)
-    server.answers = [Answer(413)]
+    server.responses = [Response(413)]
     with pytest.raises(RerankerError, match="413 .*; pass a smaller batch_size or batch_characters$"):
         reranker_at(server, dialect).rerank("tea", DOCUMENTS)
-    server.answers = [server.slow]
+    server.responses = [server.slow]
     with pytest.raises(RerankerError, match=r"/rerank does not respond \(ReadTimeout: "):
         reranker_at(server, dialect, timeout=0.2, retries=0).rerank("tea", DOCUMENTS)
 
 
 @pytest.mark.parametrize(
-    ("dialect", "answer", "problem"),
+    ("dialect", "response", "problem"),
     [
-        ("cohere", Answer(body=b"<html>"), "something that is not JSON: is this a cohere-style rerank API"),
+        ("cohere", Response(body=b"<html>"), "something that is not JSON: is this a cohere-style rerank API"),
         ("cohere", as_json([1]), "JSON without a list of index and relevance_score in results"),
         ("cohere", as_json({"data": []}), "JSON without a list of index and relevance_score in results"),
         ("cohere", as_json({"results": [7]}), "JSON without a list of index and relevance_score in results"),
@@ -187,14 +187,14 @@ def test_http_errors(server: JsonServer, dialect: str) -> None:
         ("tei", as_json([{"index": 0, "score": None}]), "instead of a pair of an index and a score"),
         ("tei", as_json([{"index": 3, "score": 1}]), "tei returned the index 3 for 3 documents"),
         ("tei", as_json([{"index": 0, "score": float("nan")}]), "tei returned the score nan, which is not finite"),
-        ("tei", Answer(body=b'[{"index": 0, "score": 1e999}]'), "tei returned the score inf, which is not finite"),
+        ("tei", Response(body=b'[{"index": 0, "score": 1e999}]'), "tei returned the score inf, which is not finite"),
     ],
 )
 def test_invalid_response_is_refused(
-    server: JsonServer, monkeypatch: pytest.MonkeyPatch, dialect: str, answer: Answer, problem: str
+    server: JsonServer, monkeypatch: pytest.MonkeyPatch, dialect: str, response: Response, problem: str
 ) -> None:
     monkeypatch.setenv("RECOLLECT_RERANKER_KEY", SECRET)
-    server.answers = [answer]
+    server.responses = [response]
     with pytest.raises(RerankerError, match=problem) as caught:
         reranker_at(server, dialect).rerank("tea", DOCUMENTS)
     assert "\n" not in str(caught.value)
@@ -235,10 +235,12 @@ COHERE = {"vendor_url": "https://api.cohere.com", "vendor_variable": "COHERE_API
     ],
 )
 def test_vendor_key_is_sent_to_vendor_only(url: str, variable: str) -> None:
-    assert variable_for(url, "auto", **COHERE) == variable
+    assert key_variable_for(url, "auto", **COHERE) == variable
 
 
 def test_explicit_key_variable_is_used() -> None:
-    assert variable_for("http://localhost", "MINE", **COHERE) == "MINE"
-    assert variable_for("http://localhost", None, **COHERE) is None
-    assert variable_for("http://localhost", "auto", vendor_url=None, vendor_variable=None) == "RECOLLECT_RERANKER_KEY"
+    assert key_variable_for("http://localhost", "MINE", **COHERE) == "MINE"
+    assert key_variable_for("http://localhost", None, **COHERE) is None
+    assert (
+        key_variable_for("http://localhost", "auto", vendor_url=None, vendor_variable=None) == "RECOLLECT_RERANKER_KEY"
+    )

@@ -45,7 +45,7 @@ def test_logits_of_other_shape_or_name(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> tuple[OnnxReranker, Reference]:
+def reranker_and_reference(tmp_path_factory: pytest.TempPathFactory) -> tuple[OnnxReranker, Reference]:
     folder = tmp_path_factory.mktemp("models") / "tiny"
     reference = write_model(folder)
     return OnnxReranker(folder, batch_size=3), reference
@@ -55,8 +55,10 @@ sentences = st.lists(st.sampled_from(WORDS[4:]), max_size=2 * POSITIONS).map(" "
 
 
 @given(query=sentences, documents=st.lists(sentences, max_size=6))
-def test_any_number_of_query_terms(shared: tuple[OnnxReranker, Reference], query: str, documents: list[str]) -> None:
-    reranker, reference = shared
+def test_scores_of_any_texts_equal_reference(
+    reranker_and_reference: tuple[OnnxReranker, Reference], query: str, documents: list[str]
+) -> None:
+    reranker, reference = reranker_and_reference
     results = dict(reranker.rerank(query, documents))
     assert results == pytest.approx(expected(reference, documents, query), abs=1e-5)
 
@@ -77,9 +79,9 @@ def test_long_document_is_truncated(tmp_path: Path) -> None:
 
 def test_scores_of_large_logits_keep_order() -> None:
     logits = np.array([[-90], [-20], [0], [20], [30]], dtype=np.float32)
-    shares = _probabilities(logits)
-    assert shares == sorted(set(shares))
-    assert shares[2] == 0.5
+    probabilities = _probabilities(logits)
+    assert probabilities == sorted(set(probabilities))
+    assert probabilities[2] == 0.5
     assert _probabilities(np.array([[1.0, 3.0]], dtype=np.float32)) == pytest.approx([1 / (1 + np.exp(-2.0))])
 
 
@@ -107,7 +109,7 @@ def test_encoder_is_not_a_cross_encoder(tmp_path: Path) -> None:
         OnnxReranker(tmp_path, batch_size=2).rerank("green", ["green tea", "tea tea"])
 
 
-def test_number_check_refuses_others(tmp_path: Path) -> None:
+def test_nan_score_is_refused(tmp_path: Path) -> None:
     write_model(tmp_path)
     weights = make_weights(1)
     weights["classifier"] *= np.nan
@@ -140,12 +142,14 @@ def test_options_are_checked(tmp_path: Path, options: dict[str, Any], problem: s
         OnnxReranker(tmp_path, **options)
 
 
-def test_threads_get_equal_vectors(tmp_path: Path) -> None:
+def test_threads_get_equal_scores(tmp_path: Path) -> None:
     write_model(tmp_path)
     reranker = OnnxReranker(tmp_path, threads=1)
-    alone = reranker.rerank(QUERY, DOCUMENTS)
+    sequential = reranker.rerank(QUERY, DOCUMENTS)
     with ThreadPoolExecutor(8) as pool:
-        assert all(results == alone for results in pool.map(lambda _: reranker.rerank(QUERY, DOCUMENTS), range(32)))
+        assert all(
+            results == sequential for results in pool.map(lambda _: reranker.rerank(QUERY, DOCUMENTS), range(32))
+        )
 
 
 def test_choosing_is_light_and_forked_child_loads_its_own_model(tmp_path: Path) -> None:
@@ -166,5 +170,5 @@ def test_choosing_is_light_and_forked_child_loads_its_own_model(tmp_path: Path) 
     """
     lines = [line.removeprefix("        ") for line in code.splitlines()]
     command = [sys.executable, "-c", "\n".join(lines), str(tmp_path)]
-    results = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert (results.stdout.split("\n")[:2], results.stderr) == (["[]", "0"], "")
+    process = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert (process.stdout.split("\n")[:2], process.stderr) == (["[]", "0"], "")

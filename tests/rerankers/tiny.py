@@ -48,23 +48,23 @@ class Reference:
 
     def logits(self, query: str, document: str) -> Array:
         first, second = query.split(), document.split()
-        rows_left = self.max_tokens - 3
-        if len(first) + len(second) > rows_left:  # half for each; the longer text also gets what the shorter leaves
-            half = min(len(first), len(second), rows_left // 2)
-            ends = (half, rows_left - half) if len(first) <= len(second) else (rows_left - half, half)
+        max_words = self.max_tokens - 3
+        if len(first) + len(second) > max_words:  # half for each; the longer text also gets what the shorter leaves
+            half = min(len(first), len(second), max_words // 2)
+            ends = (half, max_words - half) if len(first) <= len(second) else (max_words - half, half)
             first, second = first[: ends[0]], second[: ends[1]]
         tokens = ["[CLS]", *first, "[SEP]", *second, "[SEP]"]
         types = [0] * (len(first) + 2) + [1] * (len(second) + 1)
         ids = [WORDS.index(token) if token in WORDS else 1 for token in tokens]
         weights = self.weights
         states = norm(weights["words"][ids] + weights["positions"][: len(ids)] + weights["types"][types])
-        seen = np.zeros_like(states)
+        attended = np.zeros_like(states)
         for head in range(HEADS):
             columns = slice(head * WIDTH // HEADS, (head + 1) * WIDTH // HEADS)
             queries, keys, values = ((states @ weights[name])[:, columns] for name in ("query", "key", "value"))
             scores = np.exp(queries @ keys.T / math.sqrt(WIDTH // HEADS))
-            seen[:, columns] = scores / scores.sum(axis=1, keepdims=True) @ values
-        states = norm(states + seen @ weights["attended"])
+            attended[:, columns] = scores / scores.sum(axis=1, keepdims=True) @ values
+        states = norm(states + attended @ weights["attended"])
         wide = states @ weights["wide"]
         wide = wide * (1 + np.vectorize(math.erf)(wide / math.sqrt(2))) / 2
         states = norm(states + wide @ weights["narrow"])
@@ -123,20 +123,20 @@ def write_graph(path: Path, weights: dict[str, Array], *, output: str = "logits"
     zero = constant(np.array([0]))
     words = node("Gather", constant(weights["words"]), "input_ids")
     types = node("Gather", constant(weights["types"]), "token_type_ids")
-    indexes = node("Slice", constant(weights["positions"]), zero, length, zero)
-    states = normed(node("Add", node("Add", words, indexes), types))
+    positions = node("Slice", constant(weights["positions"]), zero, length, zero)
+    states = normed(node("Add", node("Add", words, positions), types))
     mask = node("Unsqueeze", node("Cast", "attention_mask", to=TensorProto.FLOAT), constant(np.array([1, 2])))
-    hidden = node("Mul", node("Sub", constant(1.0), mask), constant(-10_000.0))
+    padding_scores = node("Mul", node("Sub", constant(1.0), mask), constant(-10_000.0))
     queries = by_head(product(states, "query"), [0, 2, 1, 3])
     keys = by_head(product(states, "key"), [0, 2, 3, 1])
     values = by_head(product(states, "value"), [0, 2, 1, 3])
     scores = node("Mul", node("MatMul", queries, keys), constant((WIDTH // HEADS) ** -0.5))
-    seen = node("MatMul", node("Softmax", node("Add", scores, hidden), axis=-1), values)
-    seen = node("Reshape", node("Transpose", seen, perm=[0, 2, 1, 3]), constant(np.array([0, 0, WIDTH])))
-    states = normed(node("Add", states, product(seen, "attended")))
+    attended = node("MatMul", node("Softmax", node("Add", scores, padding_scores), axis=-1), values)
+    attended = node("Reshape", node("Transpose", attended, perm=[0, 2, 1, 3]), constant(np.array([0, 0, WIDTH])))
+    states = normed(node("Add", states, product(attended, "attended")))
     wide = product(states, "wide")
-    error = node("Erf", node("Mul", wide, constant(2**-0.5)))
-    wide = node("Mul", node("Mul", wide, node("Add", error, constant(1.0))), constant(0.5))
+    erf = node("Erf", node("Mul", wide, constant(2**-0.5)))
+    wide = node("Mul", node("Mul", wide, node("Add", erf, constant(1.0))), constant(0.5))
     states = normed(node("Add", states, product(wide, "narrow")))
     first = node("Gather", states, constant(np.array(0)), axis=1)
     logits = product(node("Tanh", product(first, "pooler")), "classifier")

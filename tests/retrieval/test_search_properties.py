@@ -30,7 +30,7 @@ from recollect.retrieval import (
     recomputed_score,
 )
 from recollect.retrieval.options import Mode
-from tests.strategies import query_text
+from tests.strategies import ENGINE_EXAMPLES, query_text
 
 WORDS = "tea coffee kettle green black oolong sencha morning recommend tips bought overview summary".split()
 EDGES = ("previous", "next", "session", "mention", "entity", "link", "supersedes")
@@ -223,7 +223,7 @@ def sample(folder: Path) -> Iterator[Memory]:
 
 
 @given(query_text, st.sampled_from(sorted(presets())))
-@settings(max_examples=500)
+@settings(max_examples=ENGINE_EXAMPLES // 20)
 def test_no_query_makes_a_search_fail(sample: Memory, query: str, preset: str) -> None:
     result = sample.search(query, preset=preset, question_date="2026-04-18")
     assert result.trace.error_stage == ""
@@ -253,7 +253,7 @@ _odd_queries = (
 
 
 @given(_odd_notes, st.lists(_odd_queries, min_size=1, max_size=4), st.sampled_from(["auto", "bm25", "semantic"]))
-@settings(max_examples=150)
+@settings(max_examples=ENGINE_EXAMPLES // 60)
 def test_no_note_makes_a_search_fail(folder: Path, notes: list[dict[str, Any]], queries: list[str], mode: Mode) -> None:
     """Notes without content or words, turns at the same position or without one, sessions of one turn."""
     with open_memory(folder, notes) as memory:

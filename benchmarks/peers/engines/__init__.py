@@ -1,4 +1,4 @@
-"""The engines that are measured: one a file, all with the interface of :mod:`benchmarks.peers.engines.base`."""
+"""The engines that are measured, one in each file, with the interface of :mod:`benchmarks.peers.engines.base`."""
 
 from benchmarks.peers.engines.base import DEPTH, TOP_K, Engine, HybridMethod, Leg
 from benchmarks.peers.engines.registry import ENGINES, engine_class, import_packages, unavailable_reason

@@ -1,4 +1,4 @@
-"""The interface of an engine, and rank fusion for engines without hybrid search."""
+"""The interface of an engine, and reciprocal rank fusion for engines without hybrid search."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RRF_K = 60
 
 
 class Engine(Protocol):
-    """An engine with a folder of its own; note ids are whole numbers.
+    """An engine whose index is in one folder. Note ids are whole numbers from 0.
 
     Lexical search matches any term. After :meth:`open`, several threads may search at once.
     """
@@ -33,8 +33,9 @@ class Engine(Protocol):
     about: ClassVar[str]
     """The engine's name in tables."""
     legs: ClassVar[tuple[Leg, ...]]
+    """``words`` for lexical search, ``vectors`` for vector search."""
     hybrids: ClassVar[tuple[HybridMethod, ...]]
-    """Hybrid search: ``rrf``, and for Recollect also its default preset."""
+    """The hybrid methods: ``rrf``, and for Recollect also ``default``, its default preset."""
     writes: ClassVar[bool]
     """Whether a note can be added without rebuilding the index."""
     durable: ClassVar[bool]
@@ -42,6 +43,7 @@ class Engine(Protocol):
     exact: ClassVar[bool]
     """Whether vector search compares every vector."""
     idf: ClassVar[Idf]
+    """The definition of idf in the engine's BM25."""
 
     def __init__(self, folder: Path, dimension: int) -> None: ...
 
@@ -53,7 +55,7 @@ class Engine(Protocol):
         """Open the index."""
         ...
 
-    def search_words(self, text: str, depth: int) -> list[int]:
+    def search_text(self, text: str, depth: int) -> list[int]:
         """Return the best notes by BM25."""
         ...
 
@@ -62,15 +64,15 @@ class Engine(Protocol):
         ...
 
     def hybrid(self, method: HybridMethod, text: str, vector: Floats, top_k: int, depth: int) -> list[int]:
-        """Return the best notes of both legs, each with ``depth`` results."""
+        """Return the ``top_k`` best notes of both legs together; each leg has ``depth`` results."""
         ...
 
     def add(self, number: int, text: str, vector: Floats) -> None:
-        """Add one note durably."""
+        """Add one note; the call returns when the note is durable, if the engine can do that."""
         ...
 
     def close(self) -> None:
-        """Release everything."""
+        """Close the index and release its resources."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Arrays: bm25s, one numpy matrix, and reciprocal rank fusion in Python."""
+"""bm25s, a numpy matrix of vectors, and reciprocal rank fusion in Python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from recollect.errors import RecollectError
 __all__ = ["Bm25sNumpy"]
 
 _WORD = r"(?u)[^\W_]+"
-"""Terms as in the other engines: the default pattern drops terms of one letter."""
+"""Matches terms as the other engines do; the default pattern of bm25s drops terms of one letter."""
 
 
 class Bm25sNumpy:
@@ -35,7 +35,7 @@ class Bm25sNumpy:
         self._dimension = dimension
 
     def build(self, batches: Iterable[TextBatch]) -> None:
-        """Tokenize and index everything, and save it."""
+        """Tokenize and index all notes, and save the index and the vectors."""
         import bm25s  # noqa: PLC0415 (an extra)
 
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -49,15 +49,15 @@ class Bm25sNumpy:
         index.save(str(self._folder / "words"), show_progress=False)
 
     def open(self) -> None:
-        """Load everything."""
+        """Load the index and the vectors."""
         import bm25s  # noqa: PLC0415 (an extra)
 
         self._words: Any = bm25s.BM25.load(str(self._folder / "words"), show_progress=False)
         rows = np.fromfile(self._folder / "vectors.f32", dtype=np.float32)
         self._vectors = rows.reshape(-1, self._dimension)
 
-    def search_words(self, text: str, depth: int) -> list[int]:
-        """Search bm25s; it pads its results with notes that do not match, which are dropped."""
+    def search_text(self, text: str, depth: int) -> list[int]:
+        """Search bm25s; drop the notes without a match with which bm25s pads its results."""
         words = self._tokens([text], ids=False)
         ids, scores = self._words.retrieve(words, k=min(depth, len(self._vectors)), show_progress=False)
         return [int(number) for number, score in zip(ids[0], scores[0], strict=True) if score > 0]
@@ -70,7 +70,7 @@ class Bm25sNumpy:
 
     def hybrid(self, method: HybridMethod, text: str, vector: Floats, top_k: int, depth: int) -> list[int]:  # noqa: ARG002 (there is one method)
         """Search both legs and fuse."""
-        return fuse([self.search_words(text, depth), self.search_vectors(vector, depth)], top_k)
+        return fuse([self.search_text(text, depth), self.search_vectors(vector, depth)], top_k)
 
     def add(self, number: int, text: str, vector: Floats) -> NoReturn:  # noqa: ARG002 (nothing can be added)
         """Fail: the scores are precomputed."""

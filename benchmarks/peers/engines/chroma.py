@@ -29,7 +29,7 @@ class Chroma:
         self._folder = folder
 
     def build(self, batches: Iterable[TextBatch]) -> None:
-        """Add all notes in its largest batches."""
+        """Add all notes, in batches of the largest size that Chroma accepts."""
         self._connect()
         collection = self._client.create_collection(
             "notes", configuration={"hnsw": {"space": "cosine"}}, embedding_function=None
@@ -49,7 +49,7 @@ class Chroma:
         self._connect()
         self._collection: Any = self._client.get_collection("notes", embedding_function=None)
 
-    def search_words(self, text: str, depth: int) -> NoReturn:  # noqa: ARG002 (there are none)
+    def search_text(self, text: str, depth: int) -> NoReturn:  # noqa: ARG002 (there are none)
         """Fail: there is no lexical ranking."""
         raise RecollectError("Chroma has no lexical ranking")
 
@@ -63,7 +63,7 @@ class Chroma:
         raise RecollectError("Chroma has no lexical ranking")
 
     def add(self, number: int, text: str, vector: Floats) -> None:
-        """Add a note; it is in Chroma's write-ahead log."""
+        """Add a note; Chroma writes it to its write-ahead log."""
         self._collection.add(ids=[str(number)], embeddings=vector[None], documents=[text])
 
     def close(self) -> None:

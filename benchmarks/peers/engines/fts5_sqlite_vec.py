@@ -1,4 +1,4 @@
-"""SQLite: FTS5, sqlite-vec and reciprocal rank fusion in Python."""
+"""SQLite with FTS5 and sqlite-vec, and reciprocal rank fusion in Python."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CREATE VIRTUAL TABLE vectors USING vec0(id INTEGER PRIMARY KEY, vector float[{di
 
 
 class Fts5SqliteVec:
-    """One file with two virtual tables."""
+    """One SQLite file with a virtual table for FTS5 and one for sqlite-vec."""
 
     about: ClassVar[str] = "FTS5 + sqlite-vec, by hand"
     legs: ClassVar[tuple[Leg, ...]] = ("words", "vectors")
@@ -42,9 +42,8 @@ class Fts5SqliteVec:
         self._file.parent.mkdir(parents=True, exist_ok=True)
         self.open()
         connection = self._connection()
-        connection.execute(
-            _SCHEMA.format(dimension=self._dimension)
-        ).fetchall()  # the pragma returns a row; fetching it runs the rest
+        # The pragma returns a row; the other statements run when it is fetched.
+        connection.execute(_SCHEMA.format(dimension=self._dimension)).fetchall()
         for batch in batches:
             with connection:
                 rows = zip(batch.ids, batch.texts, strict=True)
@@ -57,10 +56,10 @@ class Fts5SqliteVec:
     def open(self) -> None:
         """Open a connection; every thread opens its own."""
         self._connections: list[apsw.Connection] = []
-        self._of_thread = threading.local()
+        self._thread_local = threading.local()
         self._connection()
 
-    def search_words(self, text: str, depth: int) -> list[int]:
+    def search_text(self, text: str, depth: int) -> list[int]:
         """Search FTS5 for any term; ``ORDER BY rank`` is its documented BM25 order."""
         query = " OR ".join(f'"{word}"' for word in text.split())
         rows = self._connection().execute(
@@ -77,7 +76,7 @@ class Fts5SqliteVec:
 
     def hybrid(self, method: HybridMethod, text: str, vector: Floats, top_k: int, depth: int) -> list[int]:  # noqa: ARG002 (there is one method)
         """Search both legs and fuse."""
-        return fuse([self.search_words(text, depth), self.search_vectors(vector, depth)], top_k)
+        return fuse([self.search_text(text, depth), self.search_vectors(vector, depth)], top_k)
 
     def add(self, number: int, text: str, vector: Floats) -> None:
         """Insert a note in one durable transaction."""
@@ -93,7 +92,7 @@ class Fts5SqliteVec:
 
     def _connection(self) -> apsw.Connection:
         """Return the connection of this thread."""
-        connection: apsw.Connection | None = getattr(self._of_thread, "connection", None)
+        connection: apsw.Connection | None = getattr(self._thread_local, "connection", None)
         if connection is None:
             import sqlite_vec  # noqa: PLC0415 (an extra)
 
@@ -102,6 +101,6 @@ class Fts5SqliteVec:
             connection.load_extension(sqlite_vec.loadable_path())
             connection.enable_load_extension(enable=False)
             connection.pragma("synchronous", "FULL")
-            self._of_thread.connection = connection
+            self._thread_local.connection = connection
             self._connections.append(connection)
         return connection

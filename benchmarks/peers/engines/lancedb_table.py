@@ -49,7 +49,7 @@ class LanceExact:
         """Open the table."""
         self._table = self._database().open_table("notes")
 
-    def search_words(self, text: str, depth: int) -> list[int]:
+    def search_text(self, text: str, depth: int) -> list[int]:
         """Search the full-text index, which matches any term."""
         from lancedb.query import MatchQuery  # noqa: PLC0415 (an extra)
 
@@ -57,7 +57,7 @@ class LanceExact:
         return self._ids(query.select(["id", "_score"]).limit(depth))
 
     def search_vectors(self, vector: Floats, depth: int) -> list[int]:
-        """Search the vector index."""
+        """Search all vectors, or the vector index if there is one."""
         query = self._table.search(vector, vector_column_name="vector").distance_type("cosine")
         return self._ids(query.select(["id", "_distance"]).limit(depth))
 
@@ -70,7 +70,7 @@ class LanceExact:
         return self._ids(query.select(["id"]).limit(depth))[:top_k]
 
     def add(self, number: int, text: str, vector: Floats) -> None:
-        """Add a row as a new version of the table; searches also scan rows that no index has."""
+        """Add a row as a new version of the table; searches also scan rows that are not indexed yet."""
         self._table.add(self._rows([number], [text], vector))
 
     def close(self) -> None:
@@ -101,7 +101,7 @@ class LanceExact:
 
 
 class LanceHnsw(LanceExact):
-    """The same with the index IVF_HNSW_SQ in its default settings."""
+    """LanceDB with the vector index IVF_HNSW_SQ in its default settings."""
 
     about: ClassVar[str] = "LanceDB, IVF_HNSW"
     exact: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""Recollect: the legs of its store, and its search with two presets."""
+"""Recollect: the legs of its SQLite store, and ``Memory.search`` with two presets."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from recollect.query import parse
 from recollect.retrieval import FusionRules, LadderRules, Preset, RerankRules
 from recollect.stores import open_store
 
-__all__ = ["PLAIN", "RecollectMemory"]
+__all__ = ["PLAIN_RRF", "RecollectMemory"]
 
-PLAIN = Preset(
+PLAIN_RRF = Preset(
     name="plain-rrf",
     about="two legs and reciprocal rank fusion, as in the other engines",
     ladder=LadderRules(on=False, titles=False, vocabulary=False),
@@ -62,7 +62,7 @@ class RecollectMemory:
         self._store = open_store(self._file)
         self._memory = Memory(self._store, EmbedderChoice(self._embedder, "of the benchmark"), record_access=False)
 
-    def search_words(self, text: str, depth: int) -> list[int]:
+    def search_text(self, text: str, depth: int) -> list[int]:
         """Search the lexical leg of the store, including query parsing."""
         hits = self._store.search_text(parse(text), depth, namespace=DEFAULT_NAMESPACE, filters=Filters())
         return [int(hit.id) for hit in hits]
@@ -73,8 +73,8 @@ class RecollectMemory:
         return [int(hit.id) for hit in hits]
 
     def hybrid(self, method: HybridMethod, text: str, vector: Floats, top_k: int, depth: int) -> list[int]:
-        """Search with a preset."""
-        preset = PLAIN if method == "rrf" else "default"
+        """Search with the preset of plain reciprocal rank fusion, or with the default preset."""
+        preset = PLAIN_RRF if method == "rrf" else "default"
         result = self._memory.search(text, vector=vector, top_k=top_k, candidate_k=depth, preset=preset, now=NOW)
         return [int(hit.id) for hit in result]
 
@@ -100,5 +100,5 @@ class StoredVectors:
         raise EmbedderError(f"{len(texts)} texts came without a vector, and the benchmark embeds nothing")
 
     def embed_query(self, text: str) -> Floats:
-        """Fail, as above."""
+        """Fail: queries come with vectors, too."""
         raise EmbedderError(f"the query {text!r} came without a vector, and the benchmark embeds nothing")

@@ -15,11 +15,12 @@ __all__ = ["ENGINES", "EngineEntry", "engine_class", "import_packages", "unavail
 
 
 class EngineEntry(NamedTuple):
-    """The module and class of an engine, and the packages by the modules that it imports."""
+    """The module and the class of an engine, and the packages that it needs."""
 
     module: str
-    name: str
-    needs: Mapping[str, str]
+    class_name: str
+    packages: Mapping[str, str]
+    """The name of each package by the name of the module that it provides."""
 
 
 ENGINES: Mapping[str, EngineEntry] = MappingProxyType(
@@ -39,12 +40,12 @@ ENGINES: Mapping[str, EngineEntry] = MappingProxyType(
 
 
 def unavailable_reason(name: str) -> str:
-    """Return why an engine cannot be measured; empty if it can.
+    """Return why an engine cannot be measured; empty if it can be measured.
 
     >>> unavailable_reason("recollect")
     ''
     """
-    missing = [package for module, package in _entry(name).needs.items() if find_spec(module) is None]
+    missing = [package for module, package in _entry(name).packages.items() if find_spec(module) is None]
     return f"{' and '.join(missing)} must be installed: pip install 'recollectdb[bench]'" if missing else ""
 
 
@@ -55,13 +56,13 @@ def engine_class(name: str) -> type[Engine]:
     ('rrf', 'default')
     """
     entry = _entry(name)
-    result: type[Engine] = getattr(import_module(f"benchmarks.peers.engines.{entry.module}"), entry.name)
+    result: type[Engine] = getattr(import_module(f"benchmarks.peers.engines.{entry.module}"), entry.class_name)
     return result
 
 
 def import_packages(name: str) -> None:
     """Import the packages of an engine, so that a measurement does not include their import."""
-    for module in _entry(name).needs:
+    for module in _entry(name).packages:
         import_module(module)
 
 

@@ -15,8 +15,8 @@ from benchmarks.peers.exact import Idf
 
 __all__ = ["TantivyUsearch"]
 
-HEAP = 200_000_000
-"""Bytes of tantivy's write buffer."""
+WRITE_BUFFER_BYTES = 200_000_000
+"""The size of tantivy's write buffer."""
 
 
 class TantivyUsearch:
@@ -31,21 +31,21 @@ class TantivyUsearch:
     idf: ClassVar[Idf] = "lucene"
 
     def __init__(self, folder: Path, dimension: int) -> None:
-        self._words = folder / "words"
-        self._vectors = folder / "vectors.usearch"
+        self._words_folder = folder / "words"
+        self._vectors_file = folder / "vectors.usearch"
         self._dimension = dimension
         self._writer: Any = None
 
     def build(self, batches: Iterable[TextBatch]) -> None:
         """Build and save both indexes."""
-        self._words.mkdir(parents=True, exist_ok=True)
+        self._words_folder.mkdir(parents=True, exist_ok=True)
         self._index, graph = self._words_index(), self._graph()
         for batch in batches:
             for number, text in zip(batch.ids, batch.texts, strict=True):
                 self._write(number, text)
             graph.add(np.array(batch.ids, dtype=np.uint64), batch.vectors)
         self._writer.commit()
-        graph.save(str(self._vectors))
+        graph.save(str(self._vectors_file))
         self.close()
 
     def open(self) -> None:
@@ -53,9 +53,9 @@ class TantivyUsearch:
         self._index = self._words_index()
         self._searcher = self._index.searcher()
         self._vector_index = self._graph()
-        self._vector_index.load(str(self._vectors))
+        self._vector_index.load(str(self._vectors_file))
 
-    def search_words(self, text: str, depth: int) -> list[int]:
+    def search_text(self, text: str, depth: int) -> list[int]:
         """Search tantivy, whose parser matches any term."""
         query, _ = self._index.parse_query_lenient(text, ["text"])
         addresses = [address for _, address in self._searcher.search(query, depth, count=False).hits]
@@ -67,7 +67,7 @@ class TantivyUsearch:
 
     def hybrid(self, method: HybridMethod, text: str, vector: Floats, top_k: int, depth: int) -> list[int]:  # noqa: ARG002 (there is one method)
         """Search both legs and fuse."""
-        return fuse([self.search_words(text, depth), self.search_vectors(vector, depth)], top_k)
+        return fuse([self.search_text(text, depth), self.search_vectors(vector, depth)], top_k)
 
     def add(self, number: int, text: str, vector: Floats) -> None:
         """Commit to tantivy, and save the whole graph: usearch has no other durable write."""
@@ -76,11 +76,11 @@ class TantivyUsearch:
         self._index.reload()
         self._searcher = self._index.searcher()
         self._vector_index.add(np.uint64(number), vector)
-        fresh = self._vectors.with_suffix(".new")
-        self._vector_index.save(str(fresh))
-        with fresh.open("rb") as saved:
+        new_file = self._vectors_file.with_suffix(".new")
+        self._vector_index.save(str(new_file))
+        with new_file.open("rb") as saved:
             os.fsync(saved.fileno())
-        fresh.replace(self._vectors)
+        new_file.replace(self._vectors_file)
 
     def close(self) -> None:
         """Wait for tantivy's merges."""
@@ -94,16 +94,16 @@ class TantivyUsearch:
         builder = tantivy.SchemaBuilder()
         builder.add_integer_field("id", fast=True)
         builder.add_text_field("text", tokenizer_name="words", index_option="freq")
-        index = tantivy.Index(builder.build(), path=str(self._words))
-        plain = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.lowercase()).build()
-        index.register_tokenizer("words", plain)  # no stemming
+        index = tantivy.Index(builder.build(), path=str(self._words_folder))
+        analyzer = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.lowercase()).build()
+        index.register_tokenizer("words", analyzer)  # no stemming, as in the other engines
         return index
 
     def _write(self, number: int, text: str) -> None:
         import tantivy  # noqa: PLC0415 (an extra)
 
         if self._writer is None:
-            self._writer = self._index.writer(heap_size=HEAP)
+            self._writer = self._index.writer(heap_size=WRITE_BUFFER_BYTES)
         self._writer.add_document(tantivy.Document(id=number, text=text))
 
     def _graph(self) -> Any:

@@ -1,7 +1,5 @@
 """An asynchronous client of the HTTP API with the methods of a memory."""
 
-from __future__ import annotations
-
 from recollect.client.client import AsyncClient
 from recollect.client.conversion import RemoteResult
 

@@ -1,4 +1,4 @@
-"""AsyncClient: the methods of a memory over HTTP."""
+"""AsyncClient, which has the methods of a memory and sends them to ``recollect serve`` over HTTP."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from httpx import Response
 
 Key = str | Note
+"""A note, or its id or path."""
 
 BATCH_SIZE = 1000
 """The server's limit of notes in a batch."""
@@ -43,10 +44,10 @@ PAGE_SIZE = 500
 class AsyncClient:
     """A memory behind the HTTP API: the methods of :class:`~recollect.AsyncMemory`, with their arguments and results.
 
-    ``url`` is the address of ``recollect serve``, ``key`` the text of a key, ``namespace`` the default namespace (if
-    missing: the key's only one, or ``default``). Requests are retried up to ``retries`` times if the server is
-    busy or cannot be reached. Errors are those of a memory; a server that cannot be reached or fails is a
-    :class:`~recollect.ServerError`.
+    ``url`` is the address of ``recollect serve``, ``key`` an API key. ``namespace`` is the namespace of requests that
+    name none; without it the server takes the key's only namespace, or ``default``. ``timeout`` is in seconds. A
+    request is repeated up to ``retries`` times if the server is busy or cannot be reached. The methods raise the errors
+    of a memory, and :class:`~recollect.ServerError` if the server fails or cannot be reached.
 
     >>> client = AsyncClient("http://localhost:7700", key="rk_...", namespace="tea", timeout=10)
     >>> client
@@ -66,7 +67,7 @@ class AsyncClient:
         try:
             self._url = check_url(url)
         except ArgumentError as error:
-            raise ArgumentError("url", error.problem.replace("11434/v1", "7700")) from None
+            raise ArgumentError("url", error.problem.replace("11434/v1", "7700")) from None  # a server's port
         self._server = without_password(self._url)
         self._key = None if key is None else arguments.name("key", key)
         self.namespace = None if namespace is None else arguments.name("namespace", namespace)
@@ -109,15 +110,15 @@ class AsyncClient:
         A note without id and path is not sent again if the connection breaks, since that could store it twice.
         """
         idempotent = bool(fields.get("id") or fields.get("path"))
-        older = [supersedes] if isinstance(supersedes, (str, Note)) else supersedes or ()
-        superseded = [key.id if isinstance(key, Note) else key for key in older]
-        draft = note_to_json({"content": content, "supersedes": superseded or None, **fields})
+        superseded = [supersedes] if isinstance(supersedes, (str, Note)) else supersedes or ()
+        superseded_keys = [key.id if isinstance(key, Note) else key for key in superseded]
+        draft = note_to_json({"content": content, "supersedes": superseded_keys or None, **fields})
         return note_from_json(await self._request("POST", "/v1/notes", namespace, body=draft, idempotent=idempotent))
 
     async def add_many(
         self, notes: Iterable[Note | str | Mapping[str, Any]], *, namespace: str | None = None
     ) -> list[str]:
-        """Store many notes, in transactions of 1,000, and return their ids."""
+        """Store many notes, in transactions of up to 1,000, and return their ids in the same order."""
         ids: list[str] = []
         remaining = iter(notes)
         while batch := [note_to_json(note) for note in islice(remaining, BATCH_SIZE)]:
@@ -127,18 +128,18 @@ class AsyncClient:
         return ids
 
     async def update(self, key: Key, *, namespace: str | None = None, **changes: Any) -> Note:
-        """Change fields of a note, named by id or path, and return it."""
+        """Change fields of a note and return the changed note."""
         return note_from_json(await self._request("PATCH", _note_path(key), namespace, key, body=note_to_json(changes)))
 
     async def get(self, key: Key, *, namespace: str | None = None) -> Note | None:
-        """Return the note with this id, or else with this path; ``None`` if there is none."""
+        """Return the note with this id, or else with this path; ``None`` if there is no such note."""
         try:
             return note_from_json(await self._request("GET", _note_path(key), namespace, key))
         except NoteNotFoundError:
             return None
 
     async def delete(self, *keys: Key, namespace: str | None = None) -> int:
-        """Delete notes by id or path, one by one, and return how many existed."""
+        """Delete notes, one request for each, and return how many existed."""
         deleted = 0
         for key in keys:
             with suppress(NoteNotFoundError):
@@ -164,19 +165,19 @@ class AsyncClient:
         return result_from_json(await self._search("/v1/search", query, namespace, options))
 
     async def explain(self, query: str, *, namespace: str | None = None, **options: Any) -> RemoteResult:
-        """Search with the trace and an ``explanation`` as text."""
+        """Search; the result also has the trace and an ``explanation`` as text."""
         return result_from_json(await self._search("/v1/explain", query, namespace, options))
 
     async def compare(
         self, query: str, presets: Iterable[str] | None = None, *, namespace: str | None = None, **options: Any
     ) -> dict[str, RemoteResult]:
-        """Search with several presets, by default all, and return the results by name."""
-        names = {} if presets is None else {"presets": list(arguments.sequence("presets", presets))}
-        data = await self._search("/v1/compare", query, namespace, {**options, **names})
+        """Search with several presets, by default all, and return the results by the preset's name."""
+        chosen = {} if presets is None else {"presets": list(arguments.sequence("presets", presets))}
+        data = await self._search("/v1/compare", query, namespace, {**options, **chosen})
         return {name: result_from_json(result) for name, result in data["results"].items()}
 
     async def link(self, source: Key, target: Key, *, kind: str = "related", namespace: str | None = None) -> bool:
-        """Link a note to another by id, path or name, and return whether the link is new."""
+        """Link a note to the id, path or name of another, which need not exist yet; return whether the link is new."""
         body = _link_to_json(source, target, kind)
         return bool((await self._request("POST", "/v1/links", namespace, source, body=body))["created"])
 
@@ -186,7 +187,7 @@ class AsyncClient:
         return bool((await self._request("DELETE", "/v1/links", namespace, source, parameters=parameters))["removed"])
 
     async def neighbours(self, key: Key, *, namespace: str | None = None) -> list[Neighbour]:
-        """Return the notes that are linked with a note, mention it or are mentioned by it, or share an entity."""
+        """Return the notes connected to a note: by position, links, mentions or a shared entity."""
         data = await self._request("GET", _note_path(key, "/v1/neighbours"), namespace, key)
         return [Neighbour(note_from_json(item["note"]), item["kind"], item["direction"]) for item in data["neighbours"]]
 
@@ -204,11 +205,11 @@ class AsyncClient:
         return IngestReport(**counts, problems=problems, skipped=data.get("skipped", {}))
 
     async def presets(self) -> dict[str, Any]:
-        """Return the presets of the server with their settings, and the name of its default."""
+        """Return the presets of the server with their settings, and the name of its default preset."""
         return await self._request("GET", "/v1/presets", None)
 
     async def stats(self, *, namespace: str | None = None) -> dict[str, Any]:
-        """Return the number of notes in each namespace that the key may read, or in one, and the embedder."""
+        """Return the number of notes in ``namespace``, or in each namespace that the key may read, and the embedder."""
         return await self._request("GET", "/v1/stats", namespace)
 
     async def health(self) -> bool:
@@ -234,7 +235,7 @@ class AsyncClient:
         parameters: Iterable[tuple[str, str]] = (),
         idempotent: bool = True,
     ) -> dict[str, Any]:
-        """Send a request in a namespace: the given one, or that of ``note``, or the client's; return its JSON."""
+        """Send a request for ``namespace``, or else the namespace of ``note`` or of the client; return the JSON."""
         if namespace is not None:
             namespace = arguments.name("namespace", namespace)
         else:
@@ -245,7 +246,7 @@ class AsyncClient:
         )
 
     async def _read(self, method: str, path: str, **options: Any) -> dict[str, Any]:
-        """Return the JSON of the response, ``{}`` for an empty body; raise the error of an error response."""
+        """Send a request and return the JSON of the response, ``{}`` for an empty body; raise an error on failure."""
         response = await self._send(method, path, **options)
         try:
             data = response.json() if response.content else {}
@@ -259,10 +260,10 @@ class AsyncClient:
         raise response_error(response.status_code, data if isinstance(data, dict) else {}, self._server)
 
     async def _send(self, method: str, path: str, *, retries: int, idempotent: bool = True, **content: Any) -> Response:
-        """Send a request, and repeat it up to ``retries`` times.
+        """Send a request and return the response; repeat the request up to ``retries`` times.
 
-        It is repeated if the server is busy and sends ``Retry-After``, if it cannot be reached, and, if the request
-        is idempotent, if the connection breaks. The delay is the server's, or doubles from ``backoff`` seconds.
+        A request is repeated if the server is busy and sends ``Retry-After``, or cannot be reached. An idempotent
+        request is also repeated if the connection breaks. For the delay, see ``retry_delay``.
         """
         httpx = require_module("httpx", ServerError)
         if self._http is None:
@@ -278,8 +279,8 @@ class AsyncClient:
                     f"{self._server} did not answer within {self._timeout:g} seconds; request less, or raise timeout"
                 ) from None
             except (httpx.TransportError, httpx.InvalidURL) as error:
-                not_sent = isinstance(error, httpx.ConnectError)
-                may_repeat = not_sent or (idempotent and isinstance(error, httpx.TransportError))
+                is_unsent = isinstance(error, httpx.ConnectError)
+                may_repeat = is_unsent or (idempotent and isinstance(error, httpx.TransportError))
                 if not may_repeat or attempt == retries:
                     reason = str(error) or type(error).__name__
                     message = f"{self._server} cannot be reached ({reason}); is recollect serve running?"
@@ -293,11 +294,13 @@ class AsyncClient:
 
 
 def _note_path(key: Key, base: str = "/v1/notes") -> str:
+    """Return the URL path of a note."""
     name = key.id if isinstance(key, Note) else arguments.name("key", key)
-    # A path segment of dots would mean this folder or the one above.
+    # The segments "." and "..", which quote() does not change, would mean this folder and the one above.
     return f"{base}/{quote(name, safe='') if name.strip('.') else '%2E' * len(name)}"
 
 
 def _link_to_json(source: Key, target: Key, kind: str) -> dict[str, str]:
-    ends = {"source": source, "target": target}
-    return {"kind": kind, **{name: end.id if isinstance(end, Note) else end for name, end in ends.items()}}
+    source_key = source.id if isinstance(source, Note) else source
+    target_key = target.id if isinstance(target, Note) else target
+    return {"kind": kind, "source": source_key, "target": target_key}

@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Any
 
 from recollect import errors
-from recollect.model import NOTE_FIELDS, Candidate, Filters, Hit, Note, RankedHits, Step
+from recollect.model import NOTE_FIELDS, Candidate, Contribution, Filters, Hit, Note, RankedHits, Step
 from recollect.retrieval import Preset
 from recollect.text import well_formed
 
@@ -31,7 +31,7 @@ ERROR_TYPES: dict[str, type[errors.RecollectError]] = {
     "too-large": errors.ArgumentError,
     "unauthorised": errors.ForbiddenError,
 }
-"""The error of each problem type; every other is a ``ServerError``."""
+"""The error class for each problem type of the server; any other type is a ``ServerError``."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -70,9 +70,9 @@ def to_json(value: Any) -> Any:
     if isinstance(value, Preset):
         raise errors.ArgumentTypeError("preset", "must be the name of a preset of the server")
     if isinstance(value, Filters):
-        empty = Filters()
-        values = {item.name: getattr(value, item.name) for item in fields(Filters)}
-        return to_json({name: item for name, item in values.items() if item != getattr(empty, name)})
+        no_filters = Filters()
+        values = {entry.name: getattr(value, entry.name) for entry in fields(Filters)}
+        return to_json({name: item for name, item in values.items() if item != getattr(no_filters, name)})
     if isinstance(value, Mapping):
         return {name: to_json(item) for name, item in value.items()}
     if isinstance(value, Iterable):
@@ -87,38 +87,34 @@ def note_to_json(note: Note | str | Mapping[str, Any]) -> dict[str, Any]:
     data = note.to_dict() if isinstance(note, Note) else note
     if not isinstance(data, Mapping):
         raise errors.ArgumentTypeError("note", f"must be a Note, a mapping or a string, got {type(note).__name__}")
-    return {
-        name: to_json(value)
-        for name, value in data.items()
-        if name != "namespace"
-        and value is not None
-        # An empty path of a Note means that it has none; an empty text is a text.
-        and not (isinstance(note, Note) and value == "" and name != "content")
-    }
+    present = {name: value for name, value in data.items() if name != "namespace" and value is not None}
+    if isinstance(note, Note):  # an empty path means that the note has no path, but an empty content is a content
+        present = {name: value for name, value in present.items() if value != "" or name == "content"}
+    return {name: to_json(value) for name, value in present.items()}
 
 
 def note_from_json(data: Mapping[str, Any]) -> Note:
-    """Return a note, without fields that only a newer server has."""
+    """Return a note from its JSON; fields that only a newer server sends are ignored."""
     return Note(**{name: value for name, value in data.items() if name in NOTE_FIELDS})
 
 
 def hit_from_json(data: Mapping[str, Any]) -> Hit:
-    """Return a hit, the inverse of ``Hit.to_dict``."""
+    """Return a hit from its JSON, the inverse of ``Hit.to_dict``."""
     candidate = Candidate.from_mapping(data, argument="hit")
-    parts = data.get("contributions") or ()
-    candidate.evidence = tuple(part[name] for part in parts for name in ("leg", "rank", "score", "points"))
+    contributions = data.get("contributions") or ()
+    candidate.evidence = tuple(item[name] for item in contributions for name in Contribution._fields)
     candidate.steps = tuple(Step(*(step[name] for name in Step._fields)) for step in data.get("steps") or ())
     relevance = data.get("relevance")
-    if relevance is not None:  # the fused score / ceiling, which the server does not send
-        fused = fsum(part["points"] for part in parts)
-        candidate.ceiling = fused / relevance if relevance else 0.0
-        candidate.inherited_relevance = relevance if relevance and not fused else None
+    if relevance is not None:  # the server does not send the ceiling, but relevance is fused score / ceiling
+        fused_score = fsum(contribution["points"] for contribution in contributions)
+        candidate.ceiling = fused_score / relevance if relevance else 0.0
+        candidate.inherited_relevance = relevance if relevance and not fused_score else None
     spans = tuple((start, end) for start, end in data.get("highlights") or ())
     return Hit(data["rank"], candidate, spans)
 
 
 def result_from_json(data: Mapping[str, Any]) -> RemoteResult:
-    """Return the result of a search."""
+    """Return the result of a search from its JSON."""
     return RemoteResult(
         data["query"],
         tuple(hit_from_json(hit) for hit in data["hits"]),
@@ -131,7 +127,7 @@ def result_from_json(data: Mapping[str, Any]) -> RemoteResult:
 
 
 def filters_to_parameters(filters: Filters | Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    """Return filters as the query parameters of a listing."""
+    """Return filters as the URL parameters of a listing, as pairs of name and value; each tag is a pair."""
     return [
         ("tag" if name == "tags" else name, item)
         for name, value in to_json(Filters.of(filters)).items()
@@ -148,16 +144,16 @@ def document_to_json(document: Document) -> dict[str, str]:
 
 
 def response_error(status: int, problem: Mapping[str, Any], server: str) -> errors.RecollectError:
-    """Return the error of an error response; ``problem`` is its JSON, empty if it has none."""
+    """Return the error for an error response; ``problem`` is its JSON (RFC 9457), or empty if it has none."""
     error_type = ERROR_TYPES.get(str(problem.get("type")).removeprefix("urn:recollect:"), errors.ServerError)
     detail = str(problem.get("detail") or f"responded with status {status}")
     if error_type is errors.ServerError:
         return errors.ServerError(f"{server}: {detail}" if problem.get("detail") else f"{server} {detail}")
     if error_type is not errors.ArgumentError:
         return error_type(detail)
-    for error in problem.get("errors") or ():
-        location, dot, field = error["field"].partition(".")
-        return errors.ArgumentError(
-            field if dot and location in ("body", "query", "path") else error["field"], error["detail"]
-        )
-    return errors.ArgumentError("request", detail)
+    field_errors = problem.get("errors")
+    if not field_errors:
+        return errors.ArgumentError("request", detail)
+    name, detail = field_errors[0]["field"], field_errors[0]["detail"]
+    location, dot, field_name = name.partition(".")
+    return errors.ArgumentError(field_name if dot and location in ("body", "query", "path") else name, detail)

@@ -1,4 +1,4 @@
-"""Turn text into vectors. See ``docs/embedders.md``."""
+"""Embedders, which turn texts into vectors; one kind of model a file. See ``docs/embedders.md``."""
 
 from recollect.embedders.base import Embedder, FunctionEmbedder, ModelEmbedder
 from recollect.embedders.http_api import HttpEmbedder

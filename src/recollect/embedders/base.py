@@ -23,35 +23,30 @@ QUERY_CACHE = 1024
 class Embedder(Protocol):
     """Turns texts into vectors whose dot product is their similarity.
 
-    Constructing one is cheap: a model is loaded with the first text. All methods are thread-safe.
+    Constructing an embedder is cheap: its model is loaded with the first text. All methods are thread-safe.
     """
 
     @property
     def name(self) -> str:
-        """The model's name, as it is stored with its vectors; vectors of other names are not compared with them."""
-        ...
+        """The model's name, which is stored with its vectors; only vectors of the same name are compared."""
 
     @property
     def dimension(self) -> int:
         """How many numbers a vector has."""
-        ...
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[float32]:
         """Return one row of unit length for each text, in the same order; raise ``EmbedderError`` if that fails."""
-        ...
 
     def embed_query(self, text: str) -> NDArray[float32]:
         """Return the vector of a query, of unit length; raise ``EmbedderError`` if that fails."""
-        ...
 
 
 @runtime_checkable
 class SupportsDescription(Protocol):
-    """An embedder that describes itself in more than its name."""
+    """An embedder with a description that says more than its name."""
 
     def describe(self) -> str:
         """Return the name and how the model runs, in one line."""
-        ...
 
 
 @runtime_checkable
@@ -59,17 +54,16 @@ class SupportsQueryCache(Protocol):
     """An embedder that caches query vectors."""
 
     def clear_query_cache(self) -> None:
-        """Drop the cached vectors, so that the next search embeds its query; for measurements."""
-        ...
+        """Drop the cached vectors, so that the next search runs the model; for measurements."""
 
 
 class EmbedderOptions(TypedDict, total=False):
     """The options of every embedder of this package."""
 
     query_prefix: str
-    """Put before each query."""
+    """The text to put before each query, such as ``search_query: ``."""
     document_prefix: str
-    """Put before each document; it becomes part of the name."""
+    """The text to put before each document; it becomes part of the embedder's name."""
     query_cache: int
     """How many query vectors are cached."""
 
@@ -103,7 +97,7 @@ class ModelEmbedder(ABC):
         document_prefix: str = "",
         query_cache: int = QUERY_CACHE,
     ) -> None:
-        """Check the arguments; without ``dimension`` it is that of the model's first vector."""
+        """Check the arguments; ``runtime`` describes how the model runs. The first vector sets a missing dimension."""
         self._model = arguments.name("name", model)
         self._runtime = runtime
         self._dimension = None if dimension is None else arguments.at_least_one("dimension", dimension)
@@ -111,17 +105,17 @@ class ModelEmbedder(ABC):
         self._batch_characters = batch_characters
         self._query_prefix = well_formed(arguments.text("query_prefix", query_prefix))
         self._document_prefix = well_formed(arguments.text("document_prefix", document_prefix))
-        # lru_cache needs no lock of ours, which a fork could leave locked.
+        # lru_cache needs no Python lock, which a fork could leave locked.
         self._cached_query_vector = lru_cache(maxsize=arguments.count("query_cache", query_cache))(self._query_vector)
 
     @property
     def name(self) -> str:
-        """The model's name and the prefix of its documents, if there is one."""
+        """The model's name, followed by the document prefix if there is one."""
         return f"{self._model} after {self._document_prefix!r}" if self._document_prefix else self._model
 
     @property
     def dimension(self) -> int:
-        """How many numbers a vector has; runs the model if that is not known yet."""
+        """How many numbers a vector has; the model is run if that is not known yet."""
         return self._dimension or self._rows(["dimension"]).shape[1]
 
     def describe(self) -> str:
@@ -133,21 +127,21 @@ class ModelEmbedder(ABC):
         """Return one row of unit length for each text, in the same order."""
         import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
 
-        prepared = [
+        prefixed = [
             self._document_prefix + well_formed(arguments.text(f"texts[{index}]", text))
             for index, text in enumerate(arguments.sequence("texts", texts))
         ]
-        if not prepared:
+        if not prefixed:
             return np.empty((0, self.dimension), dtype=np.float32)
-        if len(prepared) == 1:
-            return self._rows(prepared)
+        if len(prefixed) == 1:
+            return self._rows(prefixed)
         order: list[int] = []
-        parts: list[NDArray[float32]] = []
-        for batch in batches(prepared, size=self._batch_size, characters=self._batch_characters):
+        computed: list[NDArray[float32]] = []
+        for batch in batches(prefixed, size=self._batch_size, characters=self._batch_characters):
             order += batch
-            parts.append(self._rows([prepared[index] for index in batch]))
-        rows = np.empty((len(prepared), parts[0].shape[1]), dtype=np.float32)
-        rows[order] = np.concatenate(parts)
+            computed.append(self._rows([prefixed[index] for index in batch]))
+        rows = np.empty((len(prefixed), computed[0].shape[1]), dtype=np.float32)
+        rows[order] = np.concatenate(computed)
         return rows
 
     def embed_query(self, text: str) -> NDArray[float32]:
@@ -164,21 +158,21 @@ class ModelEmbedder(ABC):
         return row
 
     def _rows(self, texts: list[str]) -> NDArray[float32]:
-        """Return the checked rows of one batch."""
+        """Return the vectors of one batch, checked and of unit length."""
         rows = unit_rows(self._model, self._vectors(texts), count=len(texts), dimension=self._dimension)
         self._dimension = rows.shape[1]
         return rows
 
     @abstractmethod
     def _vectors(self, texts: list[str]) -> Any:
-        """Return one vector for each text, of any length; raise ``EmbedderError`` if that fails."""
+        """Return one vector for each text, not yet of unit length; raise ``EmbedderError`` if that fails."""
 
 
 class FunctionEmbedder(ModelEmbedder):
-    """Calls ``function`` with a list of texts; it returns a vector for each: lists of numbers, or an array of rows.
+    """Embeds by a ``function`` of a list of texts, which returns a list of numbers for each, or an array of rows.
 
-    ``name`` is stored with the vectors, by default the function's own. Pass one that changes when the vectors do.
-    Without ``dimension`` it is that of the first vector.
+    ``name`` is stored with the vectors; by default it is the function's name. Pass another name when the function
+    begins to return other vectors. The first vector sets a missing ``dimension``.
 
     >>> embedder = FunctionEmbedder(lambda texts: [[len(text), 1.0] for text in texts], name="length")
     >>> embedder.name, embedder.dimension
@@ -198,13 +192,8 @@ class FunctionEmbedder(ModelEmbedder):
     ) -> None:
         if not callable(function):
             raise ArgumentTypeError("function", f"must be a function of a list of texts, got {type(function).__name__}")
-        super().__init__(
-            name if name is not None else getattr(function, "__qualname__", type(function).__qualname__),
-            "a Python function",
-            dimension=dimension,
-            batch_size=batch_size,
-            **options,
-        )
+        model = getattr(function, "__qualname__", type(function).__qualname__) if name is None else name
+        super().__init__(model, "a Python function", dimension=dimension, batch_size=batch_size, **options)
         self._function = function
 
     def _vectors(self, texts: list[str]) -> Any:
@@ -215,9 +204,9 @@ class FunctionEmbedder(ModelEmbedder):
 
 
 def unit_rows(model: str, output: Any, *, count: int, dimension: int | None) -> NDArray[float32]:
-    """Return ``output`` as ``count`` rows of unit length; raise ``EmbedderError`` that says what ``model`` did wrong.
+    """Return the ``output`` of a model as ``count`` rows of unit length; raise ``EmbedderError`` if that is impossible.
 
-    Any dimension is valid if ``dimension`` is ``None``. A row of zeros stays as it is: its similarity is 0 to all.
+    Any dimension is valid if ``dimension`` is ``None``. A row of zeros stays as it is; its similarity to any row is 0.
     """
     import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
 
@@ -234,6 +223,6 @@ def unit_rows(model: str, output: Any, *, count: int, dimension: int | None) -> 
     if not np.isfinite(rows).all():
         raise EmbedderError(f"{model} returned numbers that are not finite")
     largest = np.abs(rows).max(axis=1, keepdims=True)
-    rows = rows / np.where(largest > 0, largest, 1)  # first, because the square of a very large number overflows
+    rows = rows / np.where(largest > 0, largest, 1)  # now the squares of very large numbers do not overflow
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(lengths > 0, lengths, 1), dtype=np.float32)

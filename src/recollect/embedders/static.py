@@ -1,8 +1,8 @@
-"""A static model: each token has a vector, and a text's vector is their mean.
+"""The static embedder: each token has a fixed vector, and the vector of a text is the mean of its tokens' vectors.
 
 It runs no neural network, so it is fast; it ignores word order and context. The token vectors come with the package
-``wordllama`` (256 numbers each, from the input layers of large language models). Its two files are read directly:
-the package itself would look for its tokenizer on the network.
+``wordllama`` (256 numbers each, from the input layers of large language models). Two files of the package are read
+directly: the package itself would look for its tokenizer on the network.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class _StaticModel(NamedTuple):
 class StaticEmbedder(ModelEmbedder):
     """Embeds with the static model of the package ``wordllama``.
 
-    It embeds thousands of texts a second, but its quality is below MiniLM's: combined with good lexical search it can
-    lower the quality, so measure. A text without tokens has a vector of zeros.
+    It embeds thousands of texts a second, but its quality is below that of MiniLM: combined with good lexical search it
+    can lower the quality of the results, so measure. A text without tokens has a vector of zeros.
 
     >>> StaticEmbedder().describe()
     'wordllama-l2-supercat-256, 256 dimensions, static token vectors'
@@ -76,7 +76,7 @@ def _load(folder: Path) -> _StaticModel:
     try:
         tokenizer = tokenizers.Tokenizer.from_file(str(folder / _TOKENIZER))
         vectors = safetensors.load_file(folder / _WEIGHTS)["embedding.weight"].astype(np.float32)
-    except Exception as error:  # both packages raise anything
+    except Exception as error:  # both packages may raise any exception
         raise EmbedderError(f"the static model in {folder} cannot be read: {error}") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()

@@ -1,4 +1,4 @@
-"""Vectors of documents on disk, so that another evaluation of the same notes need not embed them again."""
+"""A cache of document vectors on disk: a second evaluation of the same notes does not embed them again."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from recollect.inference.runtime import cache_folder
 
 Vector = NDArray[np.float32]
 
-_BUSY_TIMEOUT = 60_000
-"""Milliseconds to wait for another process that writes."""
+_BUSY_TIMEOUT_MS = 60_000
+"""How long to wait, in milliseconds, while another process writes."""
 
 
 def default_cache_folder() -> Path:
-    """Return the folder for vectors: ``evaluation`` in the user's cache."""
+    """Return the default folder for vectors: ``evaluation`` in the user's cache folder."""
     try:
         return cache_folder() / "evaluation"
     except RuntimeError as error:  # a user may have no home folder, above all in containers
-        raise RecollectError(f"there is no folder to keep vectors in ({error}): set RECOLLECT_CACHE to one") from error
+        raise RecollectError(f"there is no folder to store vectors in ({error}): set RECOLLECT_CACHE to one") from error
 
 
 class VectorCache:
-    """A SQLite file with the vectors of one model, as float32. Threads and processes may share it."""
+    """A SQLite file with one model's vectors by key, as little-endian float32. Threads and processes may share it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
-        """Return the stored vectors of these keys."""
+        """Return the stored vectors by key; keys without a vector are left out."""
         with self._connection() as connection:
             rows = connection.executemany("SELECT key, vector FROM vectors WHERE key = ?", [(key,) for key in keys])
             return {key: np.frombuffer(vector, dtype="<f4") for key, vector in rows}
 
     def put(self, vectors: Mapping[bytes, Vector]) -> None:
-        """Store vectors; one that is stored already stays."""
+        """Store vectors by key; a key that is already stored keeps its vector."""
         rows = [(key, np.asarray(vector, dtype="<f4").tobytes()) for key, vector in vectors.items()]
         with self._connection() as connection, connection:
             connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
@@ -57,7 +57,7 @@ class VectorCache:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             connection = apsw.Connection(str(self._path))
             try:
-                connection.set_busy_timeout(_BUSY_TIMEOUT)
+                connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
                 connection.pragma("synchronous", "OFF")  # lost vectors can be computed again
                 # With rowids: in a WITHOUT ROWID table, rows as long as vectors would leave pages mostly empty.
                 connection.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
@@ -66,16 +66,16 @@ class VectorCache:
                 connection.close()
         except (apsw.Error, OSError) as error:
             raise StoreError(
-                f"vectors cannot be kept in {self._path} ({error}): delete the file, or name another folder"
+                f"vectors cannot be stored in {self._path} ({error}): delete the file, or name another folder"
             ) from error
 
 
 class CachingEmbedder:
-    """A wrapper of an embedder that stores document vectors in ``folder``, one file a model.
+    """A wrapper of an embedder that stores document vectors in ``folder``, in one file for each model.
 
     The folder is by default in the user's cache. The key of a vector is the SHA-256 of the text. Query vectors are not
-    stored, because embedding the query is part of the latency of a search; with ``cache_queries`` they are kept in
-    memory, for many searches for the same questions.
+    stored on disk, because embedding the query is part of the latency of a search. With ``cache_queries`` they stay in
+    memory; this is for many searches with the same questions.
 
     >>> from tempfile import TemporaryDirectory
     >>> from recollect.embedders import FunctionEmbedder
@@ -91,10 +91,10 @@ class CachingEmbedder:
         self, embedder: Embedder, folder: str | PathLike[str] | None = None, *, cache_queries: bool = False
     ) -> None:
         self._embedder = embedder
-        readable = re.sub(r"[^A-Za-z0-9._-]+", "-", embedder.name)[:60]
-        digest = hashlib.sha256(embedder.name.encode()).hexdigest()[:8]
+        safe_name = re.sub(r"[^A-Za-z0-9._-]+", "-", embedder.name)[:60]  # file systems limit names to 255 bytes
+        digest = hashlib.sha256(embedder.name.encode()).hexdigest()[:8]  # distinguishes names with the same safe name
         parent = default_cache_folder() if folder is None else Path(folder).expanduser()
-        self._vectors = VectorCache(parent / f"{readable}.{digest}.vectors")
+        self._vectors = VectorCache(parent / f"{safe_name}.{digest}.vectors")
         self._embed_query = functools.cache(embedder.embed_query) if cache_queries else embedder.embed_query
 
     @property
@@ -104,7 +104,7 @@ class CachingEmbedder:
 
     @property
     def dimension(self) -> int:
-        """The dimension of a vector."""
+        """The number of components of a vector."""
         return self._embedder.dimension
 
     def embed_documents(self, texts: Sequence[str]) -> Vector:
@@ -115,10 +115,10 @@ class CachingEmbedder:
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in vectors}
         if missing:
             rows = self._embedder.embed_documents(list(missing.values()))
-            unit_rows(self.name, rows, count=len(missing), dimension=dimension)  # do not store what is invalid
-            new = dict(zip(missing, np.asarray(rows, dtype=np.float32), strict=True))
-            self._vectors.put(new)
-            vectors |= new
+            unit_rows(self.name, rows, count=len(missing), dimension=dimension)  # raises if rows are invalid
+            new_vectors = dict(zip(missing, np.asarray(rows, dtype=np.float32), strict=True))
+            self._vectors.put(new_vectors)
+            vectors |= new_vectors
         return np.stack([vectors[key] for key in keys]) if keys else np.empty((0, dimension), dtype=np.float32)
 
     def embed_query(self, text: str) -> Vector:

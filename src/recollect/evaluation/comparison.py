@@ -1,4 +1,4 @@
-"""Comparisons of systems with a baseline: by measure and stratum, and question by question."""
+"""Comparisons of evaluated systems with a baseline: by measure and stratum, and question by question."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 
 from recollect.errors import ArgumentError
 from recollect.evaluation.dataset import Question
-from recollect.evaluation.outcome import Outcome, rounded_mean
-from recollect.evaluation.significance import RESAMPLES, SIGNIFICANT, Difference, holm, paired_difference
+from recollect.evaluation.outcome import Outcome, Ranking, rounded_mean
+from recollect.evaluation.significance import RESAMPLES, SIGNIFICANCE_LEVEL, Difference, holm, paired_difference
 
-ALL = "all"
-"""The stratum of all questions."""
+ALL_QUESTIONS = "all"
+"""The name of the stratum that contains all questions."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonResult:
-    """The mean of a system on one measure and stratum, and its difference to the baseline."""
+    """A system's mean over a number of questions, for one measure and stratum, and its difference to the baseline."""
 
     questions: int
     mean: float
     difference: Difference | None = None
-    """To the baseline; ``None`` for the baseline itself."""
+    """The difference to the baseline; ``None`` for the baseline itself."""
     adjusted_p: float = 1.0
     """The p-value of the difference after Holm's correction for the number of compared systems."""
 
@@ -33,7 +33,7 @@ class ComparisonResult:
         """Whether the interval of the difference excludes zero and ``adjusted_p`` is below 0.05."""
         if self.difference is None or self.difference.verdict == "inconclusive":
             return False
-        return self.adjusted_p < SIGNIFICANT
+        return self.adjusted_p < SIGNIFICANCE_LEVEL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,15 +44,15 @@ class Comparison:
     measures: tuple[str, ...]
     strata: tuple[str, ...]
     results: Mapping[tuple[str, str, str], ComparisonResult]
-    """By system, measure and stratum."""
+    """The result for each (system, measure, stratum)."""
 
-    def result(self, system: str, measure: str, stratum: str = ALL) -> ComparisonResult:
+    def result(self, system: str, measure: str, stratum: str = ALL_QUESTIONS) -> ComparisonResult:
         """Return the result of ``system`` on ``measure`` in ``stratum``."""
         return self.results[system, measure, stratum]
 
     @property
     def baseline(self) -> str:
-        """The system that the others are compared with, the first."""
+        """The first system, with which the others are compared."""
         return self.systems[0]
 
     @property
@@ -76,69 +76,66 @@ def compare_outcomes(outcomes: Sequence[Outcome], *, resamples: int = RESAMPLES)
     >>> result.mean, result.difference.verdict, result.adjusted_p
     (1.0, 'better', 0.0625)
     """
-    systems = _by_system(outcomes)
-    shared = [name for name in outcomes[0].values if all(name in outcome.values for outcome in outcomes)]
-    columns = {name: np.concatenate([outcome.values[name] for outcome in outcomes]) for name in shared}
-    measures = tuple(name for name, values in columns.items() if values.min() >= 0 and values.max() <= 1)
+    systems = _outcomes_by_system(outcomes)
+    shared_measures = [name for name in outcomes[0].values if all(name in outcome.values for outcome in outcomes)]
+    all_values = {name: np.concatenate([outcome.values[name] for outcome in outcomes]) for name in shared_measures}
+    measures = tuple(name for name, values in all_values.items() if values.min() >= 0 and values.max() <= 1)
     if not measures:
         raise ArgumentError("outcomes", "must share a measure whose values are fractions of 1, got none")
-    groups = {ALL: np.arange(len(outcomes[0].rankings))}
-    groups |= {name: indexes for name, indexes in outcomes[0].strata.items() if len(indexes) and name != ALL}
+    strata = {ALL_QUESTIONS: np.arange(len(outcomes[0].rankings))}
+    strata |= {name: indexes for name, indexes in outcomes[0].strata.items() if len(indexes) and name != ALL_QUESTIONS}
     results = {}
     for measure in measures:
-        for stratum, indexes in groups.items():
+        for stratum, indexes in strata.items():
             values = {name: outcome.values[measure][indexes] for name, outcome in systems.items()}
             for system, result in _compare_systems(values, resamples).items():
                 results[system, measure, stratum] = result
-    return Comparison(systems=tuple(systems), measures=measures, strata=tuple(groups), results=results)
+    return Comparison(systems=tuple(systems), measures=measures, strata=tuple(strata), results=results)
 
 
 def _compare_systems(values: Mapping[str, NDArray[np.float64]], resamples: int) -> dict[str, ComparisonResult]:
-    """Return the results of all systems on one measure and stratum, their p-values corrected together."""
+    """Return the result of each system from its values on one measure and stratum; the first system is the baseline."""
     baseline, *others = values
     differences = {
         system: paired_difference(values[system], values[baseline], resamples=resamples) for system in others
     }
     adjusted = dict(zip(others, holm([difference.p for difference in differences.values()]), strict=True))
     return {
-        system: ComparisonResult(
-            len(of_system), rounded_mean(of_system), differences.get(system), adjusted.get(system, 1.0)
-        )
-        for system, of_system in values.items()
+        name: ComparisonResult(len(array), rounded_mean(array), differences.get(name), adjusted.get(name, 1.0))
+        for name, array in values.items()
     }
 
 
-def _by_system(outcomes: Sequence[Outcome]) -> dict[str, Outcome]:
-    """Return the outcomes by system; raise ``ArgumentError`` unless names differ and questions are the same."""
+def _outcomes_by_system(outcomes: Sequence[Outcome]) -> dict[str, Outcome]:
+    """Return the outcomes by system name; raise ``ArgumentError`` unless names differ and questions are the same."""
     if not outcomes or not outcomes[0].rankings:
         raise ArgumentError("outcomes", "must have at least one outcome of at least one question")
     systems: dict[str, Outcome] = {}
+    first = outcomes[0]
     for outcome in outcomes:
         if outcome.system in systems:
             raise ArgumentError("outcomes", f"must be of systems with different names, got {outcome.system!r} twice")
-        if outcome.dataset != outcomes[0].dataset or list(outcome.rankings) != list(outcomes[0].rankings):
-            raise ArgumentError(
-                "outcomes",
-                f"must be of the same questions, but those of {outcome.system!r} and {outcomes[0].system!r} differ",
-            )
+        if outcome.dataset != first.dataset or list(outcome.rankings) != list(first.rankings):
+            problem = f"must be of the same questions, but those of {outcome.system!r} and {first.system!r} differ"
+            raise ArgumentError("outcomes", problem)
         systems[outcome.system] = outcome
     return systems
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionDifference:
-    """The values of a system and the baseline for one question, and the rank of the first relevant note in each."""
+    """The values of a system and of the baseline for one question, and the rank of the first relevant note in each."""
 
     question: Question
     value: float
     baseline: float
     rank: int | None
-    """From 1; ``None`` if no relevant note was returned."""
+    """The rank in the system's ranking, from 1; ``None`` if no relevant note was returned."""
     baseline_rank: int | None
 
     @property
     def gain(self) -> float:
-        """The value minus that of the baseline."""
+        """The system's value minus the baseline's."""
         return round(self.value - self.baseline, 12)
 
 
@@ -150,9 +147,9 @@ class WinLoss:
     baseline: str
     measure: str
     wins: tuple[QuestionDifference, ...]
-    """The largest gain first; equal gains in the order of the dataset."""
+    """The questions with a higher value than the baseline's, the largest gain first; equal gains in dataset order."""
     losses: tuple[QuestionDifference, ...]
-    """The largest loss first."""
+    """The questions with a lower value, the largest loss first."""
     ties: tuple[QuestionDifference, ...]
 
 
@@ -160,7 +157,6 @@ def win_loss(outcome: Outcome, baseline: Outcome, questions: Iterable[Question],
     """Compare two systems question by question, by their values on ``measure``.
 
     >>> import numpy as np
-    >>> from recollect.evaluation import Ranking
     >>> question = Question(id="q", text="which tea?", collection="tea", relevant={"n7": 1})
     >>> def outcome(system: str, mrr: float, *ids: str) -> Outcome:
     ...     return Outcome(dataset="tiny", system=system, preset=system, mode="auto", embedder="none", strata={},
@@ -173,29 +169,23 @@ def win_loss(outcome: Outcome, baseline: Outcome, questions: Iterable[Question],
         raise ArgumentError("baseline", f"must have the questions of {outcome.system!r}, got {baseline.system!r}")
     by_id = {question.id: question for question in questions}
 
-    def first_relevant_rank(system: Outcome, question: Question) -> int | None:
-        ids = system.rankings[question.id].ids
-        return next((rank for rank, note in enumerate(ids, 1) if note in question.relevant), None)
+    def first_relevant_rank(ranking: Ranking, question: Question) -> int | None:
+        return next((rank for rank, note_id in enumerate(ranking.ids, 1) if note_id in question.relevant), None)
 
-    differences = [
-        QuestionDifference(
-            by_id[question_id],
-            value=float(value),
-            baseline=float(baseline_value),
-            rank=first_relevant_rank(outcome, by_id[question_id]),
-            baseline_rank=first_relevant_rank(baseline, by_id[question_id]),
-        )
-        for question_id, value, baseline_value in zip(
-            outcome.rankings, outcome.values[measure], baseline.values[measure], strict=True
-        )
-    ]
-    differences.sort(key=lambda difference: difference.gain)
-    by_gain = sorted(differences, key=lambda difference: -difference.gain)
+    differences = []
+    for index, question_id in enumerate(outcome.rankings):
+        question = by_id[question_id]
+        value, baseline_value = float(outcome.values[measure][index]), float(baseline.values[measure][index])
+        rank = first_relevant_rank(outcome.rankings[question_id], question)
+        baseline_rank = first_relevant_rank(baseline.rankings[question_id], question)
+        differences.append(QuestionDifference(question, value, baseline_value, rank, baseline_rank))
+    by_ascending_gain = sorted(differences, key=lambda difference: difference.gain)
+    by_descending_gain = sorted(differences, key=lambda difference: -difference.gain)
     return WinLoss(
         system=outcome.system,
         baseline=baseline.system,
         measure=measure,
-        wins=tuple(difference for difference in by_gain if difference.gain > 0),
-        losses=tuple(difference for difference in differences if difference.gain < 0),
+        wins=tuple(difference for difference in by_descending_gain if difference.gain > 0),
+        losses=tuple(difference for difference in by_ascending_gain if difference.gain < 0),
         ties=tuple(difference for difference in differences if difference.gain == 0),
     )

@@ -1,4 +1,4 @@
-"""Ranking measures, computed by ``ir_measures``."""
+"""Ranking measures such as nDCG and MRR, computed for each question by the library ``ir_measures``."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ MEASURES = ("any@1", "any@5", "any@10", "all@5", "recall@5", "recall@10", "ndcg@
 """The measures that are computed by default."""
 
 _LIBRARY_NAMES = {"any": "Success", "all": "R", "recall": "R", "ndcg": "nDCG"}
-"""Our names, and those of ir_measures; ``all@k`` is 1 where recall@k is 1."""
-_WITH_CUTOFF = re.compile(r"(any|all|recall|ndcg)@([1-9]\d*)")
+"""The ir_measures name of each of our measures. ``all@k`` is computed from recall, ``R@k``: 1 where that is 1."""
+_MEASURE_WITH_CUTOFF = re.compile(r"(any|all|recall|ndcg)@([1-9]\d*)")
+"""Matches one of our measures with its cutoff k, such as ``ndcg@10``."""
 
 
 def compute_measures(
     questions: Sequence[Question], rankings: Mapping[str, Ranking], measures: Sequence[str] = MEASURES
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the value of each question, in order, by measure.
+    """Return for each measure an array with one value for each question, in the order of ``questions``.
 
-    ``any@k`` is 1 where at least one relevant note is in the top k, ``all@k`` where every one is; ``recall@k`` is the
-    fraction of relevant notes in the top k; ``ndcg@k`` sums grade / log2(rank + 1), divided by the sum of the ideal
-    order of all judged notes; ``mrr`` is 1 / rank of the first relevant note. Other measures have their names of
-    ``ir_measures``, such as ``nDCG@20`` or ``AP``.
+    ``any@k`` is 1 if at least one relevant note is in the top k, ``all@k`` is 1 if every relevant note is, else 0.
+    ``recall@k`` is the fraction of relevant notes in the top k. ``ndcg@k`` is the sum of grade / log2(rank + 1) over
+    the top k, divided by that sum for the ideal order of all judged notes. ``mrr`` is 1 / rank of the first relevant
+    note. Other measures are named as in ``ir_measures``, such as ``nDCG@20`` or ``AP``.
 
     >>> question = Question(id="q1", text="which tea?", collection="", relevant={"n1": 1, "n2": 1})
     >>> rankings = {"q1": Ranking(("n3", "n1"), (0.9, 0.9), 1.5)}
@@ -39,16 +40,16 @@ def compute_measures(
     {'any@5': [1.0], 'recall@5': [0.5], 'mrr': [0.5]}
     """
     library = require_module("ir_measures", RecollectError)
-    parsed = {name: _parse(library, name) for name in measures}
+    library_measures = {name: _parse_measure(library, name) for name in measures}
     qrels = {question.id: dict(question.relevant) for question in questions}
     # The library sorts by score, and equal scores by id: negative ranks as scores keep our order. It yields no value
-    # for a question without any hit: that stays 0.
+    # for a question without hits: the value of that question stays 0.
     run = {
-        question.id: {note: float(-rank) for rank, note in enumerate(rankings[question.id].ids)}
+        question.id: {note_id: float(-rank) for rank, note_id in enumerate(rankings[question.id].ids)}
         for question in questions
     }
     indexes = {question.id: index for index, question in enumerate(questions)}
-    values = {measure: np.zeros(len(questions)) for measure in parsed.values()}
+    values = {measure: np.zeros(len(questions)) for measure in library_measures.values()}
     try:
         for result in library.iter_calc(list(values), qrels, run):
             values[result.measure][indexes[result.query_id]] = result.value
@@ -56,7 +57,7 @@ def compute_measures(
         raise RecollectError(f"{', '.join(measures)} cannot be computed: {error}") from error
     return {
         name: (values[measure] == 1).astype(np.float64) if name.startswith("all@") else values[measure].copy()
-        for name, measure in parsed.items()
+        for name, measure in library_measures.items()
     }
 
 
@@ -66,8 +67,8 @@ def cutoff(measure: str) -> int:
     return int(match[1]) if match else 0
 
 
-def _parse(library: Any, name: str) -> Any:
-    match = _WITH_CUTOFF.fullmatch(name)
+def _parse_measure(library: Any, name: str) -> Any:
+    match = _MEASURE_WITH_CUTOFF.fullmatch(name)
     library_name = f"{_LIBRARY_NAMES[match[1]]}@{match[2]}" if match else name
     try:
         return library.parse_measure("RR" if name == "mrr" else library_name)

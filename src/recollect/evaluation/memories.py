@@ -1,4 +1,4 @@
-"""Memories that are searched in an evaluation: temporary ones with a collection's notes, or one of the user's own."""
+"""The memories that an evaluation searches: temporary ones with the notes of a dataset, or the user's own memory."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from recollect.retrieval.messages import index_warnings
 from recollect.retrieval.options import Mode
 from recollect.stores import open_store
 
-UNDATED = datetime(2000, 1, 1, tzinfo=UTC)
-"""The time of notes without one: the same for all, so that none is newer than another."""
+DEFAULT_CREATED_AT = datetime(2000, 1, 1, tzinfo=UTC)
+"""The creation time of notes that have none: the same for all, so that none is newer than another."""
 
 
 @contextmanager
@@ -38,9 +38,10 @@ def temporary_memory(
     store: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Iterator[tuple[Memory, str]]:
-    """Open a memory with the notes of a collection; yield it and the namespace of the notes.
+    """Open a memory with the notes of a collection; yield the memory and the namespace of the notes.
 
-    The memory is a temporary file; in a ``store`` the notes have a namespace of their own, which is emptied at the end.
+    The memory is a temporary file. With ``store``, a path or URL, the notes are written to a new namespace of that
+    store, and deleted at the end.
 
     >>> tea = Collection(id="tea", notes=(Note(id="n1", content="Prefers green tea."),))
     >>> with temporary_memory(tea) as (memory, namespace):
@@ -56,15 +57,12 @@ def temporary_memory(
             yield memory, DEFAULT_NAMESPACE
         return
     try:
-        with closing(open_store(store)) as opened:
-            model = opened.model
+        with closing(open_store(store)) as existing_store:
+            model = existing_store.model
     except ArgumentError as error:
         raise ArgumentError("store" if error.argument == "target" else error.argument, error.problem) from None
     if model and embedder and model.name != embedder.name:  # vector search would not be available
-        raise ArgumentError(
-            "store",
-            f"is searched with {model.name!r}, not with {embedder.name!r}; name an empty store, or use that embedder",
-        )
+        raise ArgumentError("store", f"has vectors of {model.name!r}, not of {embedder.name!r}; name an empty store")
     namespace = f"evaluation-{token_hex(8)}"
     with open_memory(store, embedder=embedder, record_access=False) as memory:
         try:
@@ -75,31 +73,31 @@ def temporary_memory(
 
 
 def dated_notes(collection: Collection) -> list[Note]:
-    """Return the notes of a collection that have a text, each with a time."""
+    """Return the notes of a collection that have text; a note without a creation time gets ``DEFAULT_CREATED_AT``."""
     return [
-        note if note.created_at else replace(note, created_at=UNDATED)
+        note if note.created_at else replace(note, created_at=DEFAULT_CREATED_AT)
         for note in collection.notes
         if not is_blank({name: getattr(note, name) for name in TEXT_FIELDS})
     ]
 
 
 def latest_date(notes: Sequence[Note]) -> datetime:
-    """Return the time of the latest note."""
-    return max((note.created_at or UNDATED for note in notes), default=UNDATED)
+    """Return the creation time of the newest note."""
+    return max((note.created_at or DEFAULT_CREATED_AT for note in notes), default=DEFAULT_CREATED_AT)
 
 
 def questions_by_collection(dataset: Dataset, memory: Memory | None) -> list[tuple[Collection, list[Question]]]:
-    """Return each collection with its questions; check that either the dataset or ``memory`` has the notes."""
+    """Return (collection, its questions) pairs; raise ``ArgumentError`` unless either dataset or memory has notes."""
     if not dataset.answerable:
         raise ArgumentError("dataset", f"{dataset.name} has no questions that a note answers")
-    by_name: dict[str, list[Question]] = {}
+    by_collection_id: dict[str, list[Question]] = {}
     for question in dataset.questions:
         if question.collection not in dataset.collections:
             raise ArgumentError("dataset", f"{dataset.name} has no collection {question.collection!r}")
-        by_name.setdefault(question.collection, []).append(question)
-    groups = [(dataset.collections[name], questions) for name, questions in by_name.items()]
+        by_collection_id.setdefault(question.collection, []).append(question)
+    groups = [(dataset.collections[name], questions) for name, questions in by_collection_id.items()]
     if memory is None and any(not collection.notes for collection, _ in groups):
-        raise ArgumentError("memory", f"{dataset.name} has questions and no notes: name the memory that they are for")
+        raise ArgumentError("memory", f"{dataset.name} has questions but no notes: name the memory that has the notes")
     if memory is not None and any(collection.notes for collection, _ in groups):
         raise ArgumentError("memory", f"{dataset.name} has notes of its own; evaluate it without a memory")
     return groups
@@ -112,12 +110,12 @@ class SearchTarget:
     memory: Memory
     namespace: str | None
     now: datetime
-    """The time of questions without a date: that of the latest note, never today."""
-    judged: frozenset[str] | None = None
-    """For a memory of the user's own: the ids and paths of notes that judgements name."""
+    """The time of a search for a question without a date: that of the newest note, so that results are repeatable."""
+    judged_names: frozenset[str] | None = None
+    """For the user's own memory: the ids and paths in the judgements that belong to a note of it; else ``None``."""
 
     def search(self, question: Question, preset: Preset, mode: Mode, top_k: int) -> Ranking:
-        """Search for a question, as of the time when it was asked, and return the ranking."""
+        """Search for a question, as of the time when it was asked, and return the ranking with the latency."""
         asked_at = parse_question_date(question.asked_at) if question.asked_at else None
         start = perf_counter()
         result = self.memory.search(
@@ -131,10 +129,11 @@ class SearchTarget:
         )
         milliseconds = (perf_counter() - start) * 1000
         warnings = index_warnings(result.trace)
-        names = self.judged or frozenset()
-        if self.judged is not None and not question.relevant.keys() <= names:
+        names = self.judged_names or frozenset()
+        if self.judged_names is not None and not question.relevant.keys() <= names:
             warnings.append("judgements name notes that this memory lacks")
         return Ranking(
+            # Judgements may name a note of the user's own memory by its path.
             ids=tuple(hit.path if hit.path in names and hit.id not in names else hit.id for hit in result),
             scores=tuple(float(hit.score) for hit in result),
             milliseconds=milliseconds,
@@ -144,18 +143,15 @@ class SearchTarget:
 
 
 def judged_target(memory: Memory, namespace: str | None, questions: Sequence[Question]) -> SearchTarget:
-    """Return a namespace of a user's memory as target; raise ``ArgumentError`` if judgements name none of its notes."""
-    judged_names = {name for question in questions for name in question.relevant}
-    judged: set[str] = set()
+    """Return a target in the user's own memory; raise ``ArgumentError`` if the judgements name none of its notes."""
+    names_in_judgements = {name for question in questions for name in question.relevant}
+    judged_names: set[str] = set()
     latest = None
     for note in memory.notes(namespace=namespace):
-        judged |= {note.id, note.path} & judged_names
+        judged_names |= {note.id, note.path} & names_in_judgements
         if latest is None or (note.created_at and note.created_at > latest):
             latest = note.created_at
-    if not judged or latest is None:
-        raise ArgumentError(
-            "memory",
-            f"holds none of the notes that judgements name in namespace {namespace or DEFAULT_NAMESPACE!r}: "
-            "name the memory and the namespace that the questions were made for",
-        )
-    return SearchTarget(memory, namespace, latest, frozenset(judged))
+    if not judged_names or latest is None:
+        problem = f"has none of the judged notes in namespace {namespace or DEFAULT_NAMESPACE!r}"
+        raise ArgumentError("memory", f"{problem}; name the memory and the namespace that the questions are about")
+    return SearchTarget(memory, namespace, latest, frozenset(judged_names))

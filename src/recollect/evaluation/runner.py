@@ -1,4 +1,4 @@
-"""Search for the questions of a dataset with systems, or with presets to tune, and measure the rankings."""
+"""Run the searches of an evaluation: ``evaluate`` measures systems, ``open_scorer`` measures presets during tuning."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from recollect.retrieval import Preset, PresetSpec
 from recollect.retrieval.options import Mode
 
 DEPTH = 20
-"""The least number of hits of a search: enough for measures at 10, and for ``mrr`` of late hits."""
+"""The number of hits of a search for a measure without a cutoff, such as ``mrr``; ``evaluate`` never uses fewer."""
 
 
 def evaluate(
@@ -52,16 +52,16 @@ def evaluate(
     answer_threshold: float | None = None,
     progress: Progress | None = None,
 ) -> list[Outcome]:
-    """Put every question to every system, and return their outcomes in the order of ``systems``.
+    """Search for every question with every system, and return one outcome for each system, in the same order.
 
-    ``measures`` are means over the answerable questions. Each collection becomes a memory of its own, one at a time: a
-    temporary file, or a namespace of ``store`` (a path or address) that is emptied at the end. Questions of a
-    collection without notes are put to ``memory``, in ``namespace``, and judged by the ids or paths of its notes;
-    nothing is written there. The time of a search is that of the question; without one, that of the latest note.
+    Measures are means over the answerable questions. Each collection becomes a separate memory, one at a time: a
+    temporary file, or a namespace of ``store`` (a path or URL) that is emptied at the end. If the dataset has no notes,
+    its questions are searched for in ``namespace`` of ``memory``, and judgements name notes of that memory by id or
+    path; nothing is written there. A search is as of the question's date; without one, as of the newest note's.
 
     Vectors of notes are stored in the folder ``cache``, by default in the user's cache. ``answer_threshold`` is the
-    confidence below which a search counts as having no answer, for :class:`~recollect.evaluation.TrustMetrics`; by
-    default it is that of each system's preset.
+    confidence below which a search counts as having no answer, for :class:`~recollect.evaluation.TrustMetrics`; the
+    default is the threshold of each system's preset.
 
     >>> from recollect import Note
     >>> from recollect.evaluation import Collection
@@ -72,29 +72,29 @@ def evaluate(
     >>> default.rankings["q1"].ids, memini.mean("mrr")
     (('n1',), 1.0)
     """
-    chosen = _distinct_systems(systems)
+    distinct_systems = _distinct_systems(systems)
     depth = max([DEPTH, *map(cutoff, measures)])
     groups = questions_by_collection(dataset, memory)
     if memory is not None and store is not None:
-        raise ArgumentError("store", "is for the notes of a dataset; these questions are for a memory that has its own")
+        raise ArgumentError("store", "is for the notes of a dataset; leave it out for questions about a memory")
     model = embedder_from(embedder) if memory is None else memory.embedder
-    needs_vectors = next((system for system in chosen if system.mode in ("hybrid", "semantic")), None)
-    if model is None and needs_vectors:
-        raise ArgumentError("embedder", f"must not be none for {needs_vectors.name}, which needs vector search")
-    total = sum(len(collection.notes) + len(questions) * len(chosen) for collection, questions in groups)
-    rankings: dict[str, dict[str, Ranking]] = {system.name: {} for system in chosen}
+    vector_system = next((system for system in distinct_systems if system.mode in ("hybrid", "semantic")), None)
+    if model is None and vector_system:
+        raise ArgumentError("embedder", f"must not be none for {vector_system.name}, which needs vector search")
+    total = sum(len(collection.notes) + len(questions) * len(distinct_systems) for collection, questions in groups)
+    rankings: dict[str, dict[str, Ranking]] = {system.name: {} for system in distinct_systems}
     done = 0
     for collection, questions in groups:
         with ExitStack() as stack:
             if memory is None:
-                caching = CachingEmbedder(model, cache) if model else None
-                reporter = _progress_within(progress, done, total, collection.id)
-                context = temporary_memory(collection, caching, store=store, progress=reporter)
+                caching_embedder = CachingEmbedder(model, cache) if model else None
+                part_progress = _progress_within(progress, done, total, collection.id)
+                context = temporary_memory(collection, caching_embedder, store=store, progress=part_progress)
                 target = SearchTarget(*stack.enter_context(context), latest_date(collection.notes))
                 done += len(collection.notes)
             else:
                 target = judged_target(memory, namespace, questions)
-            for system in chosen:
+            for system in distinct_systems:
                 # The first search loads models and indexes: it is not timed.
                 target.search(questions[0], system.loaded_preset, system.mode, depth)
                 for question in questions:
@@ -107,20 +107,21 @@ def evaluate(
                         progress(done, total, system.name)
     embedder_name = model.name if model else "none"
     return [
-        _outcome(dataset, system, embedder_name, rankings[system.name], measures, answer_threshold) for system in chosen
+        _outcome(dataset, system, embedder_name, rankings[system.name], measures, answer_threshold)
+        for system in distinct_systems
     ]
 
 
 def _distinct_systems(systems: Sequence[System | PresetSpec]) -> list[System]:
-    """Return the systems; raise ``ArgumentError`` if there is none, or two have the same name."""
-    given = arguments.sequence("systems", systems)
-    chosen = [system if isinstance(system, System) else System(system) for system in given]
-    if not chosen:
-        raise ArgumentError("systems", "must be at least one")
-    name, count = Counter(system.name for system in chosen).most_common(1)[0]
+    """Return the systems, presets as ``System``; raise ``ArgumentError`` for no system, or two with the same name."""
+    specs = arguments.sequence("systems", systems)
+    distinct_systems = [spec if isinstance(spec, System) else System(spec) for spec in specs]
+    if not distinct_systems:
+        raise ArgumentError("systems", "must have at least one system, got none")
+    name, count = Counter(system.name for system in distinct_systems).most_common(1)[0]
     if count > 1:
-        raise ArgumentError("systems", f"two of them are called {name!r}; give one another name")
-    return chosen
+        raise ArgumentError("systems", f"{count} systems are called {name!r}; their names must differ")
+    return distinct_systems
 
 
 def _outcome(
@@ -132,9 +133,7 @@ def _outcome(
     answer_threshold: float | None,
 ) -> Outcome:
     answerable = dataset.answerable
-    strata = {
-        stratum: np.flatnonzero([stratum in question.strata for question in answerable]) for stratum in dataset.strata
-    }
+    strata = {name: np.flatnonzero([name in question.strata for question in answerable]) for name in dataset.strata}
     threshold = system.loaded_preset.answer_threshold if answer_threshold is None else answer_threshold
     return Outcome(
         dataset=dataset.name,
@@ -144,7 +143,7 @@ def _outcome(
         embedder=embedder,
         rankings={question.id: rankings[question.id] for question in answerable},
         values=compute_measures(answerable, rankings, measures),
-        strata={stratum: indexes for stratum, indexes in strata.items() if len(indexes)},
+        strata={name: indexes for name, indexes in strata.items() if len(indexes)},
         synthetic=dataset.synthetic,
         trust=trust_metrics(dataset.questions, rankings, threshold),
         unanswerable={question.id: rankings[question.id] for question in dataset.unanswerable},
@@ -152,15 +151,15 @@ def _outcome(
 
 
 class SearchScorer:
-    """Returns the value of every question under a preset, by one measure."""
+    """Scores a preset: a call searches for every question and returns the value of one measure for each question."""
 
     def __init__(self, questions: Sequence[tuple[Question, SearchTarget]], measure: str, mode: Mode) -> None:
         self._questions, self._measure, self._mode = questions, measure, mode
         self.warnings: dict[str, None] = {}
-        """The warnings of all searches, each once."""
+        """The warnings of all searches so far, each once, in order; a dict because sets have no order."""
 
     def __call__(self, preset: Preset) -> NDArray[np.float64]:
-        """Search for every question, and return the values in order."""
+        """Search for every question with a preset, and return one value for each question, in order."""
         top_k = cutoff(self._measure) or DEPTH
         rankings = {}
         for question, target in self._questions:
@@ -183,11 +182,11 @@ def open_scorer(
     cache: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Iterator[SearchScorer]:
-    """Open a scorer of presets on the answerable questions of a dataset.
+    """Open a function that returns the value of ``measure`` for each answerable question under a preset.
 
-    The collections are put into one temporary memory, a namespace each, once for all presets. Vectors are stored in
-    ``cache`` as by :func:`~recollect.evaluation.evaluate`, and each query is embedded once. Questions without notes of
-    their own are put to ``memory``, in ``namespace``; nothing is written there.
+    The collections are ingested once, for all presets, into one temporary memory with a namespace for each. Vectors
+    are stored in ``cache`` as by :func:`~recollect.evaluation.evaluate`, and each query is embedded once. If the
+    dataset has no notes, ``namespace`` of ``memory`` is searched; nothing is written there.
 
     >>> from recollect import Note, presets
     >>> from recollect.evaluation import Collection
@@ -204,23 +203,23 @@ def open_scorer(
         yield SearchScorer([(question, target) for question in dataset.answerable], measure, mode)
         return
     model = embedder_from(embedder)
-    caching = CachingEmbedder(model, cache, cache_queries=True) if model else None
+    caching_embedder = CachingEmbedder(model, cache, cache_queries=True) if model else None
     total, done = sum(len(collection.notes) for collection, _ in groups), 0
     with (
         TemporaryDirectory(prefix="recollect-") as temporary,
-        open_memory(Path(temporary, "memory.db"), embedder=caching, record_access=False) as pooled,
+        open_memory(Path(temporary, "memory.db"), embedder=caching_embedder, record_access=False) as joint_memory,
     ):
         targets: dict[str, SearchTarget] = {}
         for number, (collection, questions) in enumerate(groups):
-            name = f"collection {number}"
-            reporter = _progress_within(progress, done, total, collection.id)
-            notes = pooled.add_many(dated_notes(collection), namespace=name, progress=reporter)
-            target = SearchTarget(pooled, name, latest_date(notes))
+            own_namespace = f"collection {number}"
+            part_progress = _progress_within(progress, done, total, collection.id)
+            notes = joint_memory.add_many(dated_notes(collection), namespace=own_namespace, progress=part_progress)
+            target = SearchTarget(joint_memory, own_namespace, latest_date(notes))
             targets |= dict.fromkeys((question.id for question in questions), target)
             done += len(notes)
         yield SearchScorer([(question, targets[question.id]) for question in dataset.answerable], measure, mode)
 
 
-def _progress_within(progress: Progress | None, before: int, total: int, name: str) -> Progress | None:
-    """Return a callback that reports the progress of one collection as part of the whole."""
-    return progress and (lambda done, _total, _name: progress(before + done, total, name))
+def _progress_within(progress: Progress | None, offset: int, total: int, name: str) -> Progress | None:
+    """Return a callback for one collection, which adds ``offset`` to its progress and reports it out of ``total``."""
+    return progress and (lambda done, _total, _name: progress(offset + done, total, name))

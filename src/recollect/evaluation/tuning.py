@@ -2,8 +2,8 @@
 
 A search over many settings always finds one that is better on the given questions, if only by chance. So the gain is
 measured by nested cross-validation: for each fold, the constants are chosen on the other folds alone and measured on
-the questions of the fold. The recommended constants are then chosen on all questions in the same
-way; their expected gain is that of the held-out questions, not the larger one on the questions they were chosen on.
+the questions of the fold. The recommended constants are then chosen on all questions in the same way. The gain that is
+reported for them is the gain on held-out questions, not the larger gain on the questions they were chosen on.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from numpy.typing import NDArray
 from recollect import arguments
 from recollect.errors import ArgumentError
 from recollect.evaluation.report.text import format_interval, format_p, format_signed
-from recollect.evaluation.significance import SIGNIFICANT, Difference, paired_difference
+from recollect.evaluation.significance import SIGNIFICANCE_LEVEL, Difference, paired_difference
 from recollect.evaluation.tuning_space import Parameter, search_space
 from recollect.progress import Progress
 from recollect.retrieval import Preset
 
 PresetScorer: TypeAlias = Callable[[Preset], NDArray[np.float64]]
-"""Return a measure's value for each question under a preset, always in the same order, from 0 to 1."""
+"""A function that returns the value of a measure, from 0 to 1, for each question under a preset, in a fixed order."""
 
 Setting: TypeAlias = tuple[tuple[Any, ...], ...]
-"""A value tuple for each parameter of the search space, in its order."""
+"""The values of each parameter, in the order of the search space. A parameter of two settings has two values."""
 
 MIN_QUESTIONS = 20
 """With fewer questions no gain can be significant."""
@@ -37,18 +37,19 @@ MIN_GAIN = 0.002
 """A value is changed only if it gains at least this much on the questions that it is chosen on."""
 
 _PASSES = 2
+"""How often coordinate ascent goes through all parameters."""
 _MAX_FLAT_STEPS = 2
 """The ascent along a parameter ends after this many steps without a change of the score."""
 
 
 class SettingChange(NamedTuple):
-    """A setting that would change."""
+    """A setting whose value differs between the start and the chosen preset."""
 
     setting: str
     before: Any
     after: Any
     agreeing: int
-    """In how many folds the same value was chosen."""
+    """The number of folds that chose the same value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,18 +58,18 @@ class TuningResult:
 
     start: Preset
     chosen: Preset
-    """The start with the constants that are best on all questions, so its score on them is too optimistic."""
+    """``start`` with the constants that are best on all questions; its score on these questions is too optimistic."""
     by_fold: tuple[Preset, ...]
-    """The preset of each fold, chosen without its questions."""
+    """For each fold, the preset that was chosen on the questions of the other folds."""
     changes: tuple[SettingChange, ...]
-    """Where the chosen preset differs from the start."""
+    """The settings in which ``chosen`` differs from ``start``."""
     gain: Difference
     """The gain over ``start``, measured on held-out questions."""
     before: float
     """The mean value of ``start`` on all questions."""
     questions: int
     settings: int
-    """The number of settings that were tried."""
+    """The number of combinations of values that were tried."""
 
     @property
     def folds(self) -> int:
@@ -81,17 +82,17 @@ class TuningResult:
 
         With few questions that differ, the interval alone is too optimistic.
         """
-        return bool(self.changes) and self.gain.verdict == "better" and self.gain.p < SIGNIFICANT
+        return bool(self.changes) and self.gain.verdict == "better" and self.gain.p < SIGNIFICANCE_LEVEL
 
     @property
     def verdict(self) -> str:
-        """The result in one line for a person."""
-        gain = self.gain
-        held_out = f"{format_signed(gain.mean)} ({format_interval(gain.low, gain.high)}, p {format_p(gain.p)})"
+        """One line for a person: whether the gain is significant, and how large it is."""
+        gain, interval = self.gain, format_interval(self.gain.low, self.gain.high)
+        gain_text = f"held out, it gained {format_signed(gain.mean)} ({interval}, p {format_p(gain.p)})"
         if self.recommended:
-            return f"significant: held out, it gained {held_out}"
-        why = f"held out, it gained {held_out}" if self.changes else "nothing that was tried is better on all questions"
-        return f"not significant: {why}; keep the preset {self.start.name}"
+            return f"significant: {gain_text}"
+        reason = gain_text if self.changes else "nothing that was tried is better on all questions"
+        return f"not significant: {reason}; keep the preset {self.start.name}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON-ready data."""
@@ -120,9 +121,9 @@ def tune(
 ) -> TuningResult:
     """Choose constants by coordinate ascent from ``start``, and measure the gain by nested cross-validation.
 
-    ``groups`` names the group of each question, such as its collection; a group is held out as a whole, see
-    :func:`assign_folds`. ``space`` is by default :func:`~recollect.evaluation.search_space` of the preset. The same
-    questions, judgements and ``seed`` give the same result.
+    ``scorer`` returns the values of all questions under a preset. ``groups`` has the group of each question, such as
+    its collection; a group is held out as a whole, see :func:`assign_folds`. ``space`` is by default
+    :func:`~recollect.evaluation.search_space` of ``start``. The same values and ``seed`` give the same result.
 
     >>> import numpy as np
     >>> from recollect.retrieval import presets
@@ -142,8 +143,9 @@ def tune(
 
     def preset_of(setting: Setting) -> Preset:
         preset = start
-        for parameter, values, unchanged in zip(parameters, setting, initial, strict=True):
-            preset = preset if values == unchanged else parameter.apply(preset, values)
+        for parameter, values, initial_values in zip(parameters, setting, initial, strict=True):
+            if values != initial_values:
+                preset = parameter.apply(preset, values)
         return preset
 
     def values_of(setting: Setting) -> NDArray[np.float64]:
@@ -155,38 +157,38 @@ def tune(
     question_groups = [""] * len(baseline) if groups is None else groups
     if len(question_groups) != len(baseline):
         raise ArgumentError(
-            "groups", f"must name one for each of the {len(baseline)} questions, got {len(question_groups)}"
+            "groups", f"must have one for each of {len(baseline)} questions, got {len(question_groups)}"
         )
     require_min_questions(len(baseline))
     fold_of = assign_folds(question_groups, folds, seed=seed)
     fold_count = int(fold_of.max()) + 1
     steps = _PASSES * len(parameters)
 
-    def choose(questions: NDArray[np.bool_], number: int, name: str) -> Setting:
+    def best_setting(in_training: NDArray[np.bool_], run: int, name: str) -> Setting:
         def report(step: int) -> None:
             if progress:
-                progress(number * steps + step, (fold_count + 1) * steps, name)
+                progress(run * steps + step, (fold_count + 1) * steps, name)
 
-        return coordinate_ascent(
-            initial, parameters, lambda setting: float(values_of(setting)[questions].mean()), on_step=report
-        )
+        def mean_score(setting: Setting) -> float:
+            return float(values_of(setting)[in_training].mean())
+
+        return coordinate_ascent(initial, parameters, mean_score, on_step=report)
 
     held_out = np.empty_like(baseline)
     by_fold = []
     for fold in range(fold_count):
         in_fold = fold_of == fold
-        setting = choose(~in_fold, fold, f"without fold {fold + 1} of {fold_count}")
+        setting = best_setting(~in_fold, fold, f"without fold {fold + 1} of {fold_count}")
         held_out[in_fold] = values_of(setting)[in_fold]
         by_fold.append(setting)
-    chosen = choose(np.ones(len(baseline), dtype=bool), fold_count, "on all questions")
-    changes = (
-        SettingChange(path, before, after, sum(setting[number][position] == after for setting in by_fold))
-        for number, parameter in enumerate(parameters)
-        for position, (path, before, after) in enumerate(
-            zip(parameter.paths, initial[number], chosen[number], strict=True)
-        )
-        if before != after
-    )
+    chosen = best_setting(np.ones(len(baseline), dtype=bool), fold_count, "on all questions")
+    changes = []
+    for number, parameter in enumerate(parameters):
+        for position, path in enumerate(parameter.paths):
+            before, after = initial[number][position], chosen[number][position]
+            if before != after:
+                agreeing = sum(setting[number][position] == after for setting in by_fold)
+                changes.append(SettingChange(path, before, after, agreeing))
     return TuningResult(
         start=start,
         chosen=preset_of(chosen),
@@ -202,11 +204,8 @@ def tune(
 def require_min_questions(count: int) -> None:
     """Raise ``ArgumentError`` if there are too few questions to tune on."""
     if count < MIN_QUESTIONS:
-        raise ArgumentError(
-            "questions",
-            f"there must be at least {MIN_QUESTIONS} to tell a gain from chance, got {count}; "
-            "recollect questions generates some from your notes",
-        )
+        problem = f"there must be at least {MIN_QUESTIONS} to tell a gain from chance, got {count}"
+        raise ArgumentError("questions", f"{problem}; recollect questions generates some from your notes")
 
 
 def coordinate_ascent(
@@ -219,63 +218,63 @@ def coordinate_ascent(
 ) -> Setting:
     """Return the best setting reached from ``start`` by improving one parameter at a time, in several passes.
 
-    Most measures rise and fall once along the values of an ordered parameter. So the ascent goes from the current value
+    Most measures rise and then fall along the values of an ordered parameter. So the ascent goes from the current value
     in both directions until the score falls or stays the same for two steps, instead of trying all values. A parameter
-    that makes no difference is not tried again, and a pass that changes nothing is the last. ``on_step`` is called with
-    the number of parameters that were tried or skipped so far, in all passes.
+    that does not change the score is not tried again. The ascent ends after a pass that changes nothing. ``on_step`` is
+    called with the number of parameters that were tried or skipped so far, in all passes.
     """
     best, best_score = start, score(start)
     without_effect: set[int] = set()
     for pass_number in range(passes):
-        before = best
+        best_before_pass = best
         for number, parameter in enumerate(space):
-            leader, leader_score = best, best_score
-            seen: set[float] = set()
-            for direction in _directions(parameter, best[number]) if number not in without_effect else ():
+            line_best, line_best_score = best, best_score  # the best along this parameter
+            tried_scores: set[float] = set()
+            for direction in () if number in without_effect else _directions(parameter, best[number]):
                 flat_steps = 0
                 for values in direction:
                     candidate = (*best[:number], values, *best[number + 1 :])
                     candidate_score = score(candidate)
-                    seen.add(candidate_score)
-                    flat_steps = flat_steps + 1 if candidate_score == leader_score else 0
-                    if candidate_score > leader_score:
-                        leader, leader_score = candidate, candidate_score
-                    elif parameter.ordered and (candidate_score < leader_score or flat_steps == _MAX_FLAT_STEPS):
+                    tried_scores.add(candidate_score)
+                    flat_steps = flat_steps + 1 if candidate_score == line_best_score else 0
+                    if candidate_score > line_best_score:
+                        line_best, line_best_score = candidate, candidate_score
+                    elif parameter.ordered and (candidate_score < line_best_score or flat_steps == _MAX_FLAT_STEPS):
                         break
-            if leader_score - best_score >= MIN_GAIN:
-                best, best_score = leader, leader_score
-            elif seen <= {best_score}:
+            if line_best_score - best_score >= MIN_GAIN:
+                best, best_score = line_best, line_best_score
+            elif tried_scores <= {best_score}:
                 without_effect.add(number)
             on_step(pass_number * len(space) + number + 1)
-        if best == before:
+        if best == best_before_pass:
             break
     on_step(passes * len(space))
     return best
 
 
 def _directions(parameter: Parameter, current: tuple[Any, ...]) -> tuple[Sequence[tuple[Any, ...]], ...]:
-    """Return the values above the current one, and those below it, the closest first."""
+    """Return two sequences: the values above the current one and the values below it, each the closest first."""
     if current not in parameter.values:
-        return tuple((values,) for values in parameter.values)  # not in the list: try each value
+        return tuple((values,) for values in parameter.values)  # no position in the list: try each value by itself
     index = parameter.values.index(current)
     return parameter.values[index + 1 :], parameter.values[:index][::-1]
 
 
 def assign_folds(groups: Sequence[Hashable], folds: int, *, seed: int = 0) -> NDArray[np.intp]:
-    """Return the fold of each question.
+    """Return the number of the fold of each question, from 0.
 
-    ``groups`` names the group of each question, such as its collection; a group is in one fold, because
-    what is learnt on some of its questions may hold for the others. With a single group, each question is its own.
-    Folds are as even as the groups allow; with fewer groups than folds there are fewer folds.
+    ``groups`` has the group of each question, such as its collection. All questions of a group are in the same fold,
+    because constants that suit some of them may suit the others. If there is only one group, each question becomes a
+    group. Folds are as even as the groups allow; with fewer groups than folds there are fewer folds.
     """
-    keys: Sequence[Hashable] = groups if len(set(groups)) > 1 else range(len(groups))
-    sizes = Counter(keys)
+    group_of_question: Sequence[Hashable] = groups if len(set(groups)) > 1 else range(len(groups))
+    sizes = Counter(group_of_question)
     names = list(sizes)
     shuffled = [names[index] for index in np.random.default_rng(seed).permutation(len(names))]
-    shuffled.sort(key=lambda name: -sizes[name])  # the largest first, so that the small ones even out
+    shuffled.sort(key=lambda name: -sizes[name])  # the largest first, so that small groups can even out the folds
     fold_sizes = [0] * min(folds, len(shuffled))
     fold_of: dict[Hashable, int] = {}
     for name in shuffled:
         fold_of[name] = fold_sizes.index(min(fold_sizes))
         fold_sizes[fold_of[name]] += sizes[name]
-    return np.array([fold_of[name] for name in keys], dtype=np.intp)
+    return np.array([fold_of[name] for name in group_of_question], dtype=np.intp)

@@ -1,7 +1,7 @@
 """The search space of tuning: which settings of a preset are tried, with which values.
 
-Settings are named by path: ``fusion.k``, ``graph.edges.next``, ``stages.temporal_boost.boost``. Sections that are off
-and stages that a preset lacks are not tried.
+A setting is named by its path: ``fusion.k``, ``graph.edges.next``, ``stages.temporal_boost.boost``. Settings of
+sections that are off and of stages that a preset lacks are not tried.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from recollect.errors import ArgumentError
 from recollect.retrieval.preset import Preset, changed_preset
 
 _TABLE_DEFAULTS = {"weights": 1.0, "edges": 0.0}
-"""The value of a key that a table of a preset does not list, by table."""
+"""For each table of a preset, such as ``fusion.weights``, the value of a key that the table does not list."""
 
 
 class Parameter(NamedTuple):
-    """Settings that change together, such as two edge weights, and the tuples of values to try."""
+    """Settings that change together, such as two edge weights, and the values to try: one tuple for all settings."""
 
     paths: tuple[str, ...]
     values: tuple[tuple[Any, ...], ...]
     ordered: bool = True
-    """Whether the values ascend; if not, all of them are tried."""
+    """Whether the values ascend, so that a search may stop early; if not, all values are tried."""
 
     def values_in(self, preset: Preset) -> tuple[Any, ...]:
-        """Return the values of a preset."""
+        """Return the values of these settings in a preset."""
         return tuple(get_setting(preset, path) for path in self.paths)
 
     def apply(self, preset: Preset, values: tuple[Any, ...]) -> Preset:
@@ -36,20 +36,20 @@ class Parameter(NamedTuple):
 
 
 _VECTOR_SHARES = tuple(tenth / 10 for tenth in range(11))
-"""The share of the vector leg in the weights of both legs."""
-_METHODS = (("convex", 60.0), ("rrf", 5.0), ("rrf", 10.0), ("rrf", 20.0), ("rrf", 60.0))
+"""The share of the vector leg in the sum of both legs' weights."""
+_METHODS_AND_K = (("convex", 60.0), ("rrf", 5.0), ("rrf", 10.0), ("rrf", 20.0), ("rrf", 60.0))
 _EDGE_WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 _SESSION_WEIGHTS = (0.0, 0.01, 0.03, 0.1)
 _SUPERSEDING_EDGES = ("supersedes", "superseded-by")
 """These edges are not tuned: the stage ``superseded`` handles them."""
-_CONTEXT = {
+_CONTEXT_VALUES = {
     "context.previous": (0.0, 0.25, 0.5, 0.75),
     "context.next": (0.0, 0.15, 0.3, 0.5),
     "context.passage": (0.0, 0.25, 0.5, 0.75),
 }
 _MAX_DOCUMENT_FREQUENCIES = (0.3, 0.45, 0.6, 1.0)
-_GRAPH = {"graph.seeds": (5, 10, 20, 40), "graph.degree_penalty": (0.0, 0.25, 0.5, 1.0)}
-_GRAPH_BY_USE: dict[str, dict[str, tuple[Any, ...]]] = {
+_GRAPH_VALUES = {"graph.seeds": (5, 10, 20, 40), "graph.degree_penalty": (0.0, 0.25, 0.5, 1.0)}
+_GRAPH_VALUES_BY_USE: dict[str, dict[str, tuple[Any, ...]]] = {
     "source": {"fusion.weights.graph": (0.0, 0.1, 0.2, 0.35, 0.5, 1.0)},
     "addition": {"graph.max_lift": (0.8, 0.9, 0.95, 1.0)},
 }
@@ -83,40 +83,41 @@ def search_space(preset: Preset) -> tuple[Parameter, ...]:
 
 
 def _parameters(preset: Preset) -> Iterator[Parameter]:
-    legs = ("fusion.weights.lexical", "fusion.weights.vector")
-    total = sum(get_setting(preset, leg) for leg in legs)
+    leg_weights = ("fusion.weights.lexical", "fusion.weights.vector")
+    total = sum(get_setting(preset, path) for path in leg_weights)
     if total:
         vector_weights = [total * share for share in _VECTOR_SHARES]
-        yield Parameter(legs, tuple((round(total - weight, 6), round(weight, 6)) for weight in vector_weights))
-    yield Parameter(("fusion.method", "fusion.k"), _METHODS, ordered=False)
+        yield Parameter(leg_weights, tuple((round(total - weight, 6), round(weight, 6)) for weight in vector_weights))
+    yield Parameter(("fusion.method", "fusion.k"), _METHODS_AND_K, ordered=False)
     if preset.query.max_document_frequency < 1:
         yield _single("query.max_document_frequency", _MAX_DOCUMENT_FREQUENCIES)
     if preset.context.on:
-        for path, shares in _CONTEXT.items():
+        for path, shares in _CONTEXT_VALUES.items():
             yield _single(path, shares)
     if preset.graph.use != "off":
-        kinds = [kind for kind in preset.graph.edges if kind not in _SUPERSEDING_EDGES]
-        adjacent = tuple(kind for kind in ("previous", "next") if kind in kinds)
-        if adjacent:
-            paths = tuple(f"graph.edges.{kind}" for kind in adjacent)
-            yield Parameter(paths, tuple((weight,) * len(adjacent) for weight in _EDGE_WEIGHTS))
-        for kind in kinds:
-            if kind not in adjacent:
-                yield _single(f"graph.edges.{kind}", _SESSION_WEIGHTS if kind == "session" else _EDGE_WEIGHTS)
-        for path, values in (_GRAPH | _GRAPH_BY_USE.get(preset.graph.use, {})).items():
+        edges = [edge for edge in preset.graph.edges if edge not in _SUPERSEDING_EDGES]
+        adjacent_edges = tuple(edge for edge in ("previous", "next") if edge in edges)
+        if adjacent_edges:  # both get the same weight
+            paths = tuple(f"graph.edges.{edge}" for edge in adjacent_edges)
+            yield Parameter(paths, tuple((weight,) * len(adjacent_edges) for weight in _EDGE_WEIGHTS))
+        for edge in edges:
+            if edge not in adjacent_edges:
+                yield _single(f"graph.edges.{edge}", _SESSION_WEIGHTS if edge == "session" else _EDGE_WEIGHTS)
+        for path, values in (_GRAPH_VALUES | _GRAPH_VALUES_BY_USE.get(preset.graph.use, {})).items():
             yield _single(path, values)
-    for stage in dict.fromkeys(stage.name for stage in preset.stages):
+    for stage_name in dict.fromkeys(stage.name for stage in preset.stages):
         for name, values in STAGE_VALUES.items():
-            if name.startswith(f"{stage}."):
+            if name.startswith(f"{stage_name}."):
                 yield _single(f"stages.{name}", values)
 
 
 def _single(path: str, values: tuple[Any, ...]) -> Parameter:
+    """Return the parameter of a single setting."""
     return Parameter((path,), tuple((value,) for value in values))
 
 
 def get_setting(preset: Preset, path: str) -> Any:
-    """Return the value of a setting; if a preset has a stage twice, that of the first."""
+    """Return the value of a setting; if a preset has a stage twice, the value of the first one."""
     section, name, key = _split_path(path)
     if section == "stages":
         for stage in preset.stages:
@@ -139,7 +140,7 @@ def with_setting(preset: Preset, path: str, value: Any) -> Preset:
 
 
 def _split_path(path: str) -> tuple[str, str, str]:
-    """Return section, setting, and the key within a table or stage; the kind of a link may have dots."""
+    """Return section, setting or stage, and the key in it, which may contain dots; empty for a setting without keys."""
     section, _, rest = path.partition(".")
     name, _, key = rest.partition(".")
     return section, name, key

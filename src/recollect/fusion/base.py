@@ -30,28 +30,28 @@ DEFAULT_K = 60
 """The constant of the paper on reciprocal rank fusion."""
 
 
-def _method(argument: str, value: Any) -> str:
+def _check_method(argument: str, value: Any) -> str:
     from recollect.fusion import FUSION_METHODS  # noqa: PLC0415 (the methods import this module)
 
     return arguments.choice(argument, value, tuple(FUSION_METHODS))
 
 
-def _rrf_k(argument: str, value: Any) -> float:
+def _check_k(argument: str, value: Any) -> float:
     return float(number(0)(argument, value) or DEFAULT_K)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FusionRules(Settings):
-    """How the lists of several legs become one: the section ``fusion`` of a preset.
+    """How the lists of several legs are merged into one: the section ``fusion`` of a preset.
 
     >>> FusionRules(method="convex", weights={"vector": 0.5}).weights["vector"]
     0.5
     """
 
     table: ClassVar[str] = "fusion"
-    method: str = setting("rrf", _method)
+    method: str = setting("rrf", _check_method)
     """The name of a method in ``FUSION_METHODS``: ``rrf`` or ``convex``."""
-    k: float = setting(DEFAULT_K, _rrf_k)
+    k: float = setting(DEFAULT_K, _check_k)
     """The constant of reciprocal rank fusion; 0 means 60."""
     rank_base: int = setting(1, count(0, 1))
     """The first rank in reciprocal rank fusion, 0 or 1."""
@@ -69,12 +69,12 @@ class FusionRules(Settings):
     """The penalty of a note of several chunks in the vector leg, as a share of the span between the leg's best and last
     score; it is multiplied by ln(chunks), because the best of many chunks is nearer by chance."""
     deviations: float = setting(0.0, number(0, 1000))
-    """How many standard deviations above the background a similarity must lie to count in full; 0: the best similarity
-    always counts in full. If no similarity is an outlier, the lexical leg has more influence."""
+    """How many standard deviations a similarity must lie above the background, which is the similarity of the vector
+    leg's last candidate, to count in full; 0: the best always does. Without an outlier the lexical leg decides more."""
 
     @property
     def scales_similarities(self) -> bool:
-        """Whether the scores of the vector leg are measured relative to the background similarity of the query."""
+        """Whether the scores of the vector leg are measured relative to the background; see ``deviations``."""
         return self.score_union or self.chunk_penalty > 0 or self.deviations > 0
 
 
@@ -93,13 +93,13 @@ class FusionScale(NamedTuple):
 
 
 def read_lists(lists: RankedLists) -> list[list[Candidate]]:
-    """Return ``lists`` as lists of candidates."""
+    """Return ``lists`` as lists of candidates; mappings are converted."""
     sequences = arguments.sequence("lists", lists)
     return [as_candidates(f"lists[{index}]", candidates) for index, candidates in enumerate(sequences)]
 
 
 def read_legs(legs: Sequence[str] | None, size: int) -> list[str]:
-    """Return a name for each of ``size`` lists."""
+    """Return a name for each of ``size`` lists, by default those in ``LEGS``, then ``leg 4`` and so on."""
     if legs is None:
         return [*LEGS[:size], *(f"leg {index}" for index in range(len(LEGS) + 1, size + 1))]
     names = [arguments.text(f"legs[{index}]", leg) for index, leg in enumerate(arguments.sequence("legs", legs))]
@@ -108,20 +108,20 @@ def read_legs(legs: Sequence[str] | None, size: int) -> list[str]:
     return names
 
 
-def read_weights(values: Sequence[float] | None, size: int) -> list[float]:
-    """Return a weight for each of ``size`` lists; a missing one is 1."""
+def read_weights(weights: Sequence[float] | None, size: int) -> list[float]:
+    """Return a weight for each of ``size`` lists; a missing weight is 1."""
     checked = [
         arguments.number(f"weights[{index}]", weight, at_least=0)
-        for index, weight in enumerate(arguments.sequence("weights", () if values is None else values))
+        for index, weight in enumerate(arguments.sequence("weights", () if weights is None else weights))
     ]
     if len(checked) > size:
         raise ArgumentError("weights", f"must not outnumber the lists: {len(checked)} weights for {size} lists")
     return checked + [1.0] * (size - len(checked))
 
 
-def finite_ceiling(shares: Sequence[float]) -> float:
-    """Return the highest possible score: the points of the first rank in every list."""
-    ceiling = sum(shares)
+def finite_ceiling(max_points: Sequence[float]) -> float:
+    """Return the highest possible score: the sum of the highest points of each list."""
+    ceiling = sum(max_points)
     if not isfinite(ceiling):
         raise ArgumentError("weights", "are too large, or k is too small, to add up")
     return ceiling
@@ -136,16 +136,16 @@ def fuse(
     ties: Ties,
     limit: int | None,
 ) -> list[Candidate]:
-    """Return one list, the best first, of all candidates in ``lists``.
+    """Return the candidates of all ``lists``, each once, by the sum of their points, the best first.
 
-    ``points`` has the points of each rank, list by list; ``ceiling`` is the highest possible score. Equal scores are
-    ordered by path or by id, and then as first seen.
+    ``points`` has one sequence for each list, with the points of each rank. ``ceiling`` is the highest possible score.
+    Equal scores are ordered by path, by id, or as first seen, which also orders equal paths and ids.
     """
     pool: dict[str, Candidate] = {}
-    more_evidence: dict[str, list[Any]] = {}
-    for leg, candidates, values in zip(legs, lists, points, strict=True):
+    more_evidence: dict[str, list[Any]] = {}  # from the third occurrence of a candidate on
+    for leg, candidates, points_by_rank in zip(legs, lists, points, strict=True):
         for rank, candidate in enumerate(candidates, 1):
-            value = values[rank - 1]
+            value = points_by_rank[rank - 1]
             pooled = pool.get(candidate.id)
             if pooled is None:
                 pooled = pool[candidate.id] = candidate.copy()
@@ -154,15 +154,15 @@ def fuse(
                 pooled.ceiling = ceiling
                 pooled.steps = ()  # the record of this score begins here
                 continue
-            _fill(pooled, candidate, leg)
-            if len(pooled.evidence) == 4:
+            _fill_missing_fields(pooled, candidate, leg)
+            if len(pooled.evidence) == 4:  # one contribution so far
                 pooled.score += value
                 pooled.evidence += (leg, rank, candidate.score, value)
             else:
                 more_evidence.setdefault(candidate.id, []).extend((leg, rank, candidate.score, value))
-    for identifier, evidence in more_evidence.items():
+    for note_id, evidence in more_evidence.items():
         # fsum is exact: unlike a running sum of three or more values, it does not depend on the order of the lists.
-        pooled = pool[identifier]
+        pooled = pool[note_id]
         pooled.evidence += tuple(evidence)
         pooled.score = fsum(pooled.evidence[3::4])
     for leg, candidates in zip(legs, lists, strict=True):
@@ -178,7 +178,7 @@ def fuse(
 
 
 def _set_lexical_ranks(pool: Mapping[str, Candidate], candidates: Sequence[Candidate]) -> None:
-    """Set rank and score of the lexical leg on its candidates, unless they have them."""
+    """Set the rank and the score in the lexical leg on its candidates, unless they are set."""
     for rank, candidate in enumerate(candidates, 1):
         pooled = pool[candidate.id]
         if pooled.lexical_rank is None:
@@ -188,7 +188,7 @@ def _set_lexical_ranks(pool: Mapping[str, Candidate], candidates: Sequence[Candi
 
 
 def _set_vector_ranks(pool: Mapping[str, Candidate], candidates: Sequence[Candidate]) -> None:
-    """Set rank and similarity of the vector leg on its candidates, unless they have them."""
+    """Set the rank and the similarity in the vector leg on its candidates, unless they are set."""
     for rank, candidate in enumerate(candidates, 1):
         pooled = pool[candidate.id]
         if pooled.vector_rank is None:
@@ -201,7 +201,7 @@ def _order_ties(fused: list[Candidate], key: Callable[[Candidate], str]) -> None
     """Sort each run of equal scores by ``key``; faster than sorting all candidates, since most runs are short."""
     scores = [candidate.score for candidate in fused]
     end = 0
-    for start in [index for index, (one, other) in enumerate(pairwise(scores)) if one == other]:
+    for start in [index for index, (score, next_score) in enumerate(pairwise(scores)) if score == next_score]:
         if start >= end:
             end = start + 2
             while end < len(scores) and scores[end] == scores[start]:
@@ -209,10 +209,10 @@ def _order_ties(fused: list[Candidate], key: Callable[[Candidate], str]) -> None
             fused[start:end] = sorted(fused[start:end], key=key)
 
 
-def _fill(pooled: Candidate, other: Candidate, leg: str) -> None:
-    """Set the missing fields of ``pooled`` from the same candidate of another list.
+def _fill_missing_fields(pooled: Candidate, other: Candidate, leg: str) -> None:
+    """Set the missing fields of ``pooled`` from the same candidate in the list of another ``leg``.
 
-    Field by field, which is faster than a loop over names; a search calls it for half of its candidates.
+    Assigning each field is faster than a loop over names, and a search calls this for half of its candidates.
     """
     if not pooled.path:
         pooled.path = other.path
@@ -223,7 +223,7 @@ def _fill(pooled: Candidate, other: Candidate, leg: str) -> None:
     if not pooled.content:
         pooled.content = other.content
     if other.snippet and (not pooled.snippet or (leg == "lexical" and "lexical" not in pooled.evidence[::4])):
-        pooled.snippet = other.snippet  # the lexical one is preferred, since it shows what matched
+        pooled.snippet = other.snippet  # the lexical leg's snippet is preferred, since it shows what matched
     if pooled.lexical_rank is None:
         pooled.lexical_rank = other.lexical_rank
     if pooled.lexical_score is None:

@@ -1,6 +1,6 @@
-"""Convex combination: a weighted sum of scores, each list scaled so that its best is 1 and its worst 0.
+"""Convex combination: a weighted sum of scores, each list scaled so that its best score is 1 and its worst 0.
 
-Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", ACM TOIS 2023. Unlike a fusion of ranks
+Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", ACM TOIS 2023. Unlike a fusion of ranks,
 it keeps the distances between scores.
 """
 
@@ -32,33 +32,32 @@ def convex_combination(
     min_scores: Sequence[float | None] | None = None,
     max_scores: Sequence[float | None] | None = None,
 ) -> list[Candidate]:
-    """Return the candidates of all lists by the weighted sum of their scores, each list's scaled to 0–1.
+    """Return the candidates of all lists by the weighted sum of their scores, after each list is scaled to 0–1.
 
     A list's best score becomes 1 and its worst 0. ``min_scores`` sets the score that becomes 0 for each list (``None``:
     the worst), so that the last candidate of a good list still counts. ``max_scores`` sets the score that becomes 1
-    (``None``: the best), so that the best candidate of a poor list does not count in full.
+    (``None``: the best), so that the best candidate of a poor list does not count in full; a value below the best score
+    is ignored.
 
-    If all scores of a list are equal, each becomes 1. A candidate that a list lacks gets 0 from it. The candidates of a
-    list of weight 0 are included. A missing weight is 1. Ties stay in the order first seen. A ``limit`` of ``None`` or
-    0 keeps all. ``legs`` names the lists as for reciprocal rank fusion.
+    If all scores of a list are equal, each becomes 1. A candidate gets 0 from a list that does not contain it. The
+    candidates of a list of weight 0 are included. A missing weight is 1. Ties keep the order first seen. A ``limit`` of
+    ``None`` or 0 keeps all. ``legs`` names the lists as for reciprocal rank fusion.
 
     >>> keyword = [{"id": "a", "score": 9.0}, {"id": "b", "score": 3.0}]
     >>> semantic = [{"id": "b", "score": 0.8}, {"id": "c", "score": 0.4}]
     >>> [(hit.id, hit.score) for hit in convex_combination([keyword, semantic], weights=[0.5, 0.5])]
     [('a', 0.5), ('b', 0.5), ('c', 0.0)]
     """
-    read = read_lists(lists)
-    factors = read_weights(weights, len(read))
-    zeros = _read_scores("min_scores", min_scores, len(read))
-    ones = _read_scores("max_scores", max_scores, len(read))
+    rankings = read_lists(lists)
+    size = len(rankings)
+    list_weights = read_weights(weights, size)
+    lowest = _read_scores("min_scores", min_scores, size)
+    highest = _read_scores("max_scores", max_scores, size)
     return fuse(
-        read,
-        [
-            _scaled(index, candidates, factor, zero, one)
-            for index, (candidates, factor, zero, one) in enumerate(zip(read, factors, zeros, ones, strict=True))
-        ],
-        legs=read_legs(legs, len(read)),
-        ceiling=finite_ceiling([factor for factor, candidates in zip(factors, read, strict=True) if candidates]),
+        rankings,
+        list(map(_scaled_points, range(size), rankings, list_weights, lowest, highest)),
+        legs=read_legs(legs, size),
+        ceiling=finite_ceiling([weight for weight, ranking in zip(list_weights, rankings, strict=True) if ranking]),
         ties="first_seen",
         limit=arguments.limit("limit", limit),
     )
@@ -87,18 +86,18 @@ def _read_scores(argument: str, scores: Sequence[float | None] | None, size: int
     return checked
 
 
-def _scaled(
-    number: int, candidates: Sequence[Candidate], weight: float, zero: float | None, one: float | None
+def _scaled_points(
+    number: int, ranking: Sequence[Candidate], weight: float, min_score: float | None, max_score: float | None
 ) -> list[float]:
-    """Return each candidate's score scaled between the list's zero and its one, times the list's weight."""
+    """Return the weighted points of each candidate of list ``number``: 0 for ``min_score``, 1 for ``max_score``."""
     scores = [
-        arguments.number(f"lists[{number}][{index}].score", candidate.score)
-        for index, candidate in enumerate(candidates)
+        arguments.number(f"lists[{number}][{index}].score", candidate.score) for index, candidate in enumerate(ranking)
     ]
-    halves = [score / 2 for score in scores]  # the span of two very large scores would overflow
+    halves = [score / 2 for score in scores]  # the difference of two very large scores would overflow
     best = max(halves, default=0.0)
-    best = best if one is None else max(best, one / 2)
-    worst = min(halves, default=0.0) if zero is None else zero / 2
+    if max_score is not None:
+        best = max(best, max_score / 2)
+    worst = min(halves, default=0.0) if min_score is None else min_score / 2
     span = best - worst
     if span <= 0:
         return [weight if half >= best else 0.0 for half in halves]

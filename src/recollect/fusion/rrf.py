@@ -48,26 +48,26 @@ def reciprocal_rank_fusion(
     ...  for hit in reciprocal_rank_fusion([keyword, semantic])]
     [('b', 0.03252, True, True), ('a', 0.01639, True, False)]
     """
-    read = read_lists(lists)
-    factors = read_weights(weights, len(read))
+    rankings = read_lists(lists)
+    weighted = list(zip(read_weights(weights, len(rankings)), rankings, strict=True))
     constant = arguments.number("k", k)
     base = arguments.number("rank_base", arguments.count("rank_base", rank_base))
-    first = (constant if constant > 0 else DEFAULT_K) + base
+    divisor = (constant if constant > 0 else DEFAULT_K) + base  # of the first rank
     arguments.choice("ties", ties, ("path", "id", "first_seen"))
     return fuse(
-        read,
-        [_points(factor, first, len(entries)) for factor, entries in zip(factors, read, strict=True)],
-        legs=read_legs(legs, len(read)),
-        ceiling=finite_ceiling([factor / first for factor, entries in zip(factors, read, strict=True) if entries]),
+        rankings,
+        [_points_by_rank(weight, divisor, len(ranking)) for weight, ranking in weighted],
+        legs=read_legs(legs, len(rankings)),
+        ceiling=finite_ceiling([weight / divisor for weight, ranking in weighted if ranking]),
         ties=ties,
         limit=arguments.limit("limit", limit),
     )
 
 
 @lru_cache(maxsize=16)
-def _points(weight: float, first: float, length: int) -> tuple[float, ...]:
-    """Return the points of each rank of a list; searches with the same settings need the same."""
-    return tuple(weight / (first + index) for index in range(length))
+def _points_by_rank(weight: float, divisor: float, length: int) -> tuple[float, ...]:
+    """Return the points of each rank; ``divisor`` is that of the first rank. Searches often have the same settings."""
+    return tuple(weight / (divisor + index) for index in range(length))
 
 
 def fuse_by_rank(lists: Mapping[str, Sequence[Candidate]], rules: FusionRules, scale: FusionScale) -> list[Candidate]:

@@ -1,1 +1,1 @@
-"""Run models: in this process with ONNX, or over HTTP."""
+"""What embedders and rerankers use to run models: in this process with ONNX, or over HTTP."""

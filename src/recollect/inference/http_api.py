@@ -15,11 +15,11 @@ from recollect.inference.runtime import ErrorType, PerProcess, require_module
 
 OPENAI_URL = "https://api.openai.com/v1"
 
-BACKOFF = 0.5
-_MAX_BACKOFF = 8.0
-_MAX_RETRY_AFTER = 60.0
+BACKOFF = 0.5  # seconds before the first retry
+_MAX_BACKOFF = 8.0  # seconds
+_MAX_RETRY_AFTER = 60.0  # seconds
 
-_ADVICE = {
+_ADVICE_BY_STATUS = {
     401: "check {key}",
     403: "check {key}",
     404: "check the address and the model's name",
@@ -31,10 +31,10 @@ _ADVICE = {
 class JsonApi:
     """Posts JSON to ``{base_url}{path}`` and returns the JSON of the response. Thread-safe.
 
-    The key is read from the environment variable ``key_variable`` for each request, and is never stored, shown or
-    logged. A request is repeated up to ``retries`` times if the server is unreachable, busy or failing, after the delay
-    of the ``Retry-After`` header or one that doubles from half a second. ``style`` names the expected API in errors,
-    ``too_large_advice`` is the advice for a request that is too large. ``server`` is the address without a password.
+    The API key is read from the environment variable ``key_variable`` for each request, and is never stored, shown or
+    logged. A request is repeated up to ``retries`` times if the server is unreachable, busy or failing; see
+    :func:`retry_delay`. In error messages, which are of ``error_type``, ``style`` names the expected API, and
+    ``too_large_advice`` says what to do if a request is too large. ``server`` is the address without a password.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class JsonApi:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         attempt = 0
         while True:
-            response = None
+            retry_after = None
             try:
                 response = client.post(self._url, json=body, headers=headers)
             except httpx.InvalidURL as error:
@@ -80,29 +80,30 @@ class JsonApi:
                     try:
                         return response.json()
                     except (ValueError, RecursionError):  # RecursionError: JSON nested too deep
-                        raise self.unexpected("something that is not JSON") from None
-                problem = self._problem(response, key)
+                        raise self.unexpected_response("something that is not JSON") from None
+                problem = self._response_problem(response, key)
                 if response.status_code not in (408, 429) and response.status_code < 500:
                     raise self.error(problem)
+                retry_after = response.headers.get("Retry-After")
             if attempt >= self._retries:
                 raise self.error(f"{problem} (tried {attempt + 1} times)" if attempt else problem)
-            retry_after = None if response is None else response.headers.get("Retry-After")
             time.sleep(retry_delay(attempt, retry_after, backoff=BACKOFF))
             attempt += 1
 
     def error(self, problem: str) -> RecollectError:
-        """Return an error that names the address."""
+        """Return an error whose message is the address followed by ``problem``."""
         return self._error_type(f"{self._shown_url} {problem}")
 
-    def unexpected(self, problem: str) -> RecollectError:
-        """Return an error about a response that is not of the expected style."""
-        return self.error(f"returned {problem}: is this {self._style}?")
+    def unexpected_response(self, response: str) -> RecollectError:
+        """Return an error that describes a ``response`` that the expected API does not send."""
+        return self.error(f"returned {response}: is this {self._style}?")
 
-    def _problem(self, response: Any, key: str) -> str:
-        """Return the status, what to do, and the first characters of the body without the key."""
+    def _response_problem(self, response: Any, key: str) -> str:
+        """Return the status, what to do about it, and the first characters of the body with the key masked."""
         body = " ".join(response.text.split())
         body = (body.replace(key, "***") if key else body)[:200]
-        advice = _ADVICE.get(response.status_code, "").format(key=self._key_source, too_large=self._too_large_advice)
+        advice = _ADVICE_BY_STATUS.get(response.status_code, "")
+        advice = advice.format(key=self._key_source, too_large=self._too_large_advice)
         return "; ".join(filter(None, (f"returned {response.status_code} {response.reason_phrase}", advice, body)))
 
     @property
@@ -113,12 +114,12 @@ class JsonApi:
     def _key(self) -> str:
         key = os.environ.get(self._key_variable or "", "").strip()
         if not key.isascii() or not key.isprintable():
-            # The HTTP client would refuse such a header with an error that shows the key.
-            raise self._error_type(f"{self._key_source} has characters that are not allowed in a header")
+            # The HTTP client would refuse such a header, with an error that shows the key.
+            raise self._error_type(f"{self._key_source} has characters that are not allowed in an HTTP header")
         return key
 
     def _new_client(self) -> Any:
-        """Return a client that reuses its connections and is closed with this object."""
+        """Return a client that reuses its connections; it is closed when this object is garbage-collected."""
         client = require_module("httpx", self._error_type).Client(timeout=self._timeout)
         weakref.finalize(self, client.close)
         return client
@@ -127,25 +128,26 @@ class JsonApi:
 def retry_delay(attempt: int, retry_after: str | None, *, backoff: float) -> float:
     """Return how many seconds to wait after the failed ``attempt``, counted from 0.
 
-    A ``Retry-After`` header in seconds counts up to a minute. Otherwise the delay doubles from ``backoff`` up to 8
-    seconds, minus a random part of up to half, so that clients that were refused together do not return together.
+    ``retry_after`` is the ``Retry-After`` header of the response; if it is a number of seconds, it is the delay, up to
+    a minute. Otherwise the delay doubles with each attempt from ``backoff`` up to 8 seconds, minus a random part of up
+    to half, so that clients that were refused together do not return together.
     """
-    from random import uniform  # noqa: PLC0415 (imported only to wait)
+    from random import uniform  # noqa: PLC0415 (needed only for a retry)
 
     if retry_after is not None and retry_after.strip().isdecimal():
         return min(float(retry_after), _MAX_RETRY_AFTER)
-    longest = min(backoff * 2.0 ** min(attempt, 64), _MAX_BACKOFF)
-    return uniform(longest / 2, longest)  # noqa: S311 (nothing here is a secret)
+    max_delay = min(backoff * 2.0 ** min(attempt, 64), _MAX_BACKOFF)
+    return uniform(max_delay / 2, max_delay)  # noqa: S311 (nothing here is a secret)
 
 
 def split_model_url(text: str) -> tuple[str, str | None]:
-    """Split ``MODEL@URL``; a model's own name may contain ``@``, because an address begins with ``http``."""
-    model, at, address = text.rpartition("@http")
-    return (model, f"http{address}") if at else (text, None)
+    """Split ``MODEL`` or ``MODEL@URL`` into model and address; only ``@http`` begins an address."""
+    model, separator, address = text.rpartition("@http")
+    return (model, f"http{address}") if separator else (text, None)
 
 
 def check_url(value: str) -> str:
-    """Return ``value`` without a trailing slash if it is the address of an HTTP server."""
+    """Return ``value`` without trailing slashes if it is the address of an HTTP server, or raise ``ArgumentError``."""
     text = arguments.name("base_url", value).strip().rstrip("/")
     expected = "must be an address such as http://localhost:11434/v1"
     try:

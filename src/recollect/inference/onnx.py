@@ -16,17 +16,15 @@ if TYPE_CHECKING:
     from numpy import int64
     from numpy.typing import NDArray
 
-_GRAPHS = ("model.onnx", "onnx/model.onnx")
-_OTHER_GRAPHS = ("*.onnx", "onnx/*.onnx")
+_DEFAULT_FILES = ("model.onnx", "onnx/model.onnx")
+_OTHER_FILES = ("*.onnx", "onnx/*.onnx")
 
 _UNLIMITED_TOKENS = 10**6
-"""Tokenizers without a limit declare an absurd one, such as 10^30."""
+"""A limit from here on means that there is none: tokenizers without a limit declare one such as 10^30."""
 
 _CHARACTERS_PER_TOKEN = 128
-"""Before it is tokenized, a text is truncated to this many characters per token that the model reads.
-
-No token is that long, and tokenizing a whole book to use one page is slow.
-"""
+"""How many characters of a text are tokenized for each token that the model reads. No token is that long, and
+tokenizing a whole book to use one page is slow."""
 
 _LOG_NOTHING = 4
 """The log level at which onnxruntime writes nothing to stderr: every failure is raised as an exception as well."""
@@ -34,7 +32,7 @@ _LOG_NOTHING = 4
 
 @dataclass(frozen=True, slots=True)
 class ModelFolder:
-    """A folder with a tokenizer; problems with its files raise ``error_type``."""
+    """A folder with a tokenizer and usually an ONNX model; problems with its files raise ``error_type``."""
 
     path: Path
     error_type: ErrorType
@@ -45,7 +43,7 @@ class ModelFolder:
         return self.path.resolve().name
 
     def read_object(self, *names: str) -> dict[str, Any]:
-        """Return the JSON object in a file, or an empty one if the file is missing."""
+        """Return the JSON object in a file of the folder, or an empty one if the file is missing."""
         data = self.read_json(*names)
         if data is None:
             return {}
@@ -54,7 +52,7 @@ class ModelFolder:
         return data
 
     def read_json(self, *names: str) -> Any:
-        """Return the JSON value in a file, or ``None`` if the file is missing."""
+        """Return the JSON value in a file of the folder, or ``None`` if the file is missing."""
         path = self.path.joinpath(*names)
         try:
             return json.loads(path.read_text(encoding="utf-8"))
@@ -64,7 +62,7 @@ class ModelFolder:
             raise self.error_type(f"{path} cannot be read: {error}") from error
 
     def max_tokens(self) -> int:
-        """Return after how many tokens a text is cut: what the files declare, or 512."""
+        """Return to how many tokens a text is truncated: the number in the model's files, or 512."""
         for file, key in (
             ("sentence_bert_config.json", "max_seq_length"),
             ("tokenizer_config.json", "model_max_length"),
@@ -75,20 +73,20 @@ class ModelFolder:
         return 512
 
     def padding_id(self) -> int:
-        """Return the padding token that ``config.json`` declares, or 0."""
-        padding = self.read_object("config.json").get("pad_token_id")
-        return padding if isinstance(padding, int) else 0
+        """Return the id of the padding token that ``config.json`` declares, or 0."""
+        token_id = self.read_object("config.json").get("pad_token_id")
+        return token_id if isinstance(token_id, int) else 0
 
     def graph(self, file: str | None = None) -> Path:
-        """Return the ONNX file: ``file``, or else ``model.onnx``, or else the only other one."""
+        """Return the ONNX file: ``file`` if it is passed, or else ``model.onnx``, or else the only ONNX file."""
         if file is not None:
             if not (self.path / file).is_file():
                 raise self.error_type(f"{self.path} has no file {file}")
             return self.path / file
-        for name in _GRAPHS:
+        for name in _DEFAULT_FILES:
             if (self.path / name).is_file():
                 return self.path / name
-        others = [path for pattern in _OTHER_GRAPHS for path in sorted(self.path.glob(pattern))]
+        others = [path for pattern in _OTHER_FILES for path in sorted(self.path.glob(pattern))]
         if len(others) == 1:
             return others[0]
         if others:
@@ -99,7 +97,7 @@ class ModelFolder:
 
 def open_model_folder(directory: str | os.PathLike[str], error_type: ErrorType) -> ModelFolder:
     """Return the folder at ``directory``, where ``~`` is the home folder; it must contain ``tokenizer.json``."""
-    path = Path(os.path.expanduser(directory))  # noqa: PTH111 (that of pathlib raises an error for an unknown ~user)
+    path = Path(os.path.expanduser(directory))  # noqa: PTH111 (Path.expanduser raises an error for an unknown ~user)
     if not is_folder(path):
         raise error_type(f"there is no folder {path}")
     if not (path / "tokenizer.json").is_file():
@@ -108,10 +106,10 @@ def open_model_folder(directory: str | os.PathLike[str], error_type: ErrorType) 
 
 
 class OnnxSession:
-    """A session of onnxruntime with the model's tokenizer. Thread-safe.
+    """A session of onnxruntime for the file ``graph``, with the model's tokenizer. Thread-safe.
 
-    It computes the output called ``output``, or else the graph's first, with ``threads`` threads for one batch, by
-    default as many as there are processors.
+    It computes the graph's output called ``output``, or its first output if there is none of this name. A batch is
+    computed by ``threads`` threads, by default as many as there are processors.
     """
 
     def __init__(
@@ -132,17 +130,17 @@ class OnnxSession:
             self._tokenizer = tokenizers.Tokenizer.from_file(str(tokenizer))
         except Exception as error:  # the package raises bare Exceptions
             raise self._error_type(f"{tokenizer} cannot be read: {error}") from error
-        self._padding = (self._tokenizer.padding or {}).get("pad_id", folder.padding_id())
-        self._tokenizer.no_padding()  # _inputs_of pads the rows of a batch to the longest of them
+        self._padding_id = (self._tokenizer.padding or {}).get("pad_id", folder.padding_id())
+        self._tokenizer.no_padding()  # _padded_inputs pads the rows of a batch to the longest of them
         self._tokenizer.enable_truncation(max_tokens, strategy="longest_first")
         try:
             self._session = onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # the package's exceptions have no common base
             raise self._error_type(f"{graph} cannot be loaded: {error}") from error
-        types = {"tensor(int64)": "int64", "tensor(int32)": "int32"}
-        self._input_types = {node.name: types.get(node.type, "") for node in self._session.get_inputs()}
-        for name, kind in self._input_types.items():
-            if name not in ("input_ids", "attention_mask", "token_type_ids") or not kind:
+        dtypes = {"tensor(int64)": "int64", "tensor(int32)": "int32"}
+        self._input_dtypes = {node.name: dtypes.get(node.type, "") for node in self._session.get_inputs()}
+        for name, dtype in self._input_dtypes.items():
+            if name not in ("input_ids", "attention_mask", "token_type_ids") or not dtype:
                 raise self._error_type(f"{graph} has an unknown input {name}: is it a text encoder?")
         outputs = [output.name for output in self._session.get_outputs()]
         self._output = output if output in outputs else outputs[0]
@@ -150,24 +148,24 @@ class OnnxSession:
     def run(self, texts: Sequence[tuple[str, ...]]) -> tuple[NDArray[Any], NDArray[int64]]:
         """Return the graph's output for a batch, and the attention mask: 1 for a token, 0 for padding.
 
-        A row is a text or a pair of texts. What is too long is cut at its end, the longer text of a pair first.
+        An item of ``texts`` is a text or a pair; if it is too long, it is truncated, the longer text of a pair first.
         """
-        inputs = self._inputs_of(texts)
-        feed = {name: inputs[name].astype(kind, copy=False) for name, kind in self._input_types.items()}
+        inputs = self._padded_inputs(texts)
+        feed = {name: inputs[name].astype(dtype, copy=False) for name, dtype in self._input_dtypes.items()}
         try:
             (output,) = self._session.run([self._output], feed)
         except Exception as error:  # the package's exceptions have no common base
             raise self._error_type(f"{self.graph} failed: {error}") from error
         return output, inputs["attention_mask"]
 
-    def _inputs_of(self, texts: Sequence[tuple[str, ...]]) -> dict[str, NDArray[int64]]:
-        """Return token ids, attention mask and token types, padded."""
+    def _padded_inputs(self, texts: Sequence[tuple[str, ...]]) -> dict[str, NDArray[int64]]:
+        """Return token ids, attention mask and token types by input name, one row for each item of ``texts``."""
         import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
 
-        limit = self._max_tokens * _CHARACTERS_PER_TOKEN
-        encodings = [self._tokenizer.encode(*(text[:limit] for text in row)) for row in texts]
+        max_characters = self._max_tokens * _CHARACTERS_PER_TOKEN
+        encodings = [self._tokenizer.encode(*(text[:max_characters] for text in item)) for item in texts]
         width = max(1, *(len(encoding.ids) for encoding in encodings))  # a row without a token is all padding
-        ids = np.full((len(encodings), width), self._padding, dtype=np.int64)
+        ids = np.full((len(encodings), width), self._padding_id, dtype=np.int64)
         mask, types = np.zeros_like(ids), np.zeros_like(ids)
         for index, encoding in enumerate(encodings):
             length = len(encoding.ids)
@@ -184,7 +182,10 @@ _SESSIONS: dict[tuple[Any, ...], PerProcess[OnnxSession]] = {}
 def shared_session(
     folder: ModelFolder, key: str, graph: Callable[[], Path], *, max_tokens: int, output: str, threads: int | None
 ) -> PerProcess[OnnxSession]:
-    """Return one session for all callers with equal arguments; ``graph`` returns its file when it is loaded."""
+    """Return one session for all callers with equal arguments, loaded on first use.
+
+    ``graph``, which is called then, returns the model file; ``key`` identifies it among the files of the folder.
+    """
     if threads is not None:
         arguments.at_least_one("threads", threads)
 

@@ -25,7 +25,7 @@ _EXTRAS = {"httpx": "http", "ir_measures": "eval", "jinja2": "eval", "markupsafe
 
 
 def missing_modules(*modules: str) -> list[str]:
-    """Return the modules that are not installed; none is imported."""
+    """Return which of these modules are not installed; no module is imported."""
     return [module for module in modules if find_spec(module) is None]
 
 
@@ -38,7 +38,7 @@ def package_folder(package: str) -> Path | None:
 
 
 def require_module(module: str, error_type: ErrorType) -> Any:
-    """Import and return ``module``; raise an ``error_type`` that says what to install if that fails."""
+    """Import and return ``module``; if that fails, raise an ``error_type`` that says what to install."""
     try:
         return import_module(module)
     except ImportError as error:
@@ -49,18 +49,18 @@ def require_module(module: str, error_type: ErrorType) -> Any:
 class PerProcess(Generic[T]):
     """A value that is created on first use, once in each process, by whichever thread comes first.
 
-    A forked child creates its own: threads and connections of its parent do not exist there. It never touches the
-    inherited value, because even freeing a model would wait for threads that are gone.
+    A forked child creates its own value: the threads and connections of its parent do not exist there. It never touches
+    the inherited value, because even freeing a model would wait for threads that are gone.
     """
 
     def __init__(self, create: Callable[[], T]) -> None:
         self._create = create
-        self._slots: dict[int, tuple[Lock, list[T]]] = {}
+        self._by_process: dict[int, tuple[Lock, list[T]]] = {}  # a list with the value, or empty before it is created
 
     def get(self) -> T:
         """Return the value, created now if needed; after an error the next call tries again."""
         # setdefault is atomic, so that a fork never inherits a lock that nobody will release.
-        lock, values = self._slots.setdefault(os.getpid(), (Lock(), []))
+        lock, values = self._by_process.setdefault(os.getpid(), (Lock(), []))
         if not values:
             with lock:
                 if not values:
@@ -72,23 +72,23 @@ def batches(texts: Sequence[str], *, size: int, characters: int | None = None) -
     """Yield the indexes of ``texts``, longest text first, in batches of at most ``size`` texts.
 
     Texts of similar length waste the least on padding, and a batch that exceeds the memory fails at once rather than
-    at the end. With ``characters``, a batch holds at most so many; a longer text is a batch of its own.
+    at the end. ``characters`` is the maximum length of all texts of a batch; a longer text is a batch of its own.
     """
     batch: list[int] = []
-    total = 0
+    total_length = 0
     for index in sorted(range(len(texts)), key=lambda index: len(texts[index]), reverse=True):
         length = len(texts[index])
-        if batch and (len(batch) >= size or (characters is not None and total + length > characters)):
+        if batch and (len(batch) >= size or (characters is not None and total_length + length > characters)):
             yield batch
-            batch, total = [], 0
+            batch, total_length = [], 0
         batch.append(index)
-        total += length
+        total_length += length
     if batch:
         yield batch
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
-    """Return the folder of built files: ``RECOLLECT_CACHE``, or the platform's cache folder."""
+    """Return the folder for built model files: ``RECOLLECT_CACHE``, or the platform's cache folder."""
     if environment.get("RECOLLECT_CACHE"):
         return Path(environment["RECOLLECT_CACHE"]).expanduser()
     if environment.get("XDG_CACHE_HOME"):
@@ -101,17 +101,17 @@ def cache_folder(environment: Mapping[str, str] = os.environ, platform: str = sy
 
 
 def cached_file(stem: str, suffix: str, build: Callable[[Path], None]) -> Path:
-    """Return the cached file of this name; build it if it is missing or damaged.
+    """Return the file ``{stem}.{hash of the content}{suffix}`` in the cache; build it if it is missing or damaged.
 
-    The name ends in the digest of the content, so that damage is detected. The file is built in a temporary folder
-    and moved in one step: of two processes that build at once, the later replaces the file by an equal one.
+    The hash in the name detects damage. ``build`` writes a file in a temporary folder, which is then moved in one step:
+    of two processes that build at the same time, the later replaces the file by an equal one.
     """
-    from tempfile import TemporaryDirectory  # noqa: PLC0415 (imported only to build)
+    from tempfile import TemporaryDirectory  # noqa: PLC0415 (needed only to build a file)
 
     advice = "set RECOLLECT_CACHE to a folder that can be written to"
     try:
         folder = cache_folder()
-    except RuntimeError as error:  # there are users without a home folder, above all in containers
+    except RuntimeError as error:  # some users have no home folder, above all in containers
         raise EmbedderError(f"the built model cannot be cached ({error}): {advice}") from error
     for path in sorted(folder.glob(f"{stem}.*{suffix}")):
         with suppress(OSError):  # an unreadable file counts as missing
@@ -149,25 +149,25 @@ def file_fingerprint(path: Path) -> str:
 
 def is_folder(path: str | Path) -> bool:
     """Return whether ``path`` is an existing folder; false for a name that the system does not allow."""
-    return os.path.isdir(path)  # noqa: PTH112 (that of pathlib raises an error for a name that is too long)
+    return os.path.isdir(path)  # noqa: PTH112 (Path.is_dir raises an error for a name that is too long)
 
 
 class RegistryEntry(NamedTuple, Generic[T]):
-    """How the model of a spec ``name`` or ``name:argument`` is constructed."""
+    """How to construct the model that a spec ``name`` or ``name:argument`` selects."""
 
     create: Callable[[str], T]
-    """Called with what follows the colon."""
+    """Constructs the model; it is called with the text after the colon."""
     argument: str = ""
-    """What follows the colon, for messages; empty if the spec is the name alone."""
+    """The form of the text after the colon, for messages; empty if the spec is the name alone."""
     unavailable_reason: Callable[[], str | None] | None = None
-    """Returns what is not installed, or ``None``; for models that ``"auto"`` tries, in the order of the registry."""
+    """Returns which package is missing, or ``None``. ``"auto"`` tries the entries that have this function, in order."""
 
 
 class SpecReader(NamedTuple, Generic[T]):
-    """Reads the specs of one kind of model."""
+    """Constructs the embedder or reranker that a spec selects: a name, a folder, a function or an object."""
 
     kind: str
-    """The name of the argument, such as ``embedder``."""
+    """The name of the argument in messages, such as ``embedder``."""
     registry: Mapping[str, RegistryEntry[T]]
     other_names: Sequence[str]
     """Names that the caller handles, such as ``none``; for messages."""
@@ -177,7 +177,7 @@ class SpecReader(NamedTuple, Generic[T]):
     from_function: Callable[[Any], T]
 
     def read(self, spec: Any) -> tuple[T, str]:
-        """Return the model of a spec and why it was chosen; raise ``ArgumentError`` for any other value."""
+        """Return the model that a spec selects, and the reason as text; raise ``ArgumentError`` for any other value."""
         if isinstance(spec, str):
             return self._from_text(spec)
         if isinstance(spec, os.PathLike):
@@ -200,6 +200,7 @@ class SpecReader(NamedTuple, Generic[T]):
         raise ArgumentError(self.kind, f"must be {self._forms()}, got {spec[:60]!a}")
 
     def _forms(self) -> str:
+        """Return the forms that a spec may have, for messages."""
         names = [f"{name}:{entry.argument}" if entry.argument else name for name, entry in self.registry.items()]
         quoted = ", ".join(f"'{name}'" for name in (*self.other_names, *names))
         return f"{quoted}, a folder with an ONNX model, a function or an object with {' and '.join(self.methods)}"

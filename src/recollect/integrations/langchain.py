@@ -1,4 +1,4 @@
-"""A LangChain retriever over a memory."""
+"""A LangChain retriever that searches a memory."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RecollectRetriever(BaseRetriever):
     options: dict[str, Any] = Field(default_factory=dict)
     include_weak: bool = False
 
-    if TYPE_CHECKING:  # pydantic generates it from the fields, without the search options
+    if TYPE_CHECKING:  # the method that pydantic generates from the fields lacks the search options
 
         def __init__(
             self, *, memory: Any, options: dict[str, Any] = ..., include_weak: bool = ..., **search_options: Any
@@ -50,6 +50,7 @@ class RecollectRetriever(BaseRetriever):
     @model_validator(mode="before")
     @classmethod
     def _collect_options(cls, values: Any) -> Any:
+        """Move the search options that were passed by name into the field ``options``, and check them."""
         by_name = {name: value for name, value in values.items() if name not in cls.model_fields}
         fields = {name: value for name, value in values.items() if name in cls.model_fields}
         options = fields.get("options", {})

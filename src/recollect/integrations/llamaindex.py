@@ -1,4 +1,4 @@
-"""A LlamaIndex retriever over a memory."""
+"""A LlamaIndex retriever that searches a memory."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ class RecollectRetriever(BaseRetriever):
 
     ``memory`` is a Memory, an AsyncMemory or an AsyncClient, which you close yourself; the other arguments are those
     of ``Memory.search``. A search without an answer returns no nodes, unless ``include_weak`` is set; then the metadata
-    of each node has ``weak``. The text of a superseded note begins with a line that names the notes that
-    replaced it.
+    of each node has ``weak``. The text of a superseded note begins with a line that names the notes that replaced it.
 
     >>> import recollect
     >>> from tempfile import TemporaryDirectory

@@ -1,4 +1,4 @@
-"""Search a Memory, AsyncMemory or AsyncClient, from a thread or from an event loop."""
+"""What the retrievers share: search a Memory, AsyncMemory or AsyncClient, from a thread or from an event loop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from recollect.model import Hit, RankedHits
 from recollect.retrieval.options import search_options
 
 SearchSource = Memory | AsyncMemory | AsyncClient
-"""What a retriever can search: a memory of this process, its async version, or one behind the HTTP API."""
+"""What a retriever can search: a memory of this process, its async version, or a memory behind the HTTP API."""
 
 HIT_METADATA = (
     "id", "path", "title", "summary", "created_at", "session", "position", "importance", "tags", "metadata",
@@ -23,21 +23,20 @@ HIT_METADATA = (
 )  # fmt: skip
 """The fields of ``Hit.to_dict()`` that become metadata of a document or node."""
 WEAK = "weak"
-"""The metadata key that marks a hit of a search without an answer; other hits do not have it."""
+"""The metadata key that marks the hits of a search without an answer; other hits lack this key."""
 SEARCH_OPTIONS = tuple(search_options())
 
 
 def check_source(memory: Any) -> SearchSource:
     """Return ``memory``; raise an error if it cannot be searched."""
     if not isinstance(memory, SearchSource):
-        raise ArgumentTypeError(
-            "memory", f"must be a Memory, an AsyncMemory or an AsyncClient, got {type(memory).__name__}"
-        )
+        problem = f"must be a Memory, an AsyncMemory or an AsyncClient, got {type(memory).__name__}"
+        raise ArgumentTypeError("memory", problem)
     return memory
 
 
 def check_search_options(options: Mapping[str, Any], *, other_names: Sequence[str] = ()) -> dict[str, Any]:
-    """Return ``options``; raise an error that lists ``other_names`` and the search options if a name is unknown."""
+    """Return ``options`` as a dict; if a name is unknown, raise an error that lists ``other_names`` and all options."""
     for name in options:
         if name not in SEARCH_OPTIONS:
             raise ArgumentError(name, f"is unknown; use one of {', '.join((*other_names, *SEARCH_OPTIONS))}")
@@ -45,7 +44,7 @@ def check_search_options(options: Mapping[str, Any], *, other_names: Sequence[st
 
 
 def search(memory: SearchSource, query: str, options: Mapping[str, Any]) -> RankedHits:
-    """Search and block until the result is there; also from a thread that runs an event loop."""
+    """Search and wait for the result; this also works in a thread that runs an event loop."""
     if not isinstance(memory, AsyncClient):
         return (memory.memory if isinstance(memory, AsyncMemory) else memory).search(query, **options)
 
@@ -53,8 +52,8 @@ def search(memory: SearchSource, query: str, options: Mapping[str, Any]) -> Rank
         async with memory.copy() as copy:  # the connections of a client belong to one event loop
             return await copy.search(query, **options)
 
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, search_with_copy()).result()
+    with ThreadPoolExecutor(1) as executor:
+        return executor.submit(asyncio.run, search_with_copy()).result()
 
 
 async def search_async(memory: SearchSource, query: str, options: Mapping[str, Any]) -> RankedHits:
@@ -65,6 +64,6 @@ async def search_async(memory: SearchSource, query: str, options: Mapping[str, A
 
 
 def hit_metadata(hit: Hit, *, weak: bool = False) -> dict[str, Any]:
-    """Return the metadata of a hit as JSON-ready data; ``weak`` marks a hit of a search without an answer."""
+    """Return the metadata of a document or node for a hit, as JSON-ready data."""
     data = hit.to_dict()
     return {name: data[name] for name in HIT_METADATA} | ({WEAK: True} if weak else {})

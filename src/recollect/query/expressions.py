@@ -209,9 +209,9 @@ def _any_of(parts: Sequence[Expression]) -> Expression:
     return parts[0] if len(parts) == 1 else AnyOf(tuple(parts))
 
 
-_DATE = re.compile(r"\W*([0-9]{4})[-/]([0-9]{2})[-/]([0-9]{2})\W*")
-_DATE_WORDS = re.compile(r"[0-9]{4} [0-9]{2} [0-9]{2}")
-_WORD = regex.compile(r"[\p{L}\p{N}\p{Co}]")
+_DATE = re.compile(r"\W*([0-9]{4})[-/]([0-9]{2})[-/]([0-9]{2})\W*")  # 2026-04-18 or 2026/04/18, with punctuation
+_DATE_WORDS = re.compile(r"[0-9]{4} [0-9]{2} [0-9]{2}")  # 2026 04 18
+_WORD = regex.compile(r"[\p{L}\p{N}\p{Co}]")  # a letter, a digit or a private-use character
 _TO_SPACES = {ord(character): " " for character in PUNCTUATION}
 
 
@@ -257,10 +257,10 @@ _PHONE_DIGITS = range(7, 16)
 """Numbers with so many digits, such as telephone numbers, may be split anywhere."""
 _MIN_GROUPED_CHARS = 12
 """Identifiers from this length on may be written in groups of four, such as an IBAN."""
-_PART = re.compile(r"\d+|[^\W\d_]+")
+_PART = re.compile(r"\d+|[^\W\d_]+")  # a run of digits or of letters
 _DIGIT = re.compile(r"\d")
-_HEXADECIMAL = re.compile(r"(?:0x)?([0-9a-f]{4,16})")
-_VERSION = re.compile(r"v?(\d+(?:\.\d+)+)")
+_HEXADECIMAL = re.compile(r"(?:0x)?([0-9a-f]{4,16})")  # 0x1f3a or 1f3a
+_VERSION = re.compile(r"v?(\d+(?:\.\d+)+)")  # v1.2.3 or 1.2.3
 _LETTER_FORMS = {"i": "ı", "o": "ø", "l": "ł", "d": "đ", "ss": "ß", "ae": "æ", "oe": "œ"}
 _REPLACEABLE_LETTERS = re.compile("ss|ae|oe|[iold]")
 _MAX_COMBINED_LETTERS = 5

@@ -29,18 +29,18 @@ Operator = Literal["AND", "OR", "NOT"]
 _ZERO_WIDTH = {ord(character): None for character in "\u200b\u200c\u200d\ufeff"}
 _REMOVE_PUNCTUATION = {ord(character): None for character in PUNCTUATION}
 _OPERATORS = frozenset(("AND", "OR", "NOT"))
-_WORD_OR_PHRASE = re.compile(r'"[^"]*"?|[^ "]+')
+_WORD_OR_PHRASE = re.compile(r'"[^"]*"?|[^ "]+')  # a phrase, whose closing quote may be missing, or a bare word
 _DIGIT = re.compile(r"\d")
 _SYMBOLIC_NAME = re.compile(r"[\"'(\[{<]*(\.[^\W\d_][^\W_]*|[^\W\d_]+(?:\+{1,2}|#))[\"'?!.,;:)\]}>]*")
-_LAST_WORD = re.compile(rf"[{WHITESPACE}][^{WHITESPACE}]*\Z")
+_LAST_WORD = re.compile(rf"[{WHITESPACE}][^{WHITESPACE}]*\Z")  # the last word, with the white space before it
 _AUXILIARIES = frozenset(
     "am are be been can could did do does had has have is may might must shall should was were will would".split()
 )
 _QUESTION_WORDS = frozenset(
     "how what when where which who whom whose why hoe waar waarom wanneer wat welk welke wie".split()
 )
-_OPERATOR_WORD = re.compile(r"(?<![^ ])(AND|OR|NOT)(?![^ ])")
-_WORD_WITH_APOSTROPHE = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_OPERATOR_WORD = re.compile(r"(?<![^ ])(AND|OR|NOT)(?![^ ])")  # between spaces, or at an end of the text
+_WORD_WITH_APOSTROPHE = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")  # letters, such as don't
 _FTS5_SYNTAX = {"term": "{}", "phrase": '"{}"', "prefix": "{}*"}
 _CONNECTIVES = {None: "OR", "OR": "OR", "AND": "AND", "NOT": "AND NOT"}
 

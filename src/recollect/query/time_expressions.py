@@ -39,8 +39,8 @@ _MAX_LEAD_CHARS = 40
 
 _DIGITS = re.compile(r"\d+")
 _WORDS = re.compile(r"[^\W\d_]+")
-_NOT_LEAD = r'\b(?-i:NOT)\s+["(]?\s*$'
-_OF_YEAR = re.compile(r"\s+(?:of\s+|im\s+|de\s+|del\s+|van\s+)?", re.IGNORECASE)
+_NOT_LEAD = r'\b(?-i:NOT)\s+["(]?\s*$'  # a pattern that ends in $ matches the words right before a time expression
+_OF_YEAR = re.compile(r"\s+(?:of\s+|im\s+|de\s+|del\s+|van\s+)?", re.IGNORECASE)  # between a month and its year
 _RANGE = re.compile(
     r"\s*(?:and|to|until|till|through|und|bis|et|y|en|tot|a|à|[-–—])\s*(?:in\s+|the\s+)?", re.IGNORECASE
 )

@@ -36,12 +36,12 @@ from recollect.query.time_words import MONTH_NUMBERS, PAST, RELATIVE, UNITS, WEE
 
 _MONTHS_LIKE_WORDS = frozenset(("may", "mar", "march"))
 _NamedDays = tuple[int, int, int, int, bool]
-"""Index of the first and of the last word of a date, first and last day (0: the first), whether it is surely a date."""
+"""Index of the first and last word of a date; first and last day (0: only the first); whether it is surely a date."""
 _ORDINAL_SUFFIXES = frozenset(("st", "nd", "rd", "th", "er"))
-_DAY_GAP = re.compile(r"\.?\s+")
+_DAY_GAP = re.compile(r"\.?\s+")  # between a day and a month, as in "9. Oktober"
 _NUMBER_SYMBOLS = frozenset(".,:/$€£-#")
 _DAY_LEADS = frozenset("on the of by since until till before after from am le el op".split())
-_NUMBER_CONTINUES = re.compile(r"[:%€$/]|[.,](?=\S)")
+_NUMBER_CONTINUES = re.compile(r"[:%€$/]|[.,](?=\S)")  # as in 10:30, 10% and 10.5
 _COUNTED_NOUNS = frozenset((*UNITS, *"people persons times am pm hours minutes miles km percent".split()))
 _DURATION_WORDS = frozenset(
     "many much often times long did was were have has had oft lange combien fois cuántos".split()
@@ -54,14 +54,14 @@ RANGE_SEPARATORS = frozenset(("-", "–", "—", "to", "until", "till", "through
 """What may stand between the two weekdays of a range."""
 _RECURRENCE_LEADS = frozenset(("a", "an", "any", "each", "every", "per"))
 _RECURRING_PARTS = frozenset(("mornings", "afternoons", "evenings", "nights"))
-_SECOND_YEAR = re.compile(r"\s*[/-]\s*(?:20)?\d\d\b")
-_NOT_A_SEASON = re.compile(r"\s+(?:of|off|from|into|on|boot|rolls?|onions?|[A-Z]\w+)\b|-")
+_SECOND_YEAR = re.compile(r"\s*[/-]\s*(?:20)?\d\d\b")  # the rest of "winter 2025/26"
+_NOT_A_SEASON = re.compile(r"\s+(?:of|off|from|into|on|boot|rolls?|onions?|[A-Z]\w+)\b|-")  # as in "fall off"
 _POSSESSIVE = re.compile(r"['’]s\b")
-_PART_OF_OTHER_NUMBER = re.compile(r"^[/:#$€£%_]|\d[/:#$€£%_]|\d[.,]\d$")
+_PART_OF_OTHER_NUMBER = re.compile(r"^[/:#$€£%_]|\d[/:#$€£%_]|\d[.,]\d$")  # as in $2026, 2026/27 and 2026.5
 
 
 def time_mentions(words: TokenizedText, now: datetime) -> list[TimeMention]:
-    """Return the times that a text names, in the order of the text; of two that overlap, that of the earlier rule."""
+    """Return the times that a text names, in its order; of two that overlap, the one that the earlier rule found."""
     accepted = numeric_dates(words)
     for rule in _RULES:
         for mention in rule(words, now):
@@ -353,4 +353,4 @@ _RULES: tuple[Callable[[TokenizedText, datetime], Iterable[TimeMention]], ...] =
     _months,
     _years,
 )
-"""The rules in the order of their precedence: if two expressions overlap, the earlier rule's is used."""
+"""The rules in the order of their precedence: of two expressions that overlap, the one of the earlier rule is used."""

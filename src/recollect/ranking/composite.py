@@ -1,4 +1,4 @@
-"""Composite: relevance first, with recency and importance to decide between near equals."""
+"""Composite: a weighted sum in which relevance decides, and recency and importance order notes of similar relevance."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from recollect.model import Candidate
 from recollect.ranking.stage import Adjustment, Candidates, Stage, StageContext, StageResult, clamp, run_stage
 from recollect.settings import number, setting
 
-_RECENCY_SCALE = timedelta(days=7)
+_RECENCY_SCALE = timedelta(days=7)  # the age at which recency has fallen to 1/e
 
 
 class CompositeWeights(NamedTuple):
@@ -31,7 +31,7 @@ class CompositeWeights(NamedTuple):
 
 
 WeightsSpec = CompositeWeights | Mapping[str, float] | Sequence[float]
-_DEFAULT = CompositeWeights()
+_DEFAULT_WEIGHTS = CompositeWeights()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,22 +46,23 @@ class Composite(Stage):
     """
 
     name: ClassVar[str] = "composite"
-    relevance: float = setting(_DEFAULT.relevance, number())
-    recency: float = setting(_DEFAULT.recency, number())
-    importance: float = setting(_DEFAULT.importance, number())
+    relevance: float = setting(_DEFAULT_WEIGHTS.relevance, number())
+    recency: float = setting(_DEFAULT_WEIGHTS.recency, number())
+    importance: float = setting(_DEFAULT_WEIGHTS.importance, number())
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult:
         """Return a factor for relevance and addends for recency and importance."""
         best = max((candidate.score for candidate in candidates), default=0.0)
-        factor = self.relevance / best if best >= sys.float_info.min else 0.0  # dividing by less overflows
+        factor = self.relevance / best if best >= sys.float_info.min else 0.0  # dividing by a smaller number overflows
         relevance = Adjustment(f"relevance: its share of the best score × {self.relevance:g}", factor)
         return StageResult([(relevance, *self._addends(candidate, context.now)) for candidate in candidates])
 
     def _addends(self, candidate: Candidate, now: datetime) -> tuple[Adjustment, Adjustment]:
+        """Return the adjustments for recency and for importance, in this order."""
         value = clamp(candidate.importance)
         importance = Adjustment(lambda: f"importance {value:.2f} × {self.importance:g}", addend=self.importance * value)
         if candidate.last_accessed_at is None:
-            return _NEVER_ACCESSED, importance
+            return _NO_KNOWN_ACCESS, importance
         age = max(now - arguments.instant("last_accessed_at", candidate.last_accessed_at), timedelta())
         recency = Adjustment(
             lambda: f"recency: last accessed {age / timedelta(days=1):.1f} days ago × {self.recency:g}",
@@ -70,11 +71,11 @@ class Composite(Stage):
         return recency, importance
 
 
-_NEVER_ACCESSED = Adjustment("recency: no access is recorded")
+_NO_KNOWN_ACCESS = Adjustment("recency: no access is recorded")
 
 
-def composite(candidates: Candidates, *, now: datetime, weights: WeightsSpec = _DEFAULT) -> list[Candidate]:
-    """Return ``candidates`` by a weighted sum of relevance, recency and importance, the best first.
+def composite(candidates: Candidates, *, now: datetime, weights: WeightsSpec = _DEFAULT_WEIGHTS) -> list[Candidate]:
+    """Return ``candidates`` ranked by the stage :class:`Composite`, the best first.
 
     >>> from datetime import datetime
     >>> notes = [{"id": "a", "score": 0.50, "importance": 0.0}, {"id": "b", "score": 0.48, "importance": 1.0}]
@@ -88,8 +89,9 @@ def composite(candidates: Candidates, *, now: datetime, weights: WeightsSpec = _
 def composite_weights(weights: WeightsSpec) -> CompositeWeights:
     """Convert a mapping or a sequence to ``CompositeWeights``, and check each weight."""
     try:
-        chosen = CompositeWeights(**weights) if isinstance(weights, Mapping) else CompositeWeights(*weights)
+        unchecked = CompositeWeights(**weights) if isinstance(weights, Mapping) else CompositeWeights(*weights)
     except TypeError:
         names = ", ".join(CompositeWeights._fields)
         raise ArgumentTypeError("weights", f"must hold {names} and nothing else, got {weights!r}") from None
-    return CompositeWeights(*(arguments.number(f"weights.{name}", value) for name, value in chosen._asdict().items()))
+    checked = {name: arguments.number(f"weights.{name}", weight) for name, weight in unchecked._asdict().items()}
+    return CompositeWeights(**checked)

@@ -1,4 +1,4 @@
-"""Duplicates: drop candidates with the same content as a higher-ranked one."""
+"""Duplicates: drop candidates with the same content as a higher-ranked candidate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from recollect.text import collapse_whitespace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplicates(Stage):
-    """Drop each candidate with the same content as a higher-ranked one; case and white space are ignored.
+    """Drop each candidate with the same content as a higher-ranked candidate; case and white space are ignored.
 
     >>> from recollect.ranking import run_stage
     >>> [note.id for note in run_stage(Duplicates(), [{"id": "a", "content": "Tea."}, {"id": "b", "content": "tea. "}])]
@@ -26,15 +26,15 @@ class Duplicates(Stage):
     name: ClassVar[str] = "duplicates"
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:  # noqa: ARG002 (not used)
-        """Return which candidates are dropped; ``None`` if there are no duplicates."""
+        """Return the indexes of the dropped candidates; ``None`` if there are no duplicates."""
         copies = find_copies(candidates)
         dropped = frozenset(index for indexes in copies.values() for index in indexes)
         if not dropped:
             return None
-        first = min(dropped)
-        adjustments = [[_MOVED_UP] if index > first else [] for index in range(len(candidates))]
-        for index, indexes in copies.items():
-            adjustments[index] = [Adjustment(partial(copies_message, [candidates[copy].id for copy in indexes]))]
+        first_dropped = min(dropped)
+        adjustments = [[_MOVED_UP] if index > first_dropped else [] for index in range(len(candidates))]
+        for original, indexes in copies.items():
+            adjustments[original] = [Adjustment(partial(copies_message, [candidates[copy].id for copy in indexes]))]
         return StageResult(adjustments, dropped=dropped, records_all=False)
 
 
@@ -43,9 +43,9 @@ _MOVED_UP = Adjustment(MOVED_UP)
 
 
 def deduplicate(candidates: Candidates, limit: int | None = None) -> list[Candidate]:
-    """Return ``candidates`` without those that repeat the content of an earlier one, ignoring case and white space.
+    """Return at most ``limit`` of the ``candidates``, without those with the same content as an earlier candidate.
 
-    A candidate without content is no duplicate. A ``limit`` of ``None`` or 0 keeps all.
+    Case and white space are ignored. A candidate without content is no duplicate. ``None`` or 0 is no limit.
 
     >>> notes = [{"id": "a", "content": "Green tea."}, {"id": "b", "content": "green   TEA."}]
     >>> [note.id for note in deduplicate(notes)]
@@ -57,39 +57,39 @@ def deduplicate(candidates: Candidates, limit: int | None = None) -> list[Candid
     dropped = {index for indexes in copies.values() for index in indexes}
     unique = [index for index in range(len(notes)) if index not in dropped]
     return [
-        _with_record(notes[index], index + 1, rank, [notes[copy].id for copy in copies.get(index, ())])
+        _with_step(notes[index], index + 1, rank, [notes[copy].id for copy in copies.get(index, ())])
         for rank, index in enumerate(unique[:max_results] if max_results else unique, 1)
     ]
 
 
 def find_copies(candidates: Sequence[Candidate]) -> dict[int, list[int]]:
-    """Return the indexes of the later copies of each candidate that has any, by the candidate's index."""
+    """Return the indexes of the later copies of each candidate that has copies, by the candidate's own index."""
     prefixes = [_prefix(candidate.content) for candidate in candidates]
     counts = Counter(prefixes)
-    first: dict[str, int] = {}
+    first_indexes: dict[str, int] = {}
     copies: dict[int, list[int]] = {}
     for index, (candidate, prefix) in enumerate(zip(candidates, prefixes, strict=True)):
-        # Most notes begin like no other: the whole text is compared only if two begin alike.
-        key = collapse_whitespace(candidate.content).lower() if counts[prefix] > 1 else ""
-        if key and first.setdefault(key, index) != index:
-            copies.setdefault(first[key], []).append(index)
+        # Whole texts are compared only if they have the same prefix, because most notes have a prefix of their own.
+        text = collapse_whitespace(candidate.content).lower() if counts[prefix] > 1 else ""
+        if text and first_indexes.setdefault(text, index) != index:
+            copies.setdefault(first_indexes[text], []).append(index)
     return copies
 
 
 def copies_message(ids: Sequence[str]) -> str:
-    """Return the reason for the record of a candidate with copies."""
+    """Return the reason in the step of a candidate whose copies, with these ids, were dropped."""
     return f"repeated by {', '.join(ids[:3])}" + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
 
 
 def _prefix(content: str) -> str:
-    """Return the first words of a text; equal texts have the same."""
+    """Return the first 12 words of a text in lower case; duplicates have the same prefix."""
     return "" if not content else " ".join(content.replace("\ufeff", " ").split(None, 12)[:12]).lower()
 
 
-def _with_record(candidate: Candidate, before: int, after: int, copies: Sequence[str]) -> Candidate:
-    """Return the candidate with a step on its record, if copies of it were dropped or it moved up."""
-    if before == after and not copies:
+def _with_step(candidate: Candidate, rank_before: int, rank: int, copies: Sequence[str]) -> Candidate:
+    """Return the candidate with a step, if candidates with the ids ``copies`` were dropped for it or it moved up."""
+    if rank_before == rank and not copies:
         return candidate
     reason = copies_message(copies) if copies else MOVED_UP
-    step = Step("duplicates", reason, 1.0, 0.0, candidate.score, candidate.score, before, after)
+    step = Step("duplicates", reason, 1.0, 0.0, candidate.score, candidate.score, rank_before, rank)
     return candidate.rescored(candidate.score, (step,))

@@ -1,6 +1,6 @@
-"""Intent: a question for advice, or for a countable fact, favours the kinds of notes that answer it.
+"""Intent: if a query asks for advice or for a countable fact, raise the kinds of notes that answer it.
 
-English only. The patterns are those of the Jeffs Brain document, with JavaScript's white space.
+English only. Patterns and factors are those of the document "Algorithms" of Jeffs Brain, whose patterns are JavaScript.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ class Intent:
     """
 
     preference: bool
-    """Whether it asks for advice, which depends on a person's preferences."""
+    """Whether the query asks for advice, which depends on the user's preferences."""
     concrete_fact: bool
-    """Whether it asks for a fact that can be listed or counted."""
+    """Whether the query asks for facts that can be listed or counted."""
 
     def __bool__(self) -> bool:
         return self.preference or self.concrete_fact
 
 
 def detect_intent(query: str) -> Intent:
-    """Return what ``query`` asks for.
+    """Return the intent of an English query.
 
     >>> detect_intent("recommend how many to buy")
     Intent(preference=True, concrete_fact=True)
@@ -48,15 +48,13 @@ def detect_intent(query: str) -> Intent:
 
 
 def intent_multiplier(intent: Intent, candidate: Candidate | Mapping[str, Any]) -> float:
-    """Return the factor of a candidate's score for an intent.
+    """Return the product of the factors by which an intent multiplies a candidate's score.
 
     >>> intent_multiplier(Intent(True, False), {"path": "memory/global/user-preference-tea.md"})
     2.35
     """
     if not isinstance(intent, Intent):
-        raise ArgumentTypeError(
-            "intent", f"must be an Intent as detect_intent() returns it, got {type(intent).__name__}"
-        )
+        raise ArgumentTypeError("intent", f"must be an Intent (see detect_intent), got {type(intent).__name__}")
     product = 1.0
     for adjustment in _adjustments(intent, as_candidate("candidate", candidate)):
         product *= adjustment.factor
@@ -94,6 +92,7 @@ def reweight_by_intent(query: str, candidates: Candidates) -> list[Candidate]:
     return run_stage(IntentWeights(), candidates, StageContext(arguments.text("query", query)))
 
 
+# What a query asks for. A question about an event of one's own, such as "did I visit", needs two patterns to match.
 _ASKS_FOR_ADVICE = javascript_pattern(
     r"\b(?:recommend|suggest|recommendation|suggestion|tips?|advice|ideas?|what should i|which should i)\b"
 )
@@ -104,6 +103,7 @@ _ASKS_ABOUT_EVENT = javascript_pattern(
     r"|finished|submitted|booked)\b"
 )
 
+# What kind of note a text is. A roll-up is a summary of several facts or events.
 _STATES_PREFERENCE = javascript_pattern(
     r"\b(?:prefer(?:s|red)?|like(?:s|d)?|love(?:s|d)?|want(?:s|ed)?|need(?:s|ed)?|avoid(?:s|ed)?|dislike(?:s|d)?"
     r"|hate(?:s|d)?|enjoy(?:s|ed)?|interested in|looking for)\b"
@@ -123,6 +123,7 @@ _HAS_DATE_TAG = javascript_pattern(r"\[(?:date|observed on):")
 
 
 def _adjustments(intent: Intent, candidate: Candidate) -> list[Adjustment]:
+    """Return the factors that apply to a candidate, each with its reason."""
     path = candidate.path.lower()
     text = "\n".join((path, candidate.title, candidate.summary, candidate.content)).lower()
     is_global = "memory/global/" in path

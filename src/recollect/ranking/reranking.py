@@ -1,14 +1,14 @@
-"""Reranking: the text that a reranker reads, how its scores are merged, and when it is skipped.
+"""Reranking: the text that a reranker reads, how its scores change the order, and when reranking is skipped.
 
-Only the head of the list is reranked; the tail follows in its original order.
+Only the head of the list, the first ``top_n`` candidates, is reranked; the tail follows in its original order.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import index
 from typing import Any
 
 from recollect import arguments
@@ -17,14 +17,15 @@ from recollect.model import Candidate, Step, as_candidate, as_candidates
 from recollect.text import WHITESPACE, collapse_whitespace
 
 _MAX_CONTENT = 280
+"""How many characters of the content a reranker reads by default, if there is neither title nor summary."""
 _READ_AHEAD = 30
-"""The factor by which more text is read first than is min_agreements, in case most of it is white space."""
+"""White space is first collapsed in this many times the needed characters; usually that yields enough text."""
 
 
 def rerank_text(candidate: Candidate | Mapping[str, Any], *, characters: int = 0) -> str:
     r"""Return the text of a candidate for a reranker: title and summary, or else the beginning of the content.
 
-    With ``characters``, so many characters of the content always follow title and summary.
+    If ``characters`` is not 0, that many characters of the content always follow title and summary.
 
     >>> rerank_text({"title": "Tea", "summary": "Prefers green tea.", "content": "A long story."})
     'Tea\nPrefers green tea.'
@@ -38,10 +39,10 @@ def rerank_text(candidate: Candidate | Mapping[str, Any], *, characters: int = 0
 
 
 def _beginning(content: str, length: int) -> str:
-    """Return the beginning of a text with white space collapsed, followed by dots if it is truncated."""
+    """Return the first ``length`` characters of a text with white space collapsed, and dots if more text follows."""
     start = collapse_whitespace(content[: length * _READ_AHEAD])
     if len(start) <= length and length * _READ_AHEAD < len(content):
-        start = collapse_whitespace(content)  # it is nearly all white space
+        start = collapse_whitespace(content)  # the beginning was nearly all white space
     return start if len(start) <= length else start[:length] + "..."
 
 
@@ -53,68 +54,71 @@ def merge_reranked(
 ) -> list[Candidate]:
     """Return ``candidates`` with the first ``top_n`` in the order of a reranker's ``results``, then the rest.
 
-    ``results`` are pairs of an index into the head and a score, in any order. Equal scores stay in fused order. A
-    candidate that the reranker did not return follows those that it did. An index out of range, a repeated index and a
-    score that is not a number are ignored. The fused scores do not change.
+    ``results`` are pairs of an index into ``candidates`` and a score, in any order. Equal scores keep the order of
+    ``candidates``. A candidate that the reranker did not return follows those that it returned. An index out of range,
+    a repeated index and a score of NaN are ignored. The fused scores do not change.
 
-    A reranker does not know which note supersedes which. A superseded candidate follows all others that were returned,
-    and the note that supersedes it is ranked by the better of both scores.
+    A reranker does not know which note supersedes which. So a superseded candidate follows all others that were
+    returned, and the note that supersedes it is ranked by the better of the two scores.
 
     >>> notes = [{"id": "a"}, {"id": "b"}, {"id": "c"}, {"id": "d"}]
     >>> [note.id for note in merge_reranked(notes, [(1, 0.9), (0, 0.2), (7, 1.0)], top_n=3)]
     ['b', 'a', 'c', 'd']
     """
     notes = as_candidates("candidates", candidates)
-    size = min(arguments.count("top_n", top_n), len(notes))
+    head_size = min(arguments.count("top_n", top_n), len(notes))
     scores: dict[int, float] = {}
     for number, result in enumerate(arguments.sequence("results", results)):
-        position, score = _pair(f"results[{number}]", result)
-        if 0 <= position < size and position not in scores and not math.isnan(score):
-            scores[position] = score
-    effective = dict(scores)  # a note has at least the scores of the notes that it supersedes
-    positions = {candidate.id: position for position, candidate in enumerate(notes[:size])}
-    for position, score in scores.items():
-        for successor in notes[position].superseded_by:
-            current = positions.get(successor, -1)
-            if current in scores:
-                effective[current] = max(effective[current], score)
-    order = sorted(scores, key=lambda position: (bool(notes[position].superseded_by), -effective[position], position))
-    order += [position for position in range(size) if position not in scores]
+        index, score = _index_and_score(f"results[{number}]", result)
+        if 0 <= index < head_size and index not in scores and not math.isnan(score):
+            scores[index] = score
+    effective_scores = dict(scores)  # a note has at least the scores of the notes that it supersedes
+    indexes = {candidate.id: index for index, candidate in enumerate(notes[:head_size])}
+    for index, score in scores.items():
+        for successor_id in notes[index].superseded_by:
+            successor = indexes.get(successor_id, -1)
+            if successor in scores:
+                effective_scores[successor] = max(effective_scores[successor], score)
+    order = sorted(scores, key=lambda index: (bool(notes[index].superseded_by), -effective_scores[index], index))
+    order += [index for index in range(head_size) if index not in scores]
     head = [
-        _moved(notes[position], position, rank, scores.get(position), effective.get(position))
-        for rank, position in enumerate(order, 1)
+        _reranked(notes[index], index + 1, rank, scores.get(index), effective_scores.get(index))
+        for rank, index in enumerate(order, 1)
     ]
-    return head + notes[size:]
+    return head + notes[head_size:]
 
 
-def _moved(candidate: Candidate, position: int, rank: int, score: float | None, effective: float | None) -> Candidate:
+def _reranked(
+    candidate: Candidate, rank_before: int, rank: int, score: float | None, effective_score: float | None
+) -> Candidate:
+    """Return a copy with the reranker's score, ``None`` if the reranker did not return the candidate, and a step."""
     reason = "not returned by the reranker" if score is None else f"reranker score {score:.4g}"
     if candidate.superseded_by and score is not None:
         reason += ", but superseded"
-    elif effective != score:
-        reason += f", but supersedes a note with {effective:.4g}"
-    step = Step("rerank", reason, 1.0, 0.0, candidate.score, candidate.score, position + 1, rank)
-    moved = candidate.rescored(candidate.score, (step,))
-    moved.rerank_score = score
-    return moved
+    elif effective_score != score:
+        reason += f", but supersedes a note with {effective_score:.4g}"
+    step = Step("rerank", reason, 1.0, 0.0, candidate.score, candidate.score, rank_before, rank)
+    copied = candidate.rescored(candidate.score, (step,))
+    copied.rerank_score = score
+    return copied
 
 
-def _pair(argument: str, result: Any) -> tuple[int, float]:
+def _index_and_score(argument: str, result: Any) -> tuple[int, float]:
     try:
-        position, score = result
-        if isinstance(position, bool) or isinstance(score, (str, bytes, bool)):
+        index, score = result
+        if isinstance(index, bool) or isinstance(score, (str, bytes, bool)):
             raise TypeError
-        return index(position), float(score)
+        return operator.index(index), float(score)
     except (TypeError, ValueError, OverflowError):
         raise ArgumentTypeError(argument, "must be a pair of an index and a score") from None
 
 
-_WINDOW = 3
+_COMPARED_RANKS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Unanimity:
-    """The lexical leg's top three, and at how many ranks the vector leg has the same note.
+    """The ids of the lexical leg's top three, and at how many of these ranks the vector leg has the same note.
 
     >>> Unanimity(("a", "b", "c"), 2).agreements
     2
@@ -127,17 +131,20 @@ class Unanimity:
 def unanimity(lexical_ids: Sequence[str], vector_ids: Sequence[str], agree_min: int = 2) -> Unanimity | None:
     """Return the agreement of two legs on their top three; ``None`` if they agree on fewer than ``agree_min`` ranks.
 
-    If they agree, a reranker would change little. Legs with fewer than three notes never agree.
+    If the legs agree, a reranker would change little. Legs with fewer than three notes never agree.
 
     >>> unanimity(["a", "b", "c", "d"], ["a", "b", "x", "y"])
     Unanimity(ids=('a', 'b', 'c'), agreements=2)
     """
     min_agreements = arguments.count("agree_min", agree_min)
-    lexical, vector = (
-        [arguments.text(f"{name}[{rank}]", note) for rank, note in enumerate(arguments.sequence(name, ids)[:_WINDOW])]
-        for name, ids in (("lexical_ids", lexical_ids), ("vector_ids", vector_ids))
-    )
-    if min(len(lexical), len(vector)) < _WINDOW:
+    lexical = _top_ids("lexical_ids", lexical_ids)
+    vector = _top_ids("vector_ids", vector_ids)
+    if min(len(lexical), len(vector)) < _COMPARED_RANKS:
         return None
-    agreements = sum(one == other for one, other in zip(lexical, vector, strict=True))
+    agreements = sum(lexical_id == vector_id for lexical_id, vector_id in zip(lexical, vector, strict=True))
     return Unanimity(tuple(lexical), agreements) if agreements >= min_agreements else None
+
+
+def _top_ids(argument: str, ids: Sequence[str]) -> list[str]:
+    top = arguments.sequence(argument, ids)[:_COMPARED_RANKS]
+    return [arguments.text(f"{argument}[{index}]", note_id) for index, note_id in enumerate(top)]

@@ -19,7 +19,7 @@ _ZERO_SCORE = Candidate("")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionLift(Stage):
-    """Add ``weight * (best score of the session - score)``.
+    """Add ``weight * (best score of the session - score)`` to each score.
 
     The best note of a session keeps its score, and so does a note without a session; the order within a session does
     not change.
@@ -36,13 +36,13 @@ class SessionLift(Stage):
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:  # noqa: ARG002 (not used)
         """Return the addend of each candidate; ``None`` if no candidate of a session scores above 0."""
-        best: dict[str, Candidate] = {}
-        for candidate in candidates:
-            if candidate.session and candidate.score > best.get(candidate.session, _ZERO_SCORE).score:
-                best[candidate.session] = candidate
-        if not best or not self.weight:
+        best_of_session: dict[str, Candidate] = {}
+        for note in candidates:
+            if note.session and note.score > best_of_session.get(note.session, _ZERO_SCORE).score:
+                best_of_session[note.session] = note
+        if not best_of_session or not self.weight:
             return None
-        return StageResult([self._adjustments(note, best.get(note.session, note)) for note in candidates])
+        return StageResult([self._adjustments(note, best_of_session.get(note.session, note)) for note in candidates])
 
     def _adjustments(self, candidate: Candidate, best_note: Candidate) -> list[Adjustment]:
         gain = self.weight * (best_note.score - candidate.score)

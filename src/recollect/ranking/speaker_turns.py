@@ -1,8 +1,8 @@
 """Speaker turns: raise the turns of a conversation that are likely to contain an answer.
 
-Turns of the speaker whom the question is about are boosted: the speaker that it names or, for a question in the first
-person ("when did I ..."), the role ``user``. Turns that ask, and turns that are short for their speaker, count less:
-most short turns are thanks and greetings. None of it is certain, so the factors are small.
+A turn is raised if the query is about its speaker: if the query names the speaker or, for a query in the first person
+("when did I ..."), if the speaker is the user. A turn is lowered if it asks questions, or if it is short for its
+speaker: most short turns are thanks and greetings. These signs are weak, so the factors are close to 1.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from recollect.model import Candidate
 from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult
 from recollect.settings import number, setting
 
-_SPEAKER = re.compile(r"\s*([^\W\d_][\w .'’-]{0,39}):\s")
+_SPEAKER = re.compile(r"\s*([^\W\d_][\w .'’-]{0,39}):\s")  # a name of at most 40 characters, a colon and white space
 _SENTENCE_ENDS = re.compile(r"[.!?…]+")
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[^\W_]+")  # letters and digits
 _FIRST_PERSON = frozenset(("i", "my", "me", "mine", "we", "our", "us"))
 _SECOND_PERSON = frozenset(("you", "your", "yours"))
 _USER_ROLES = frozenset(("user", "human"))
@@ -36,11 +36,11 @@ class SpeakerTurns(Stage):
     A turn is a note with a session and a position whose content begins with the name of its speaker, as in ``Ada: I
     moved.``. Its score is multiplied by up to three factors:
 
-    - ``1 + speaker`` if the query names that speaker but not all speakers, or if the query is in the first person ("I",
-      "my", without "you") and the speaker is the ``user``
-    - ``1 - asks * share`` for the share of its sentences that are questions
-    - ``1 + length * ln((w + 1) / (m + 1))`` for a turn of ``w`` words, if the median of its speaker's turns is ``m``;
-      the logarithm is limited to ±1.5
+    - ``1 + speaker`` if the query names the speaker, but not all speakers of the candidates; or if the query is in the
+      first person ("I", "my", without "you") and the speaker is called ``user`` or ``human``
+    - ``1 - asks * share``, where ``share`` is the share of the turn's sentences that are questions
+    - ``1 + length * ln((w + 1) / (m + 1))``, where the turn has ``w`` words and the turns of its speaker among the
+      candidates have ``m`` by median; the logarithm is limited to ±1.5
 
     >>> from recollect.ranking import StageContext, run_stage
     >>> turns = [{"id": "a", "content": "Ben: And how is Oslo?", "score": 0.5, "session": "s", "position": 1},
@@ -56,23 +56,26 @@ class SpeakerTurns(Stage):
     length: float = setting(0.1, number(0))
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
-        """Return the factors of each turn; ``None`` if no candidate is one."""
-        turns = [note for note in candidates if note.session and note.position is not None]
-        speakers = {turn.id: match[1] for turn in turns if (match := _SPEAKER.match(turn.content))}
-        lengths = {note.id: note.content.count(" ") + 1 for note in candidates if speakers.get(note.id)}
-        if not lengths:
+        """Return the factors of each turn; ``None`` if no candidate is a turn."""
+        in_sessions = [note for note in candidates if note.session and note.position is not None]
+        matches = {note.id: _SPEAKER.match(note.content) for note in in_sessions}
+        speakers = {turn_id: match[1] for turn_id, match in matches.items() if match}
+        if not speakers:
             return None
-        names = set(speakers.values())
-        medians = {name: median(length for turn, length in lengths.items() if speakers[turn] == name) for name in names}
-        subjects = _subjects(context.query, names)
-        return StageResult(
-            [
-                self._adjustments(note, speaker, subjects, lengths[note.id], medians[speaker])
-                if (speaker := speakers.get(note.id))
-                else []
-                for note in candidates
-            ]
-        )
+        lengths = {note.id: note.content.count(" ") + 1 for note in candidates if note.id in speakers}
+        lengths_by_speaker: dict[str, list[int]] = {}
+        for turn_id, length in lengths.items():
+            lengths_by_speaker.setdefault(speakers[turn_id], []).append(length)
+        medians = {speaker: median(values) for speaker, values in lengths_by_speaker.items()}
+        subjects = _subjects(context.query, set(medians))
+        adjustments: list[list[Adjustment]] = []
+        for note in candidates:
+            speaker = speakers.get(note.id)
+            if speaker is None:
+                adjustments.append([])
+            else:
+                adjustments.append(self._adjustments(note, speaker, subjects, lengths[note.id], medians[speaker]))
+        return StageResult(adjustments)
 
     def _adjustments(
         self, turn: Candidate, speaker: str, subjects: set[str], length: int, median_length: float
@@ -80,10 +83,10 @@ class SpeakerTurns(Stage):
         adjustments = []
         if speaker in subjects:
             adjustments.append(Adjustment(lambda: f"the query is about its speaker, {speaker}", 1 + self.speaker))
-        questions = _question_share(turn.content)
-        if questions:
-            reason = "asks more than it tells" if questions > 0.5 else "asks"
-            adjustments.append(Adjustment(reason, max(0.0, 1 - self.asks * questions)))
+        question_share = _question_share(turn.content)
+        if question_share:
+            reason = "asks more than it tells" if question_share > 0.5 else "asks"
+            adjustments.append(Adjustment(reason, max(0.0, 1 - self.asks * question_share)))
         log_ratio = max(-_MAX_LOG_RATIO, min(_MAX_LOG_RATIO, log((length + 1) / (median_length + 1))))
         if log_ratio:
             reason = "long for a turn" if log_ratio > 0 else "short for a turn"
@@ -91,13 +94,14 @@ class SpeakerTurns(Stage):
         return adjustments
 
 
-def _subjects(query: str, names: set[str]) -> set[str]:
-    """Return the speakers whom a query names, unless it names all; for a query in the first person, also the user."""
+def _subjects(query: str, speakers: set[str]) -> set[str]:
+    """Return the speakers that a query names, unless it names all; for a query in the first person, also the user."""
     words = set(_WORD.findall(query.lower()))
-    subjects = {name for name in names if words.issuperset(_WORD.findall(name.lower()))}
-    subjects = subjects if subjects != names else set()
+    subjects = {speaker for speaker in speakers if words.issuperset(_WORD.findall(speaker.lower()))}
+    if subjects == speakers:
+        subjects = set()
     if not words.isdisjoint(_FIRST_PERSON) and words.isdisjoint(_SECOND_PERSON):
-        subjects |= {name for name in names if name.lower() in _USER_ROLES}
+        subjects |= {speaker for speaker in speakers if speaker.lower() in _USER_ROLES}
     return subjects
 
 

@@ -20,7 +20,7 @@ Candidates = Iterable[Candidate | Mapping[str, Any]]
 
 
 class Adjustment(NamedTuple):
-    """One change of one score, ``score * factor + addend``, and its reason.
+    """A change of a candidate's score to ``score * factor + addend``, and the reason for it.
 
     >>> Adjustment("importance 0.80", factor=0.94).addend
     0.0
@@ -33,24 +33,25 @@ class Adjustment(NamedTuple):
 
 
 class StageResult(NamedTuple):
-    """What a stage returns.
+    """The adjustments that one stage returns for a list of candidates.
 
     >>> StageResult([[Adjustment("boosted", addend=0.5)], []]).added
     ()
     """
 
     adjustments: Sequence[Sequence[Adjustment]]
-    """The adjustments of each candidate, in the order of the candidates, followed by those that are added."""
+    """For each candidate, and then for each candidate in ``added``, the adjustments to apply one after the other."""
     added: Sequence[Candidate] = ()
     """Candidates that the stage adds."""
     dropped: frozenset[int] = frozenset()
-    """The indexes of the candidates that the stage drops."""
+    """The indexes, from 0, of the candidates that the stage drops."""
     records_all: bool = True
-    """Whether candidates without an adjustment get a record, too."""
+    """Whether a candidate without adjustments gets a step, too, which says that no rule applies."""
 
 
 CurrentNotes = Callable[[Sequence[Candidate]], tuple[list[Candidate], Mapping[str, Sequence[str]]]]
-"""Returns current notes that are not among the candidates, and the current notes of each superseded one."""
+"""Returns the current notes that are not candidates yet, and the ids of the current notes of each superseded candidate,
+by the candidate's id. A note is current if no note supersedes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class StageContext:
     now: datetime = datetime(2000, 1, 1, tzinfo=UTC)
     current_notes: CurrentNotes = lambda _: ([], {})
     term_forms: tuple[str, ...] = ()
-    """The other forms in which the query's only term was searched for."""
+    """Other forms of the query's only term that notes contain; empty if there are several terms."""
     time_only: bool = False
     """Whether the query names only a time."""
 
@@ -89,7 +90,7 @@ class Stage(Settings):
     """The name in presets and in records."""
 
     def parts(self) -> tuple[Stage, ...]:
-        """Return the stages that this one consists of, in their order; most stages are one."""
+        """Return the stages that this stage consists of, in their order; for most stages only the stage itself."""
         return (self,)
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
@@ -105,7 +106,7 @@ class Stage(Settings):
 
 
 class Change(NamedTuple):
-    """What an adjustment did to a candidate."""
+    """The effect of an adjustment on a candidate. The reason becomes text only in :meth:`step`; ranks count from 1."""
 
     stage: str
     adjustment: Adjustment
@@ -115,40 +116,41 @@ class Change(NamedTuple):
     rank_after: int
 
     def step(self) -> Step:
-        """Return the change as the step of a candidate's record."""
+        """Return the change as a step for the candidate's ``steps``."""
         reason, factor, addend = self.adjustment
         text = reason if isinstance(reason, str) else reason()
-        return Step(self.stage, text, factor, addend, *self[2:])
+        return Step(self.stage, text, factor, addend, *self[2:])  # the scores and the ranks
 
 
 def apply_result(
     stage: str, candidates: Sequence[Candidate], result: StageResult
 ) -> list[tuple[Candidate, list[Change]]]:
-    """Set the scores of ``candidates`` and return them, best first, ties as they came, each with its changes."""
+    """Set the new scores and return pairs of a candidate and its changes, best first; equal scores keep their order."""
     rows: list[tuple[float, int, Candidate, Sequence[Adjustment]]] = []
-    default: Sequence[Adjustment] = _UNCHANGED if result.records_all else ()
-    for index, (candidate, returned) in enumerate(zip((*candidates, *result.added), result.adjustments, strict=True)):
-        if index not in result.dropped:
-            adjustments = returned or default
+    default_adjustments: Sequence[Adjustment] = _UNCHANGED if result.records_all else ()
+    adjusted = zip((*candidates, *result.added), result.adjustments, strict=True)
+    for rank_before, (candidate, adjustments) in enumerate(adjusted, 1):
+        if rank_before - 1 not in result.dropped:
             score = candidate.score
             for _, factor, addend in adjustments:
                 score = score * factor + addend
-            rows.append((score, index + 1, candidate, adjustments))
+            rows.append((score, rank_before, candidate, adjustments or default_adjustments))
     rows.sort(key=_SCORE, reverse=True)  # a reversed sort is stable, too
     ranked = []
-    for rank, (final, rank_before, candidate, adjustments) in enumerate(rows, 1):
+    for rank, (new_score, rank_before, candidate, adjustments) in enumerate(rows, 1):
         changes = []
         score = candidate.score
         for adjustment in adjustments:
-            before, score = score, score * adjustment.factor + adjustment.addend
-            changes.append(Change(stage, adjustment, before, score, rank_before, rank))
-        candidate.score = final
+            score_before = score
+            score = score_before * adjustment.factor + adjustment.addend
+            changes.append(Change(stage, adjustment, score_before, score, rank_before, rank))
+        candidate.score = new_score
         ranked.append((candidate, changes))
     return ranked
 
 
 def run_stage(stage: Stage, candidates: Candidates, context: StageContext = _NO_CONTEXT) -> list[Candidate]:
-    """Return copies of ``candidates`` with the adjustments of a stage applied and recorded in ``steps``.
+    """Return copies of ``candidates``, best first, with the adjustments of a stage applied and recorded in ``steps``.
 
     >>> from recollect.ranking import ImportancePrior
     >>> run_stage(ImportancePrior(), [{"id": "a", "score": 0.5, "importance": 1.0}])[0].steps[0].reason
@@ -163,7 +165,7 @@ def run_stage(stage: Stage, candidates: Candidates, context: StageContext = _NO_
 
 
 def with_steps(ranked: Iterable[tuple[Candidate, list[Change]]]) -> list[Candidate]:
-    """Return the candidates with their changes as steps on their records."""
+    """Append the changes of each candidate to its ``steps``, and return the candidates."""
     candidates = []
     for candidate, changes in ranked:
         candidate.steps = (*candidate.steps, *(change.step() for change in changes))

@@ -14,10 +14,10 @@ from recollect.settings import number, setting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Superseded(Stage):
-    """Multiply the score of a superseded note by ``factor``; a current note gets at least the best score it supersedes.
+    """Multiply the scores of superseded notes by ``factor``, and raise the scores of current notes.
 
-    A current note supersedes others directly or through a chain of notes. It is added if it is not a candidate yet, and
-    its relevance is at least that of the notes that it supersedes.
+    A current note supersedes others directly or through a chain of notes. It is added if it is not a candidate yet. Its
+    score and its relevance are raised to the best that a note that it supersedes had before this stage.
 
     >>> Superseded(factor=0.25).factor
     0.25
@@ -25,7 +25,7 @@ class Superseded(Stage):
 
     name: ClassVar[str] = "superseded"
     factor: float = setting(0.5, number(0))
-    """The factor of a superseded note."""
+    """The factor of a superseded note's score."""
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
         """Return the factor of each superseded note and the addend of each current note; ``None`` if there are none."""
@@ -33,45 +33,45 @@ class Superseded(Stage):
         if not superseded_by:
             return None
         notes = [*candidates, *added]
-        best: dict[str, Candidate] = {}
-        relevances: dict[str, float] = {}
+        best_predecessors: dict[str, Candidate] = {}
+        relevances: dict[str, float] = {}  # the highest relevance of a note's predecessors, by the note's id
         for note in notes:
             for successor in _successors(note.id, superseded_by):
                 relevances[successor] = max(relevances.get(successor, 0.0), note.relevance or 0.0)
-                if successor not in best or note.score > best[successor].score:
-                    best[successor] = note
-        names = {note.id: note for note in notes}
+                if successor not in best_predecessors or note.score > best_predecessors[successor].score:
+                    best_predecessors[successor] = note
+        notes_by_id = {note.id: note for note in notes}
         adjustments = []
         for note in notes:
             successors = superseded_by.get(note.id)
             if successors:
                 note.superseded_by = tuple(successors)
-                adjustments.append([Adjustment(partial(_superseded_reason, successors, names), self.factor)])
+                adjustments.append([Adjustment(partial(_superseded_reason, successors, notes_by_id), self.factor)])
                 continue
             if relevances.get(note.id, 0.0) > (note.relevance or 0.0):
                 note.inherited_relevance = relevances[note.id]
-            adjustments.append(_inherited_score(note, best.get(note.id, note)))
+            adjustments.append(_inherited_score(note, best_predecessors.get(note.id, note)))
         return StageResult(adjustments, added)
 
 
-def _superseded_reason(successors: Sequence[str], notes: Mapping[str, Candidate]) -> str:
-    names = (display_name(notes[successor]) if successor in notes else successor for successor in successors)
+def _superseded_reason(successors: Sequence[str], notes_by_id: Mapping[str, Candidate]) -> str:
+    names = (display_name(notes_by_id[note_id]) if note_id in notes_by_id else note_id for note_id in successors)
     return f"superseded by {', '.join(map(repr, names))}"
 
 
 def _inherited_score(note: Candidate, predecessor: Candidate) -> list[Adjustment]:
-    """Return the addend that brings a current note to the score of the best note that it supersedes."""
+    """Return an addend that brings a current note to the score of its best predecessor, if that score is higher."""
     gain = predecessor.score - note.score
     return [Adjustment(lambda: f"supersedes {display_name(predecessor)!r}", addend=gain)] if gain > 0 else []
 
 
-def _successors(note: str, superseded_by: Mapping[str, Sequence[str]]) -> set[str]:
-    """Return all direct and indirect successors of a note."""
+def _successors(note_id: str, superseded_by: Mapping[str, Sequence[str]]) -> set[str]:
+    """Return the ids of all direct and indirect successors of a note."""
     successors: set[str] = set()
-    pending = [note]
+    pending = [note_id]
     while pending:
         for successor in superseded_by.get(pending.pop(), ()):
-            if successor not in successors and successor != note:
+            if successor not in successors and successor != note_id:
                 successors.add(successor)
                 pending.append(successor)
     return successors

@@ -1,6 +1,6 @@
-"""Temporal: raise notes that were created near the time that the query names, such as "three weeks ago".
+"""Temporal: raise notes that were created near the relative time that a query names, such as "three weeks ago".
 
-Recency favours recent notes; a question about three weeks ago needs notes of that time.
+Recency favours recent notes; a question about three weeks ago needs notes of that time. From the ``memini`` system.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Combine = Literal["add", "multiply"]
 
 
 class TimeAnchor(NamedTuple):
-    """An answer is expected about ``days`` before now, give or take ``tolerance`` days.
+    """The relative time that a query names: ``days`` days ago, give or take ``tolerance`` days.
 
     >>> TimeAnchor(days=21, tolerance=5).days
     21
@@ -46,15 +46,15 @@ class TimeAnchor(NamedTuple):
 
 
 class AnchorExtractor(Protocol):
-    """Extracts the relative time of a query; a language model can replace the patterns."""
+    """Extracts the relative time of a query; an implementation may call a language model."""
 
     def anchor(self, query: str) -> TimeAnchor | None:
-        """Return the time that ``query`` names, or ``None``."""
+        """Return the time that ``query`` names, or ``None`` if it names none."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegexAnchorExtractor:
-    """Recognises the common English phrases.
+    """Recognises common English phrases such as "last week" and "3 days ago".
 
     >>> RegexAnchorExtractor().anchor("what did I do three weeks ago?")
     TimeAnchor(days=21, tolerance=5)
@@ -65,22 +65,18 @@ class RegexAnchorExtractor:
     def anchor(self, query: str) -> TimeAnchor | None:
         """Return the time of the first pattern that matches ``query``, or ``None``."""
         arguments.text("query", query)
-        for pattern, days, tolerance in _TABLE:
+        for pattern, days, tolerance in _ANCHOR_PATTERNS:
             match = pattern.search(query)
             if match:
                 return TimeAnchor(days * _number(match[1]) if match.groups() else days, tolerance)
         return None
 
 
-_NUMBER_WORDS = (
-    *("one", "two", "three", "four", "five", "six"),
-    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
-)
-# The look-behinds keep "1.5 weeks ago" from being read as five, and "twenty-one" as one. Six digits reach back 2,700
-# years.
+_NUMBER_WORDS = "one two three four five six seven eight nine ten eleven twelve".split()
+# The look-behinds keep "1.5 weeks ago" from being read as 5, and "twenty-one" as 1. Six digits reach back 2,700 years.
 _NUMBER = rf"(?<!\d[.,])(?<!-)\b(\d{{1,6}}|{'|'.join(_NUMBER_WORDS)})"
 
-_TABLE = [
+_ANCHOR_PATTERNS = [
     (javascript_pattern(source), days, tolerance)
     for source, days, tolerance in (
         (rf"{_NUMBER}\s+days?\s+ago\b", 1, 2),
@@ -94,7 +90,7 @@ _TABLE = [
         (r"\brecently\b", 14, 14),
     )
 ]
-"""Pattern, days (multiplied by the number, if there is one) and tolerance; the first pattern that matches counts."""
+"""Pattern, days and tolerance. The first pattern that matches counts; a number that it captures multiplies the days."""
 
 
 def _number(text: str) -> int:
@@ -128,7 +124,7 @@ class TemporalBoost(Stage):
     def adjust_by(
         self, extractor: AnchorExtractor | None, candidates: Sequence[Candidate], context: StageContext
     ) -> StageResult | None:
-        """Return the boosts by the time that an extractor finds in the query."""
+        """Return the boost of each candidate for the time that ``extractor`` finds; ``None`` if it finds no time."""
         anchor = _anchor(extractor, context.query) if self.boost > 0 else None
         if anchor is None:
             return None
@@ -141,23 +137,26 @@ class TemporalBoost(Stage):
     def _adjustments(self, candidate: Candidate, target: datetime, anchor: TimeAnchor) -> list[Adjustment]:
         if candidate.created_at is None:
             return []
-        created, tolerance = arguments.instant("created_at", candidate.created_at), anchor.tolerance
-        days = abs(created - target) / timedelta(days=1)
-        proximity = float(days <= tolerance) or (tolerance and clamp((3 * tolerance - days) / (2 * tolerance)))
+        created = arguments.instant("created_at", candidate.created_at)
+        proximity = _proximity(abs(created - target) / timedelta(days=1), anchor.tolerance)
         if not proximity:
             return []
         gain = self.boost * proximity
         factor, addend = (1.0, gain) if self.combine == "add" else (1 + gain, 0.0)
-        return [
-            Adjustment(
-                lambda: f"created {created.date()}, proximity {proximity:.2f} to {target.date()}", factor, addend
-            )
-        ]
+        day, target_day = created.date(), target.date()
+        return [Adjustment(lambda: f"created {day}, proximity {proximity:.2f} to {target_day}", factor, addend)]
+
+
+def _proximity(days: float, tolerance: float) -> float:
+    """Return 1 for a distance of up to ``tolerance`` days; it falls linearly to 0 at three times the tolerance."""
+    if days <= tolerance:
+        return 1.0
+    return clamp((3 * tolerance - days) / (2 * tolerance)) if tolerance else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Temporal(Composite):
-    """The stage ``composite``, followed by ``temporal_boost``, with the settings of both.
+    """The stage ``composite``, followed by the stage ``temporal_boost``, with the settings of both.
 
     >>> [stage.name for stage in Temporal().parts()]
     ['composite', 'temporal_boost']
@@ -168,7 +167,7 @@ class Temporal(Composite):
     combine: Combine = setting("add", one_of("add", "multiply"))
 
     def parts(self) -> tuple[Stage, ...]:
-        """Return both stages."""
+        """Return the stage ``composite`` and the stage ``temporal_boost``."""
         return (
             Composite(relevance=self.relevance, recency=self.recency, importance=self.importance),
             TemporalBoost(boost=self.boost, combine=self.combine),
@@ -203,7 +202,7 @@ def temporal(
 
 
 def _anchor(extractor: AnchorExtractor | None, query: str) -> TimeAnchor | None:
-    """Return the time that an extractor, which may be the caller's own, finds in the query."""
+    """Return the time that an extractor finds in the query; check the extractor, which may be the caller's own."""
     if extractor is None:
         return None
     if isinstance(extractor, type) or not callable(getattr(extractor, "anchor", None)):

@@ -1,8 +1,8 @@
 """Time match: boost notes of the time that the query names.
 
-A note matches a time if it was created then or if its text names a date within it. The boost is bounded, so that a date
-alone does not put an unrelated note before one that clearly answers the query. A query may also refer to an event whose
-date is known from the candidates: "before the move", "since the offsite".
+A note matches a time if it was created within it, or if its text names a date within it. The boost is bounded, so that
+a date alone does not put an unrelated note before a note that clearly answers the query. A query may also refer to an
+event whose date is known from the candidates: "before the move", "since the offsite".
 """
 
 from __future__ import annotations
@@ -21,33 +21,34 @@ from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult
 from recollect.settings import flag, number, one_of, setting
 
 _TIME_ONLY_GAIN = 2.0
-"""The share of the best score that a note of that time gains if the query names only a time."""
-
+"""If the query names only a time, a note of that time gains this multiple of the best score."""
 _DAY = timedelta(days=1)
 _INSTANT = timedelta(microseconds=1)
+# At which distance from an interval the match of a note falls to 0; see time_match.
 _MIN_DECAY = 2 * _DAY
 _MAX_DECAY = 15 * _DAY
 _OPEN_DECAY = 7 * _DAY
 _PARTIAL_MATCH = 0.5
 """The match of a text that names a month, if the query names only a part of that month."""
 
+# A preposition, an article or possessive, and the text up to the next punctuation: "since Lena's wedding".
 _EVENT = re.compile(
     r"\b(before|after|since|until)\s+(?:the|my|our|his|her|their|[^\W\d_]+['’]s)\s+([^?!.,;:()\"]+)", re.IGNORECASE
 )
-_WORD = re.compile(r"[^\W_]+")
-_MAX_WORDS = 3
+_WORD = re.compile(r"[^\W_]+")  # letters and digits
+_MAX_EVENT_WORDS = 3
 _MAX_SPREAD = timedelta(days=7)
-"""If the notes on an event are further apart than this, its time is unknown."""
+"""If notes date an event further apart than this, its time is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeMatch(Stage):
     """Multiply each score by ``1 + boost * time_match``, or add ``time_match * min(best, boost * ceiling)``.
 
-    ``best`` is the highest score and ``ceiling`` the highest score that fusion could have given, or ``best`` before
-    fusion. The sum lets the time decide between notes of similar scores; a note whose lead is larger than ``boost *
-    ceiling`` stays first. If the query names only a time, ``2 * best`` is added to the notes of that time, so that they
-    come first, and ``best * time_match`` to those near it.
+    ``best`` is the highest score, ``ceiling`` the highest score that fusion could have given; without fusion they are
+    equal. ``combine`` selects the product or the sum. The sum lets the time decide between notes of similar scores; a
+    note whose lead is larger than ``boost * ceiling`` stays first. If the query names only a time, ``2 * best`` is
+    added to the notes of that time, so that they come first, and ``best * time_match`` to notes near that time.
 
     >>> from datetime import UTC
     >>> from recollect.ranking import StageContext, run_stage
@@ -73,31 +74,32 @@ class TimeMatch(Stage):
             return None
         best = max((candidate.score for candidate in candidates), default=0.0)
         ceiling = max((candidate.ceiling for candidate in candidates if candidate.ceiling is not None), default=best)
-        full = max(0.0, min(best, self.boost * ceiling))
+        max_gain = max(0.0, min(best, self.boost * ceiling))
         if context.time_only:
-            full = _TIME_ONLY_GAIN * (best if best > 0 else 1.0)
+            max_gain = _TIME_ONLY_GAIN * (best if best > 0 else 1.0)
         adjustments = []
         for candidate in candidates:
-            event_intervals = () if candidate.id in event.sources else event.intervals  # not before itself
+            # The note on the move itself does not match "before the move".
+            event_intervals = () if candidate.id in event.sources else event.intervals
             match = _best_match(candidate, (*intervals, *event_intervals))
-            adjustments.append([self._adjustment(match, full, time_only=context.time_only)] if match.value else [])
+            adjustments.append([self._adjustment(match, max_gain, time_only=context.time_only)] if match.value else [])
         return StageResult(adjustments)
 
-    def _adjustment(self, match: _Match, full: float, *, time_only: bool) -> Adjustment:
-        if time_only and match.value < 1:  # after every note of that time
-            return Adjustment(match.reason, addend=full / _TIME_ONLY_GAIN * match.value)
+    def _adjustment(self, match: _Match, max_gain: float, *, time_only: bool) -> Adjustment:
+        if time_only and match.value < 1:  # ranks after every note of that time
+            return Adjustment(match.reason, addend=max_gain / _TIME_ONLY_GAIN * match.value)
         if time_only or self.combine == "add":
-            return Adjustment(match.reason, addend=full * match.value)
+            return Adjustment(match.reason, addend=max_gain * match.value)
         return Adjustment(match.reason, factor=1 + self.boost * match.value)
 
 
 def time_match(candidate: Candidate, intervals: Sequence[TimeInterval]) -> float:
-    """Return how well a note fits the best of several times, from 0 to 1.
+    """Return how well a note matches a time, from 0 to 1; of several intervals the best match counts.
 
-    1: it was created within the interval, or its text names a date within it. For a note created outside, the value
-    falls linearly to 0 at a distance of half the interval's length, at least 2 and at most 15 days, or of 7 days for an
-    open interval; the distance is in calendar days, so that the day after the last one is a day away.
-    0.5: its text names a month of which the interval is a part.
+    1: the note was created within the interval, or its text names a date within it. For a note created outside, the
+    value falls linearly to 0 at a distance of half the interval's length, at least 2 and at most 15 days, or of 7 days
+    for an open interval. The distance is in calendar days: the day after the interval's last day is 1 day away.
+    0.5: the text names a month of which the interval is a part.
 
     >>> march = find_time_expressions("in March", datetime(2026, 11, 17))
     >>> time_match(Candidate("n", created_at="2026-04-04T12:00:00Z"), march)
@@ -109,6 +111,8 @@ def time_match(candidate: Candidate, intervals: Sequence[TimeInterval]) -> float
 
 
 class _Match(NamedTuple):
+    """How well a note matches a time, from 0 to 1, and a function that returns the reason."""
+
     value: float
     reason: Callable[[], str]
 
@@ -122,9 +126,9 @@ def _best_match(candidate: Candidate, intervals: Sequence[TimeInterval]) -> _Mat
         match = _match_by_creation(candidate, interval)
         best = match if match.value > best.value else best
     if best.value < 1:
-        for named in dates_in_text(f"{candidate.title}\n{candidate.content}", candidate.created_at):
+        for date in dates_in_text(f"{candidate.title}\n{candidate.content}", candidate.created_at):
             for interval in intervals:
-                match = _match_by_text(named, interval)
+                match = _match_by_text(date, interval)
                 best = match if match.value > best.value else best
     return best
 
@@ -147,7 +151,7 @@ def _match_by_creation(candidate: Candidate, interval: TimeInterval) -> _Match:
 def _days_away(created: datetime, interval: TimeInterval) -> int:
     """Return how many calendar days a note was created before an interval's first or after its last day; at least 1.
 
-    A note with a date and no time counts as created at 00:00, which is also the end of an interval before that day.
+    The end of an interval is exclusive: an interval that ends on 1 April at 00:00 has 31 March as its last day.
     """
     if interval.start is not None and created < interval.start:
         return max(1, (interval.start.date() - created.date()).days)
@@ -155,62 +159,62 @@ def _days_away(created: datetime, interval: TimeInterval) -> int:
     return max(1, (created.date() - (interval.end - _INSTANT).date()).days)
 
 
-def _match_by_text(named: TimeInterval, interval: TimeInterval) -> _Match:
-    if interval.covers(named):
-        return _Match(1.0, lambda: f"its text names {named.label}, within {interval.label}")
-    if interval.overlaps(named):
-        return _Match(_PARTIAL_MATCH, lambda: f"its text names {named.label}, which includes {interval.label}")
+def _match_by_text(date: TimeInterval, interval: TimeInterval) -> _Match:
+    """Return the match of a date, which is a day or a month, in a note's text."""
+    if interval.covers(date):
+        return _Match(1.0, lambda: f"its text names {date.label}, within {interval.label}")
+    if interval.overlaps(date):
+        return _Match(_PARTIAL_MATCH, lambda: f"its text names {date.label}, which includes {interval.label}")
     return _NO_MATCH
 
 
 class EventTimes(NamedTuple):
-    """The time intervals that a query bounds by events."""
+    """The open intervals that begin or end with an event of the query, as in "before the move"."""
 
     intervals: tuple[TimeInterval, ...]
     sources: frozenset[str]
-    """The ids of the notes with an event in their title."""
+    """The ids of the notes that have such an event in their title."""
 
 
 def event_times(query: str, candidates: Sequence[Candidate]) -> EventTimes:
-    """Return the open intervals that ``query`` bounds by events whose time is known from the candidates.
+    """Return the open intervals that begin or end with an event of ``query`` whose date is known from the candidates.
 
     The words after "before the", "since my" and the like, up to the first stopword and three at most, name the event.
     The date of the event comes from notes with all of these words in their title: the only day that the text names, or
-    else the creation date. If there are none, it comes from notes with all of them in their content whose text names a
-    single day. If these dates are more than a week apart, the event is ignored.
+    else the creation date. Without such a title, the date comes from notes with all of these words in their content, if
+    their text names a single day. If the dates are more than a week apart, the event is ignored.
     """
     intervals: list[TimeInterval] = []
     sources: set[str] = set()
     for match in _EVENT.finditer(query):
         following = takewhile(lambda word: word not in ENGLISH_STOPWORDS, _WORD.findall(match[2].lower()))
-        words = list(islice(following, _MAX_WORDS))
-        days = _days_of_event(words, candidates) if words else {}
-        times = sorted(days.values())
-        if times and times[-1] - times[0] <= _MAX_SPREAD:
-            sources |= {note.id for note in candidates if note.id in days and _contains_all(note.title, words)}
-            start, end = times[0], times[-1] + timedelta(days=1)
+        words = list(islice(following, _MAX_EVENT_WORDS))
+        dates_by_note = _event_dates(words, candidates) if words else {}
+        dates = sorted(dates_by_note.values())
+        if dates and dates[-1] - dates[0] <= _MAX_SPREAD:
+            sources |= {note.id for note in candidates if note.id in dates_by_note and _contains_all(note.title, words)}
+            start, end = dates[0], dates[-1] + _DAY
             text = f"{match[1]} {' '.join(words)}"
-            bounds = {"before": (None, start), "until": (None, end), "since": (start, None)}.get(
-                match[1].lower(), (end, None)
-            )
-            intervals.append(TimeInterval(*bounds, text, match.span()))
+            bounds = {"before": (None, start), "until": (None, end), "since": (start, None)}
+            after = end, None
+            intervals.append(TimeInterval(*bounds.get(match[1].lower(), after), text, match.span()))
     return EventTimes(tuple(intervals), frozenset(sources))
 
 
-def _days_of_event(words: Sequence[str], candidates: Sequence[Candidate]) -> dict[str, datetime]:
-    """Return the date of an event by each note on it, by id: notes with its name in their title, or else in content."""
-    titled = [note for note in candidates if _contains_all(note.title, words)]
-    naming = titled or [note for note in candidates if _contains_all(note.content, words)]
-    days = {note.id: _named_day(note) or (note.created_at if titled else None) for note in naming}
-    return {note: day.replace(hour=0, minute=0, second=0, microsecond=0) for note, day in days.items() if day}
+def _event_dates(words: Sequence[str], candidates: Sequence[Candidate]) -> dict[str, datetime]:
+    """Return the date of an event, at 00:00, according to each note that has its words, by the note's id."""
+    with_title = [note for note in candidates if _contains_all(note.title, words)]
+    notes = with_title or [note for note in candidates if _contains_all(note.content, words)]
+    dates = {note.id: _only_day(note) or (note.created_at if with_title else None) for note in notes}
+    return {note_id: date.replace(hour=0, minute=0, second=0, microsecond=0) for note_id, date in dates.items() if date}
 
 
 def _contains_all(text: str, words: Sequence[str]) -> bool:
     return set(_WORD.findall(text.lower())).issuperset(words)
 
 
-def _named_day(candidate: Candidate) -> datetime | None:
-    """Return the day that a note's text names, if it is the only one."""
-    named = dates_in_text(f"{candidate.title}\n{candidate.content}", candidate.created_at)
-    days = [date.start for date in named if date.start and date.end == date.start + timedelta(days=1)]
+def _only_day(candidate: Candidate) -> datetime | None:
+    """Return the day that a note's text names; ``None`` if it names no day or several."""
+    dates = dates_in_text(f"{candidate.title}\n{candidate.content}", candidate.created_at)
+    days = [date.start for date in dates if date.start and date.end == date.start + _DAY]
     return days[0] if len(days) == 1 else None

@@ -1,4 +1,4 @@
-"""Second-stage models that read query and document together. See ``docs/rerankers.md``."""
+"""Rerankers: second-stage models that read query and document together. See ``docs/rerankers.md``."""
 
 from recollect.rerankers.base import FunctionReranker, Reranker
 from recollect.rerankers.chat import ChatReranker

@@ -16,20 +16,18 @@ from recollect.text import well_formed
 class Reranker(Protocol):
     """Scores how well each of a few documents matches a query.
 
-    Constructing one is cheap: a model is loaded with the first query. All methods are thread-safe.
+    Constructing a reranker is cheap: its model is loaded with the first query. All methods are thread-safe.
     """
 
     @property
     def name(self) -> str:
         """The reranker's name in a trace."""
-        ...
 
     def rerank(self, query: str, documents: Sequence[str]) -> Sequence[tuple[int, float]]:
         """Return pairs of an index into ``documents`` and a score, higher is better, in any order.
 
         The result may leave out documents. Raise ``RerankerError`` on failure.
         """
-        ...
 
 
 class ModelReranker(ABC):
@@ -56,7 +54,7 @@ class ModelReranker(ABC):
         return f"{self._name}, {self._runtime}"
 
     def rerank(self, query: str, documents: Sequence[str]) -> list[tuple[int, float]]:
-        """Return pairs of an index into ``documents`` and a score, best first; the model may omit some."""
+        """Return pairs of an index into ``documents`` and a score, best first; the model may omit documents."""
         query = well_formed(arguments.text("query", query))
         texts = [
             well_formed(arguments.text(f"documents[{index}]", text))
@@ -70,9 +68,9 @@ class ModelReranker(ABC):
 
 
 class FunctionReranker(ModelReranker):
-    """Calls ``function`` with a query and a list of documents.
+    """Reranks by a ``function`` of a query and a list of documents.
 
-    The function returns a score for each document, or pairs of an index and a score for some of them, in any order.
+    The function returns a score for each document, or pairs of an index and a score for some documents, in any order.
     ``name`` is the function's name by default.
 
     >>> def shared_words(query, documents):
@@ -92,16 +90,16 @@ class FunctionReranker(ModelReranker):
     def _scores(self, query: str, documents: list[str]) -> Any:
         try:
             output = self._function(query, documents)
-            return list(output) if isinstance(output, Iterator) else output  # run a generator in this try
+            return list(output) if isinstance(output, Iterator) else output  # a generator raises its errors here
         except Exception as error:  # a user's function may raise anything; callers expect one type of error
             raise RerankerError(f"{self._name} raised {type(error).__name__}: {error}") from error
 
 
 def sorted_scores(model: str, output: Any, *, count: int) -> list[tuple[int, float]]:
-    """Return ``output`` as pairs of an index below ``count`` and a finite score, best first.
+    """Return the ``output`` of a reranker as pairs of an index below ``count`` and a finite score, best first.
 
-    ``output`` is a list of ``count`` scores, or of pairs for some documents, in any order. Ties keep the order of the
-    documents. Anything else raises a ``RerankerError`` that says what ``model`` did wrong.
+    ``output`` is a list of ``count`` scores, or of pairs of an index and a score, in any order. Equal scores keep the
+    order of the documents. Any other output raises a ``RerankerError`` that says what ``model`` did wrong.
     """
     try:
         items = None if isinstance(output, (str, bytes, Mapping, Set)) else list(output)
@@ -115,7 +113,7 @@ def sorted_scores(model: str, output: Any, *, count: int) -> list[tuple[int, flo
         items = list(enumerate(items))
     scores: dict[int, float] = {}
     for item in items:
-        index, score = _pair(model, item)
+        index, score = _index_and_score(model, item)
         if not 0 <= index < count:
             raise RerankerError(f"{model} returned the index {index} for {count} documents")
         if index in scores:
@@ -124,7 +122,7 @@ def sorted_scores(model: str, output: Any, *, count: int) -> list[tuple[int, flo
     return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
-def _pair(model: str, item: Any) -> tuple[int, float]:
+def _index_and_score(model: str, item: Any) -> tuple[int, float]:
     try:
         index, score = item
     except (TypeError, ValueError):

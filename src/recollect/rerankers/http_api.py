@@ -1,4 +1,4 @@
-"""Rerankers behind an HTTP API. The vendors differ in the names of fields, which are in one table."""
+"""Rerankers behind an HTTP API. The APIs differ in their addresses and JSON fields, which are in ``DIALECTS``."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ from recollect.inference.runtime import batches
 from recollect.rerankers.base import ModelReranker, sorted_scores
 
 AUTOMATIC_KEY = "auto"
-"""The default of ``key_variable``: the address determines the variable."""
+"""The default of ``key_variable``: :func:`key_variable_for` chooses the variable by the address."""
 
 
 class _Dialect(NamedTuple):
-    """The field names and the address of one API."""
+    """The address and the JSON field names of one API."""
 
     path: str = "/rerank"
-    documents: str = "documents"
-    """The request field of the documents."""
-    results: str | None = None
-    """The response field of the results; ``None`` if the response is that list."""
-    score: str = "relevance_score"
-    limit: str | None = None
-    """The request field of the number of results; all are requested."""
-    fixed: Mapping[str, Any] = {}
+    documents_field: str = "documents"
+    """The request field with the documents."""
+    limit_field: str | None = None
+    """The request field with the number of results, if there is one; results for all documents are requested."""
+    fixed_fields: Mapping[str, Any] = {}
     """Further request fields, with their values."""
-    url: str | None = None
-    """The vendor's own address."""
-    key_variable: str | None = None
-    """The environment variable of the vendor's key."""
+    results_field: str | None = None
+    """The response field with the list of results; ``None`` if the whole response is that list."""
+    score_field: str = "relevance_score"
+    """The field of a result with the score; the field ``index`` has the index of the document."""
+    vendor_url: str | None = None
+    """The address of the vendor's service; ``None`` for software that users run themselves."""
+    vendor_variable: str | None = None
+    """The environment variable with the key of the vendor's service."""
     batch_size: int = 1000
     """How many documents a server accepts in one request by default."""
 
@@ -40,13 +41,23 @@ class _Dialect(NamedTuple):
 DIALECTS: Mapping[str, _Dialect] = {
     "cohere": _Dialect(
         path="/v2/rerank",
-        limit="top_n",
-        results="results",
-        url="https://api.cohere.com",
-        key_variable="COHERE_API_KEY",
+        limit_field="top_n",
+        results_field="results",
+        vendor_url="https://api.cohere.com",
+        vendor_variable="COHERE_API_KEY",
     ),
-    "voyage": _Dialect(limit="top_k", results="data", url="https://api.voyageai.com/v1", key_variable="VOYAGE_API_KEY"),
-    "tei": _Dialect(documents="texts", fixed={"raw_scores": False, "truncate": True}, score="score", batch_size=32),
+    "voyage": _Dialect(
+        limit_field="top_k",
+        results_field="data",
+        vendor_url="https://api.voyageai.com/v1",
+        vendor_variable="VOYAGE_API_KEY",
+    ),
+    "tei": _Dialect(
+        documents_field="texts",
+        score_field="score",
+        fixed_fields={"raw_scores": False, "truncate": True},
+        batch_size=32,
+    ),
 }
 
 
@@ -54,15 +65,13 @@ class HttpReranker(ModelReranker):
     """Sends query and documents to a server and reads the scores from the response.
 
     ``dialect`` is ``cohere`` (also used by Jina, vLLM, LiteLLM, Infinity and llama.cpp), ``voyage``, or ``tei`` (Text
-    Embeddings Inference). ``base_url`` is by default the vendor's own. An address that does not end in ``/rerank`` is
-    followed by ``/v2/rerank`` for Cohere and by ``/rerank`` for the others.
+    Embeddings Inference). ``base_url`` is by default the address of the vendor. If it does not end in ``/rerank``,
+    requests go to the path ``/v2/rerank`` below it for Cohere, and to ``/rerank`` for the others.
 
-    The key is read from the environment variable ``key_variable`` for each request; it is never stored, shown or
-    logged. By default that is ``COHERE_API_KEY`` or ``VOYAGE_API_KEY`` at the vendor's own address and
-    ``RECOLLECT_RERANKER_KEY`` at any other, so that only the vendor receives the vendor's key; ``None`` sends none.
-
-    A request is repeated up to ``retries`` times if the server is unreachable, busy or failing, after the delay that it
-    requests or one that doubles from half a second.
+    The API key is read from the environment variable ``key_variable`` for each request, and is never stored, shown or
+    logged. By default the variable is ``COHERE_API_KEY`` or ``VOYAGE_API_KEY`` at the address of the vendor, and
+    ``RECOLLECT_RERANKER_KEY`` at any other address, so that only the vendor receives the vendor's key; with ``None`` no
+    key is sent. ``timeout`` (seconds) and ``retries`` are as in :class:`~recollect.embedders.HttpEmbedder`.
 
     >>> HttpReranker("cohere", "rerank-v3.5").describe()
     'cohere:rerank-v3.5, https://api.cohere.com'
@@ -83,19 +92,21 @@ class HttpReranker(ModelReranker):
         batch_size: int | None = None,
         batch_characters: int = 200_000,
     ) -> None:
-        fields = DIALECTS[arguments.choice("dialect", dialect, tuple(DIALECTS))]
-        url = fields.url if base_url is None else base_url
+        api = DIALECTS[arguments.choice("dialect", dialect, tuple(DIALECTS))]
+        url = api.vendor_url if base_url is None else base_url
         if url is None:
             raise ArgumentError("base_url", f"is required for {dialect}, such as http://localhost:8080")
-        if model is None and fields.url is not None:
+        if model is None and api.vendor_url is not None:
             raise ArgumentError("model", f"is required for {dialect}")
-        self._dialect = fields
+        self._dialect = api
         self._request: dict[str, Any] = {} if model is None else {"model": arguments.name("model", model)}
         url = check_url(url)
         self._api = JsonApi(
             url,
-            "" if url.endswith("/rerank") else fields.path,
-            key_variable=variable_for(url, key_variable, vendor_url=fields.url, vendor_variable=fields.key_variable),
+            "" if url.endswith("/rerank") else api.path,
+            key_variable=key_variable_for(
+                url, key_variable, vendor_url=api.vendor_url, vendor_variable=api.vendor_variable
+            ),
             error_type=RerankerError,
             style=f"a {dialect}-style rerank API",
             too_large_advice="pass a smaller batch_size or batch_characters",
@@ -104,47 +115,50 @@ class HttpReranker(ModelReranker):
         )
         default_name = dialect if model is None else f"{dialect}:{model}"
         super().__init__(default_name if name is None else name, self._api.server)
-        size = fields.batch_size if batch_size is None else batch_size
+        size = api.batch_size if batch_size is None else batch_size
         self._batch_size = arguments.at_least_one("batch_size", size)
         self._batch_characters = arguments.count("batch_characters", batch_characters)
 
     def _scores(self, query: str, documents: list[str]) -> Any:
-        """Send one request for each batch; a score does not depend on the other documents."""
+        """Send one request for each batch; the score of a document does not depend on the other documents."""
         scores: list[tuple[int, float]] = []
         for batch in batches(documents, size=self._batch_size, characters=self._batch_characters):
             indexes = sorted(batch)
-            pairs = self._request_scores(query, [documents[index] for index in indexes])
-            scores += [(indexes[i], score) for i, score in sorted_scores(self._name, pairs, count=len(indexes))]
+            response = self._request_scores(query, [documents[index] for index in indexes])
+            pairs = sorted_scores(self._name, response, count=len(indexes))
+            scores += [(indexes[position], score) for position, score in pairs]
         return scores
 
     def _request_scores(self, query: str, documents: list[str]) -> list[tuple[Any, Any]]:
-        """Return the pairs of one response, unchecked."""
+        """Return pairs of an index into ``documents`` and a score, as the server sent them: unchecked."""
         dialect = self._dialect
         request = {
             **self._request,
-            **dialect.fixed,
+            **dialect.fixed_fields,
             "query": query or " ",  # some servers refuse an empty text, and all ignore a space
-            dialect.documents: [document or " " for document in documents],
+            dialect.documents_field: [document or " " for document in documents],
         }
-        if dialect.limit:
-            request[dialect.limit] = len(documents)
+        if dialect.limit_field:
+            request[dialect.limit_field] = len(documents)
         response = self._api.post(request)
         results = response
-        if dialect.results:
-            results = response.get(dialect.results) if isinstance(response, dict) else None
-        fields = {"index", dialect.score}
+        if dialect.results_field:
+            results = response.get(dialect.results_field) if isinstance(response, dict) else None
+        required = {"index", dialect.score_field}
         if not isinstance(results, list) or not all(
-            isinstance(result, dict) and fields <= result.keys() for result in results
+            isinstance(result, dict) and required <= result.keys() for result in results
         ):
-            where = f" in {dialect.results}" if dialect.results else ""
-            raise self._api.unexpected(f"JSON without a list of index and {dialect.score}{where}")
-        return [(result["index"], result[dialect.score]) for result in results]
+            where = f" in {dialect.results_field}" if dialect.results_field else ""
+            raise self._api.unexpected_response(f"JSON without a list of index and {dialect.score_field}{where}")
+        return [(result["index"], result[dialect.score_field]) for result in results]
 
 
-def variable_for(url: str, variable: str | None, *, vendor_url: str | None, vendor_variable: str | None) -> str | None:
-    """Return the key's variable for ``url``; a vendor's is only used for the scheme and host of ``vendor_url``."""
-    if variable != AUTOMATIC_KEY:
-        return variable
+def key_variable_for(
+    url: str, key_variable: str | None, *, vendor_url: str | None, vendor_variable: str | None
+) -> str | None:
+    """Return ``key_variable``; ``"auto"`` means ``vendor_variable`` at the scheme and host of ``vendor_url`` only."""
+    if key_variable != AUTOMATIC_KEY:
+        return key_variable
     is_vendor = vendor_url is not None and _origin(url) == _origin(vendor_url)
     return vendor_variable if is_vendor else "RECOLLECT_RERANKER_KEY"
 

@@ -1,4 +1,4 @@
-"""Any cross-encoder in ONNX, from a local folder.
+"""Reranks with any cross-encoder in ONNX format, from a local folder.
 
 Nogueira and Cho, "Passage Re-ranking with BERT", 2019: the model reads query and document together and returns one
 number for how well they match.
@@ -20,12 +20,12 @@ class OnnxReranker(ModelReranker):
     """Reranks with the ONNX cross-encoder in a folder, as Hugging Face and sentence-transformers export it.
 
     The folder holds ``model.onnx`` or ``onnx/model.onnx`` (``file`` names another) and ``tokenizer.json``. A pair of
-    query and document is cut after ``max_tokens`` (default: what the other files declare), the longer text first.
-    The score, from 0 to 1, is the sigmoid of one logit, or the softmax probability of the second of two. The model's
-    name is that of the folder, unless ``name`` is passed.
+    query and document is truncated to ``max_tokens`` (by default the number in the folder's other files), the longer
+    text first. The score, from 0 to 1, is the sigmoid of one logit, or the softmax probability of the second of two
+    logits. The reranker's name is that of the folder, unless ``name`` is passed.
 
-    Pairs are computed one by one by default. On a CPU that is about as fast as a batch, and a score does not depend on
-    the other documents, as it otherwise does in a quantised model.
+    Pairs are computed one by one by default. On a CPU that is about as fast as a batch, and the score of a document
+    does not depend on the other documents, as it otherwise does in a quantised model.
 
     >>> OnnxReranker("no/such/folder")
     Traceback (most recent call last):
@@ -67,7 +67,7 @@ class OnnxReranker(ModelReranker):
 
 
 def _probabilities(logits: Any) -> list[float]:
-    """Return for each row the sigmoid of its one logit, or the softmax probability of the second of two."""
+    """Return for each row the sigmoid of its only logit, or the softmax probability of the second of two logits."""
     import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
 
     # In float64, because in float32 the sigmoid is 1 from a logit of 17 on, and the order would be lost.

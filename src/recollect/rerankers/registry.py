@@ -15,44 +15,40 @@ from recollect.rerankers.http_api import HttpReranker
 from recollect.rerankers.onnx import OnnxReranker
 
 RerankerSpec = str | os.PathLike[str] | Reranker | Callable[[str, list[str]], Any] | None
-"""What names a reranker; see :func:`reranker_from`."""
+"""The name, folder or object by which a user selects a reranker; see :func:`reranker_from`."""
 
 
-def _vendor(dialect: str, argument: str) -> Reranker:
+def _http_reranker(dialect: str, argument: str) -> Reranker:
     model, url = split_model_url(argument)
     return HttpReranker(dialect, model, url)
 
 
-def _chat(argument: str) -> Reranker:
+def _chat_reranker(argument: str) -> Reranker:
     model, url = split_model_url(argument)
     return ChatReranker(model, url or OPENAI_URL)
 
 
 RERANKERS: dict[str, RegistryEntry[Reranker]] = {
-    "cohere": RegistryEntry(partial(_vendor, "cohere"), "MODEL[@URL]"),
-    "voyage": RegistryEntry(partial(_vendor, "voyage"), "MODEL[@URL]"),
-    "openai": RegistryEntry(_chat, "MODEL[@URL]"),
+    "cohere": RegistryEntry(partial(_http_reranker, "cohere"), "MODEL[@URL]"),
+    "voyage": RegistryEntry(partial(_http_reranker, "voyage"), "MODEL[@URL]"),
+    "openai": RegistryEntry(_chat_reranker, "MODEL[@URL]"),
     "tei": RegistryEntry(lambda url: HttpReranker("tei", base_url=url), "http://host:port"),
 }
-"""The rerankers by the name that begins their spec. A new one is a module and an entry here."""
+"""The rerankers by the name that begins their spec; a new reranker is a new file and an entry here."""
 
 
 def reranker_from(spec: RerankerSpec) -> Reranker | None:
-    """Return the reranker for ``spec``, or ``None`` for none; nothing is loaded or sent yet.
+    """Return the reranker for ``spec``, or ``None`` for no reranker; no model is loaded and nothing is sent yet.
 
-    ``"none"`` and ``None`` are none. ``"cohere:MODEL"`` and ``"voyage:MODEL"`` are :class:`HttpReranker` at these
-    vendors, and with ``@URL`` at another address; ``"tei:URL"`` is one at a server of Text Embeddings Inference.
-    ``"openai:MODEL"`` and ``"openai:MODEL@URL"`` are :class:`ChatReranker`. A folder, as a ``Path`` or a string, is
-    :class:`OnnxReranker`. A function becomes a :class:`FunctionReranker`, and a reranker is returned as it is.
+    ``"cohere:MODEL"`` and ``"voyage:MODEL"`` are :class:`HttpReranker` at these vendors, and with ``@URL`` at another
+    address; ``"tei:URL"`` is :class:`HttpReranker` at a server of Text Embeddings Inference. ``"openai:MODEL"`` and
+    ``"openai:MODEL@URL"`` are :class:`ChatReranker`. A folder, as a ``Path`` or a string, is :class:`OnnxReranker`. A
+    function becomes a :class:`FunctionReranker`, and a reranker is returned as it is. ``"none"`` means no reranker.
 
     >>> reranker_from("cohere:rerank-v3.5").name
     'cohere:rerank-v3.5'
     >>> reranker_from("none") is None
     True
-    >>> reranker_from("bm25")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    recollect.errors.ArgumentError: reranker: must be 'none', ..., got 'bm25'
     """
     return None if spec is None or spec == "none" else _SPECS.read(spec)[0]
 

@@ -69,7 +69,7 @@ NOTES = {
 }
 
 
-def corpus_of(tmp_path: Path, notes: dict[str, str], **options: object) -> Corpus:
+def write_folder_corpus(tmp_path: Path, notes: dict[str, str], **options: object) -> Corpus:
     folder = tmp_path / "vault"
     folder.mkdir()
     for name, text in notes.items():
@@ -85,7 +85,7 @@ def corpus_of(tmp_path: Path, notes: dict[str, str], **options: object) -> Corpu
 
 
 def test_folder_corpus(tmp_path: Path) -> None:
-    corpus = corpus_of(tmp_path, NOTES)
+    corpus = write_folder_corpus(tmp_path, NOTES)
     assert re.fullmatch(r"notes of vault, .+, [0-9a-f]{8}", corpus.name)
     (batch,) = corpus.batches()
     assert any(text.startswith("Tea ") and "sencha" in text for text in batch.texts)
@@ -101,7 +101,7 @@ def test_folder_corpus(tmp_path: Path) -> None:
 
 
 def test_folder_corpus_query_limit(tmp_path: Path) -> None:
-    assert len(corpus_of(tmp_path, NOTES, queries=1).queries()) == 1
+    assert len(write_folder_corpus(tmp_path, NOTES, queries=1).queries()) == 1
 
 
 @pytest.mark.parametrize(
@@ -114,4 +114,4 @@ def test_folder_corpus_query_limit(tmp_path: Path) -> None:
 )
 def test_folder_corpus_errors(tmp_path: Path, notes: dict[str, str], options: dict[str, object], problem: str) -> None:
     with pytest.raises(ArgumentError, match=problem):
-        corpus_of(tmp_path, notes, **options)
+        write_folder_corpus(tmp_path, notes, **options)

@@ -53,9 +53,9 @@ def test_vectors_are_unit_and_near_their_topics() -> None:
     assert vectors.shape == (1000, DIMENSION)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
     topics = notes._batch_topics(0)
-    alike = vectors @ vectors.T
-    same = topics[:, None] == topics[None]
-    assert alike[same & ~np.eye(1000, dtype=bool)].mean() > alike[~same].mean() + 0.2
+    similarities = vectors @ vectors.T
+    same_topic = topics[:, None] == topics[None]
+    assert similarities[same_topic & ~np.eye(1000, dtype=bool)].mean() > similarities[~same_topic].mean() + 0.2
 
 
 def test_queries_have_common_terms_and_a_near_target() -> None:

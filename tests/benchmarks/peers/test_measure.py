@@ -76,7 +76,7 @@ def test_memory_is_reported_if_available(
     assert (result["rss_before"], result["rss_anonymous"]) == ((1, 3) if memory else (None, None))
 
 
-class Vectors:
+class VectorEngine:
     """An engine with vector search only."""
 
     legs = ("vectors",)
@@ -94,13 +94,13 @@ class Vectors:
 
 
 def test_engine_with_vectors_only(corpus: Corpus, tmp_path: Path) -> None:
-    engine = Vectors()
+    engine = VectorEngine()
     _first_search(engine, corpus.queries()[0])  # type: ignore[arg-type]
     writes = _measure_writes(engine, corpus)  # type: ignore[arg-type]
     assert writes["durable"] is False
     assert len(engine.notes) == measure.WRITES
 
-    class OfVectors(Vectors):
+    class OpenableVectorEngine(VectorEngine):
         writes = True
 
         def __init__(self, *_: object) -> None:
@@ -111,7 +111,7 @@ def test_engine_with_vectors_only(corpus: Corpus, tmp_path: Path) -> None:
         def close(self) -> None: ...
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(measure, "engine_class", lambda _: OfVectors)
+        patch.setattr(measure, "engine_class", lambda _: OpenableVectorEngine)
         result = search(Task("x", str(corpus.folder), str(tmp_path), 0.01), lambda *_: None)
     assert set(result["found"]) == {"vectors"}
 

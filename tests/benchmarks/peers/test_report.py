@@ -22,8 +22,8 @@ def test_results_are_saved_and_replaced(tmp_path: Path) -> None:
     results.save(path)
     again = read_results(path)
     assert again.to_dict() == results.to_dict()
-    assert [result["notes"] for result in again.figures] == [500, 600]
-    assert again.figures[0]["first_answer_ms"] == 3
+    assert [result["notes"] for result in again.measurements] == [500, 600]
+    assert again.measurements[0]["first_answer_ms"] == 3
     assert again.has("chroma", "generated, seed 0", 500)
     assert not again.has("chroma", "generated, seed 0", 700)
 

@@ -25,7 +25,7 @@ class Run:
             Settings(engines, 0.05, scratch, again),
             results,
             progress=lambda *event: self.progress.append(event),
-            on_result=lambda results: self.saved.append(len(results.figures)),
+            on_result=lambda results: self.saved.append(len(results.measurements)),
             on_failure=self.failed.append,
         )
 
@@ -39,7 +39,7 @@ def test_run_measures_engines_in_processes(corpus: Corpus, tmp_path: Path) -> No
     assert done == sorted(done)
     assert {total for _, total, _ in record.progress} == {1000}
     assert record.progress[0][2] == "300 sqlite-vec: ingesting"
-    by_hand, ours = results.figures
+    by_hand, ours = results.measurements
     assert (by_hand["words_recall_60"], by_hand["vectors_recall_10"]) == (1, 1)
     assert (ours["words_recall_10"], ours["vectors_recall_60"]) == (1, 1)
     assert ours["target_found_default"] > 0.8
@@ -53,7 +53,7 @@ def test_run_skips_existing_results(corpus: Corpus, tmp_path: Path) -> None:
     results.put({"engine": "bm25s-numpy", "corpus": corpus.name, "notes": corpus.notes})
     assert Run(corpus, tmp_path, results, "bm25s-numpy").saved == []
     assert Run(corpus, tmp_path, results, "bm25s-numpy", again=True).saved == [1]
-    assert results.figures[0]["target_found_rrf"] > 0.8
+    assert results.measurements[0]["target_found_rrf"] > 0.8
 
 
 def test_run_reports_a_failing_engine_and_goes_on(
@@ -67,7 +67,7 @@ def test_run_reports_a_failing_engine_and_goes_on(
     record = Run(corpus, tmp_path, results, "unheard-of", "bm25s-numpy")
     (problem,) = record.failed
     assert problem.startswith("skipping unheard-of with 300 notes: recollect.errors.ArgumentError: --engine: must be")
-    assert [result["engine"] for result in results.figures] == ["bm25s-numpy"]
+    assert [result["engine"] for result in results.measurements] == ["bm25s-numpy"]
 
 
 def test_interrupt_leaves_no_index(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,16 +13,16 @@ from recollect.model import Link
 from tests.evaluation.samples import KITCHEN
 
 
-def folder_of(
-    index: Path, corpus: list[dict[str, Any]] | None, queries: list[dict[str, Any]], judged: str = "q1\tn1\t1\n"
+def write_beir_folder(
+    folder: Path, corpus: list[dict[str, Any]] | None, queries: list[dict[str, Any]], qrels: str = "q1\tn1\t1\n"
 ) -> Path:
-    """Make a BEIR folder."""
-    (index / "qrels").mkdir()
-    (index / "qrels" / "train.tsv").write_text(judged)
+    """Write a BEIR dataset into an empty folder; return the folder."""
+    (folder / "qrels").mkdir()
+    (folder / "qrels" / "train.tsv").write_text(qrels)
     for name, rows in (("corpus", corpus), ("queries", queries)):
         if rows is not None:
-            (index / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    return index
+            (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return folder
 
 
 def test_beir_sample() -> None:
@@ -60,7 +60,7 @@ def test_beir_unanswerable_queries(tmp_path: Path) -> None:
         {"_id": "q2", "text": "who is king?", "metadata": {"strata": ["unanswerable", "names"]}},
         {"_id": "q3", "text": "which milk?", "metadata": {"stratum": "exact"}},
     ]
-    dataset = load_dataset(folder_of(tmp_path, [{"_id": "n1", "text": "Green tea."}], queries))
+    dataset = load_dataset(write_beir_folder(tmp_path, [{"_id": "n1", "text": "Green tea."}], queries))
     assert [(question.id, dict(question.relevant), question.strata) for question in dataset.questions] == [
         ("q1", {"n1": 1}, ()),
         ("q2", {}, ("unanswerable", "names")),
@@ -72,7 +72,7 @@ def test_beir_unanswerable_queries(tmp_path: Path) -> None:
 def test_beir_needs_an_answerable_query(tmp_path: Path) -> None:
     queries = [{"_id": "q2", "text": "who is king?", "metadata": {"stratum": "unanswerable"}}]
     with pytest.raises(ArgumentError, match="has no question with a relevant note"):
-        load_dataset(folder_of(tmp_path, [{"_id": "n1", "text": "Green tea."}], queries, judged=""))
+        load_dataset(write_beir_folder(tmp_path, [{"_id": "n1", "text": "Green tea."}], queries, qrels=""))
 
 
 def test_beir_split() -> None:
@@ -88,42 +88,42 @@ def test_beir_split() -> None:
 
 
 def test_beir_default_split(tmp_path: Path) -> None:
-    index = folder_of(tmp_path, [{"_id": "n1", "text": "tea"}], [{"_id": "q1", "text": "tea?"}])
-    assert len(load_dataset(index).questions) == 1
-    (index / "qrels" / "dev.tsv").write_text("q1\tn1\t1\n")
+    folder = write_beir_folder(tmp_path, [{"_id": "n1", "text": "tea"}], [{"_id": "q1", "text": "tea?"}])
+    assert len(load_dataset(folder).questions) == 1
+    (folder / "qrels" / "dev.tsv").write_text("q1\tn1\t1\n")
     with pytest.raises(ArgumentError, match="split: must be one of dev, train$"):
-        load_dataset(index)
-    for path in (index / "qrels").iterdir():
+        load_dataset(folder)
+    for path in (folder / "qrels").iterdir():
         path.unlink()
     with pytest.raises(IngestError, match="has no judgements; put them into qrels/test.tsv"):
-        load_dataset(index)
+        load_dataset(folder)
 
 
 def test_beir_without_corpus(tmp_path: Path) -> None:
-    index = folder_of(tmp_path, None, [{"_id": "q1", "text": "tea?", "metadata": {"synthetic": True}}])
-    dataset = load_dataset(index)
+    folder = write_beir_folder(tmp_path, None, [{"_id": "q1", "text": "tea?", "metadata": {"synthetic": True}}])
+    dataset = load_dataset(folder)
     assert (dataset.notes, len(dataset.questions), dataset.synthetic, dataset.remarks) == (0, 1, True, ())
 
 
 def test_beir_empty_corpus(tmp_path: Path) -> None:
-    index = folder_of(tmp_path, [], [{"_id": "q1", "text": "tea?"}])
+    folder = write_beir_folder(tmp_path, [], [{"_id": "q1", "text": "tea?"}])
     with pytest.raises(IngestError, match="corpus.jsonl: has no notes"):
-        load_dataset(index)
-    (index / "corpus.jsonl").rename(index / "corpus.jsonl.gz")
+        load_dataset(folder)
+    (folder / "corpus.jsonl").rename(folder / "corpus.jsonl.gz")
     with pytest.raises(IngestError, match="corpus.jsonl.gz: is compressed; decompress it with gunzip"):
-        load_dataset(index)
+        load_dataset(folder)
 
 
-@pytest.mark.parametrize("again", ["q1", "q2"])
-def test_beir_duplicate_question_id(tmp_path: Path, again: str) -> None:
-    questions = [{"_id": entry, "text": "tea?"} for entry in ("q1", "q2", again)]
-    with pytest.raises(IngestError, match=f"line 3: the _id '{again}' occurs twice"):
-        load_dataset(folder_of(tmp_path, [{"_id": "n1", "text": "tea"}], questions))
+@pytest.mark.parametrize("repeated_id", ["q1", "q2"])
+def test_beir_duplicate_question_id(tmp_path: Path, repeated_id: str) -> None:
+    questions = [{"_id": entry, "text": "tea?"} for entry in ("q1", "q2", repeated_id)]
+    with pytest.raises(IngestError, match=f"line 3: the _id '{repeated_id}' occurs twice"):
+        load_dataset(write_beir_folder(tmp_path, [{"_id": "n1", "text": "tea"}], questions))
 
 
 def test_beir_unreadable_date(tmp_path: Path) -> None:
     questions = [{"_id": "q1", "text": "tea?", "metadata": {"asked": "whenever"}}]
-    dataset = load_dataset(folder_of(tmp_path, [{"_id": "n1", "text": "tea"}], questions))
+    dataset = load_dataset(write_beir_folder(tmp_path, [{"_id": "n1", "text": "tea"}], questions))
     assert dataset.remarks == ("1 question with a date that cannot be read: it is ignored",)
 
 
@@ -142,18 +142,18 @@ def test_beir_unreadable_date(tmp_path: Path) -> None:
     ],
 )
 def test_beir_corpus_errors_name_the_line(tmp_path: Path, rows: list[dict[str, Any]], message: str) -> None:
-    index = folder_of(tmp_path, rows, [{"_id": "q1", "text": "tea?"}])
+    folder = write_beir_folder(tmp_path, rows, [{"_id": "q1", "text": "tea?"}])
     with pytest.raises(IngestError, match=re.escape(message)):
-        load_dataset(index)
+        load_dataset(folder)
 
 
 def test_beir_strata_types(tmp_path: Path) -> None:
-    index = folder_of(tmp_path, None, [{"_id": "q1", "text": "tea?", "metadata": {"strata": {"a": 1}}}])
+    folder = write_beir_folder(tmp_path, None, [{"_id": "q1", "text": "tea?", "metadata": {"strata": {"a": 1}}}])
     with pytest.raises(IngestError, match="line 1: strata must be a list of names, got dict"):
-        load_dataset(index)
+        load_dataset(folder)
 
 
 def test_beir_null_metadata(tmp_path: Path) -> None:
     row = {"_id": 1, "title": None, "text": None, "metadata": None}
-    dataset = load_dataset(folder_of(tmp_path, [row], [{"_id": 1, "text": "tea?"}], judged="1\t1\t1\n"))
+    dataset = load_dataset(write_beir_folder(tmp_path, [row], [{"_id": 1, "text": "tea?"}], qrels="1\t1\t1\n"))
     assert [(note.id, note.content) for note in dataset.collections["default"].notes] == [("1", "")]

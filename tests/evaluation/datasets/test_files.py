@@ -8,17 +8,17 @@ from recollect.errors import IngestError
 from recollect.evaluation.datasets.files import _read_json, get_field, get_text, read_lines, read_objects
 
 
-def written(folder: Path, content: bytes) -> Path:
+def write_rows(folder: Path, content: bytes) -> Path:
     path = folder / "rows.jsonl"
     path.write_bytes(content)
     return path
 
 
 def test_blank_lines_and_byte_order_mark_are_skipped(tmp_path: Path) -> None:
-    path = written(tmp_path, b'\xef\xbb\xbf{"a": 1}\n\n  \n{"a": 2}')
+    path = write_rows(tmp_path, b'\xef\xbb\xbf{"a": 1}\n\n  \n{"a": 2}')
     assert [row for _, row in read_objects(path)] == [{"a": 1}, {"a": 2}]
     assert [number for number, _ in read_lines(path)] == [1, 4]
-    assert _read_json(written(tmp_path, b"\xef\xbb\xbf[]")) == []
+    assert _read_json(write_rows(tmp_path, b"\xef\xbb\xbf[]")) == []
 
 
 @pytest.mark.parametrize(
@@ -32,14 +32,14 @@ def test_blank_lines_and_byte_order_mark_are_skipped(tmp_path: Path) -> None:
 )
 def test_read_objects_errors_name_the_line(tmp_path: Path, content: bytes, message: str) -> None:
     with pytest.raises(IngestError) as raised:
-        list(read_objects(written(tmp_path, content)))
+        list(read_objects(write_rows(tmp_path, content)))
     assert message in str(raised.value)
 
 
 @pytest.mark.parametrize("content", [b"{", b"\xff", b"[" * 100_000])
 def test_invalid_json_file(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(IngestError, match="rows.jsonl: is not "):
-        _read_json(written(tmp_path, content))
+        _read_json(write_rows(tmp_path, content))
 
 
 def test_get_field_errors() -> None:

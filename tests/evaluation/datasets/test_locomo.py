@@ -13,20 +13,20 @@ from tests.evaluation.samples import TALKS
 
 def test_locomo_turns() -> None:
     dataset = load_dataset(TALKS)
-    assert {name: len(stored.notes) for name, stored in dataset.collections.items()} == {
+    assert {name: len(collection.notes) for name, collection in dataset.collections.items()} == {
         "talk-1": 9,
         "conversation-2": 3,
     }
     assert [note.id for note in dataset.collections["talk-1"].notes][-3:] == ["D2:03", "D10:1", "D10:2"]
-    shown = dataset.collections["talk-1"].notes[2]
-    assert shown.content == (
+    turn = dataset.collections["talk-1"].notes[2]
+    assert turn.content == (
         "Ilse: Behind my aunt's barn in Velden, until the ice is gone."
         " [image: a red canoe lying upside down in the grass]"
     )
-    assert (shown.session, shown.position) == ("session_1", 2)
-    assert shown.metadata == {"speaker": "Ilse", "caption": "a red canoe lying upside down in the grass"}
-    assert shown.created_at is not None
-    assert shown.created_at.isoformat() == "2024-03-03T09:05:00+00:00"
+    assert (turn.session, turn.position) == ("session_1", 2)
+    assert turn.metadata == {"speaker": "Ilse", "caption": "a red canoe lying upside down in the grass"}
+    assert turn.created_at is not None
+    assert turn.created_at.isoformat() == "2024-03-03T09:05:00+00:00"
     assert dataset.collections["talk-1"].notes[6].content == "Tarik: [image: a plaited loaf with poppy seeds]"
     assert dataset.collections["talk-1"].notes[-1].created_at is None
 
@@ -96,21 +96,21 @@ def test_locomo_errors(tmp_path: Path, samples: list[dict[str, Any]], message: s
 @pytest.mark.parametrize("date", ["", "1:00 pm on 30 February, 2024", "1:00 pm on 3 Mai, 2024"])
 def test_locomo_invalid_date(tmp_path: Path, date: str) -> None:
     path = tmp_path / "undated.json"
-    reported = sample()
-    reported["conversation"]["session_1_date_time"] = date
-    path.write_text(json.dumps([reported]))
+    undated = sample()
+    undated["conversation"]["session_1_date_time"] = date
+    path.write_text(json.dumps([undated]))
     (note,) = load_dataset(path).collections["a"].notes
     assert note.created_at is None
 
 
 def test_locomo_repeated_turn_ids(tmp_path: Path) -> None:
-    message = [{"speaker": "Ilse", "dia_id": "D1:1", "text": text} for text in ("Tea?", "Milk?")]
+    turns = [{"speaker": "Ilse", "dia_id": "D1:1", "text": text} for text in ("Tea?", "Milk?")]
     all_questions = [{"question": "tea?", "evidence": ["D1:1"], "category": "4"}]
     path = tmp_path / "talks.json"
-    path.write_text(json.dumps([{"conversation": {"session_1": message}, "qa": all_questions}]))
+    path.write_text(json.dumps([{"conversation": {"session_1": turns}, "qa": all_questions}]))
     dataset = load_dataset(path)
-    (stored,) = dataset.collections.values()
-    assert [(note.id, note.content) for note in stored.notes] == [("D1:1", "Ilse: Tea?"), ("D1:1#2", "Ilse: Milk?")]
+    (collection,) = dataset.collections.values()
+    assert [(note.id, note.content) for note in collection.notes] == [("D1:1", "Ilse: Tea?"), ("D1:1#2", "Ilse: Milk?")]
     assert [list(question.relevant) for question in dataset.questions] == [["D1:1"]]
     assert dataset.strata == ("4 single-hop",)
     assert dataset.remarks == (

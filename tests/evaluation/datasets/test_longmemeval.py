@@ -14,7 +14,7 @@ from tests.evaluation.samples import HAYSTACKS
 
 def test_longmemeval_haystacks() -> None:
     dataset = load_dataset(HAYSTACKS)
-    assert {name: [note.id for note in stored.notes] for name, stored in dataset.collections.items()} == {
+    assert {name: [note.id for note in collection.notes] for name, collection in dataset.collections.items()} == {
         "a1": ["s1", "s2", "s3"],
         "a2": ["s1", "r1", "r2", "s3", "s3#2"],  # the third s3 says something else than the first two
         "a3_abs": ["s1", "s2"],
@@ -63,7 +63,7 @@ def test_longmemeval_unanswerable() -> None:
 def test_longmemeval_pool() -> None:
     dataset = load_dataset(HAYSTACKS, pool=True)
     assert dataset.name == "haystacks, pooled"
-    assert {name: [note.id for note in stored.notes] for name, stored in dataset.collections.items()} == {
+    assert {name: [note.id for note in collection.notes] for name, collection in dataset.collections.items()} == {
         "haystacks": ["s1", "s2", "s3", "r1", "r2", "s3#2"]
     }
     assert [(question.collection, list(question.relevant), question.asked_at) for question in dataset.questions] == [
@@ -99,13 +99,13 @@ def test_longmemeval_turn_relevance(tmp_path: Path) -> None:
     marked = [[{"role": "user", "content": "Tea.", "has_answer": True}]]
     plain = [[{"role": "user", "content": "Tea."}]]
     samples = [haystack(haystack_sessions=marked), haystack(question_id="b", haystack_sessions=plain)]
-    dataset = loaded(tmp_path, *samples, level="turn", pool=True)
+    dataset = load_samples(tmp_path, *samples, level="turn", pool=True)
     assert [question.id for question in dataset.questions] == ["a"]
     assert (dataset.notes, dataset.remarks[0]) == (1, "1 question without an answer in the haystack left out")
 
 
 def test_longmemeval_question_without_answer(tmp_path: Path) -> None:
-    dataset = loaded(tmp_path, haystack(), haystack(question_id="b", answer_session_ids=[]))
+    dataset = load_samples(tmp_path, haystack(), haystack(question_id="b", answer_session_ids=[]))
     assert (list(dataset.collections), dataset.remarks[0]) == (
         ["a"],
         "1 question without an answer in the haystack left out",
@@ -123,14 +123,14 @@ def haystack(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def loaded(folder: Path, *samples: dict[str, Any], level: str | None = None, pool: bool = False) -> Any:
+def load_samples(folder: Path, *samples: dict[str, Any], level: str | None = None, pool: bool = False) -> Any:
     path = folder / "own.json"
     path.write_text(json.dumps(samples))
     return load_dataset(path, level=level, pool=pool)
 
 
 def test_longmemeval_optional_fields(tmp_path: Path) -> None:
-    (question,) = loaded(tmp_path, haystack()).questions
+    (question,) = load_samples(tmp_path, haystack()).questions
     assert (question.strata, question.asked_at) == ((), "")
 
 
@@ -147,9 +147,9 @@ def test_longmemeval_optional_fields(tmp_path: Path) -> None:
 )
 def test_longmemeval_errors(tmp_path: Path, samples: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(IngestError, match=re.escape(message)):
-        loaded(tmp_path, *samples)
+        load_samples(tmp_path, *samples)
 
 
 def test_longmemeval_unmarked_turns(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="level: must be session: no turn in .* is marked with has_answer"):
-        loaded(tmp_path, haystack(), level="turn")
+        load_samples(tmp_path, haystack(), level="turn")

@@ -17,13 +17,15 @@ IDS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_si
 @given(st.dictionaries(IDS, st.lists(IDS, unique=True, min_size=1, max_size=4), max_size=4))
 def test_ids_round_trip(tmp_path_factory: pytest.TempPathFactory, rankings: dict[str, list[str]]) -> None:
     folder = tmp_path_factory.mktemp("trec")
-    made = {question: Ranking(tuple(ids), (0.5,) * len(ids), 1.0) for question, ids in rankings.items()}
-    write_run(folder / "run", made, tag="a tag")
+    by_question = {question: Ranking(tuple(ids), (0.5,) * len(ids), 1.0) for question, ids in rankings.items()}
+    write_run(folder / "run", by_question, tag="a tag")
     rows = [line.split(" ") for line in (folder / "run").read_text(encoding="utf-8").splitlines()]
-    assert [(unquote(row[0]), unquote(row[2])) for row in rows] == [(q, note) for q in rankings for note in rankings[q]]
+    assert [(unquote(row[0]), unquote(row[2])) for row in rows] == [
+        (question, note) for question, notes in rankings.items() for note in notes
+    ]
     questions = [
-        Question(id=identity, text="?", collection="", relevant=dict.fromkeys(ids, 2))
-        for identity, ids in rankings.items()
+        Question(id=question_id, text="?", collection="", relevant=dict.fromkeys(ids, 2))
+        for question_id, ids in rankings.items()
     ]
     write_qrels(folder / "qrels", questions)
     assert read_qrels(folder / "qrels") == {question.id: question.relevant for question in questions}
@@ -35,7 +37,7 @@ def test_write_run_format(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "judged"),
+    ("text", "grades"),
     [
         ("query-id\tcorpus-id\tscore\nq 1\tn%201\t2\n", {"q 1": {"n%201": 2}}),
         ("q1\tn1\t1.0\nq1\tn2\t0\n", {"q1": {"n1": 1, "n2": 0}}),
@@ -43,9 +45,9 @@ def test_write_run_format(tmp_path: Path) -> None:
         ("q%201 0 n1 3\n", {"q 1": {"n1": 3}}),
     ],
 )
-def test_read_qrels_header(tmp_path: Path, text: str, judged: dict[str, dict[str, int]]) -> None:
+def test_read_qrels_header(tmp_path: Path, text: str, grades: dict[str, dict[str, int]]) -> None:
     (tmp_path / "qrels.tsv").write_text(text)
-    assert read_qrels(tmp_path / "qrels.tsv") == judged
+    assert read_qrels(tmp_path / "qrels.tsv") == grades
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from tests.evaluation.outcomes import dataset
 from tests.strategies import any_text
 
 BETTER = ComparisonResult(80, 0.6, Difference(0.1, 0.05, 0.15, p=0.001), adjusted_p=0.002)
-UNSURE = ComparisonResult(80, 0.6, Difference(-0.1, -0.15, -0.05, p=0.03), adjusted_p=0.06)
-UNKNOWN = ComparisonResult(80, 0.6, Difference(0.1, -0.05, 0.25, p=0.2), adjusted_p=0.4)
+INCONCLUSIVE = ComparisonResult(80, 0.6, Difference(0.1, -0.05, 0.25, p=0.2), adjusted_p=0.4)
 
 
 def tree(svg: str) -> ET.Element:
@@ -57,7 +56,7 @@ def test_bar_chart() -> None:
     bars = {
         "old": (Interval(0.5, 0.4, 0.6), ComparisonResult(80, 0.5)),
         "new": (Interval(0.75, 0.7, 0.8), BETTER),
-        "odd": (Interval(0.25, 0.0, 1.0), UNKNOWN),
+        "odd": (Interval(0.25, 0.0, 1.0), INCONCLUSIVE),
     }
     svg = str(charts(bars).bar_chart("any@5"))
     assert [(bar["class"], bar["x"], bar["width"]) for bar in rectangles(svg)] == [
@@ -82,4 +81,4 @@ def test_truncate_to_width() -> None:
 @settings(max_examples=60)
 @given(any_text, any_text)
 def test_plots_escape_any_text(measure: str, label: str) -> None:
-    tree(str(charts({label: (Interval(0.5, 0.4, 0.6), UNKNOWN)}, measure=measure).bar_chart(measure)))
+    tree(str(charts({label: (Interval(0.5, 0.4, 0.6), INCONCLUSIVE)}, measure=measure).bar_chart(measure)))

@@ -77,7 +77,7 @@ class Page(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
         self.open: list[str] = []
-        self.seen: list[str] = []
+        self.texts: list[str] = []
         self.tags: list[str] = []
         self.addresses: list[str] = []
         self.feed(text)
@@ -97,7 +97,7 @@ class Page(HTMLParser):
         self.tags.append(tag)
 
     def handle_data(self, data: str) -> None:
-        self.seen.append(data)
+        self.texts.append(data)
 
 
 def test_html_report_is_self_contained(realistic_report: Report) -> None:
@@ -106,7 +106,7 @@ def test_html_report_is_self_contained(realistic_report: Report) -> None:
     assert "script" not in page.tags
     assert "img" not in page.tags
     assert page.tags.count("svg") == 8
-    text = " ".join(page.seen)
+    text = " ".join(page.texts)
     for heading in (
         "Measures",
         "Means and intervals",
@@ -116,7 +116,7 @@ def test_html_report_is_self_contained(realistic_report: Report) -> None:
         "How this was computed",
         "All figures",
     ):
-        assert heading in page.seen
+        assert heading in page.texts
     assert "<script>document.title='broken out'</script> & <img src=x onerror=alert(1)>" in text
     assert "1 March 2026" in text
     assert "4 of 404 questions were left out" in text
@@ -151,10 +151,10 @@ def test_reports_mark_differences_that_are_not_significant() -> None:
 def test_reports_omit_empty_sections() -> None:
     report = small_report()
     page = Page(html_report(report))
-    assert "Kinds of question" not in page.seen
-    assert "Holm" not in " ".join(page.seen).replace("p, Holm", "")
-    assert "8 won, 0 lost, 0 equal" in page.seen
-    assert "None lost." in page.seen
+    assert "Kinds of question" not in page.texts
+    assert "Holm" not in " ".join(page.texts).replace("p, Holm", "")
+    assert "8 won, 0 lost, 0 equal" in page.texts
+    assert "None lost." in page.texts
     text = markdown_report(report)
     assert "## Kinds of question" not in text
     assert "8 won, 0 lost, 0 equal, by any@5." in text
@@ -163,15 +163,15 @@ def test_reports_omit_empty_sections() -> None:
 
 def test_reports_of_one_system() -> None:
     data = dataset(4)
-    alone = replace(data, collections={})
+    without_notes = replace(data, collections={})
     for report in (
-        build_report([outcome("old", {"mrr": [0.5] * 4}, strata={"late": [2, 3]})], entry, resamples=50)
-        for entry in (data, alone)
+        build_report([outcome("old", {"mrr": [0.5] * 4}, strata={"late": [2, 3]})], each_dataset, resamples=50)
+        for each_dataset in (data, without_notes)
     ):
         page = Page(html_report(report))
-        assert "Question by question" not in page.seen
-        assert "Kinds of question" in page.seen
-        assert ("Notes" in page.seen) == bool(report.dataset.notes)
+        assert "Question by question" not in page.texts
+        assert "Kinds of question" in page.texts
+        assert ("Notes" in page.texts) == bool(report.dataset.notes)
         text = markdown_report(report)
         assert "## Differences" not in text
         assert ("2 notes in 1 collection" in text) == bool(report.dataset.notes)
@@ -194,8 +194,9 @@ def test_reports_mark_synthetic_questions() -> None:
 def test_reports_name_omitted_measures() -> None:
     old = outcome("old", {"mrr": [0.5] * 4, "count": [3.0] * 4})
     report = build_report([old], dataset(4), resamples=50)
-    assert "Left out because its values are no fractions of 1, or not all systems have it: count." in html_report(
-        report
+    assert (
+        "Measures left out, because their values are not fractions of 1 or a system lacks them: count."
+        in html_report(report)
     )
 
 
@@ -234,12 +235,12 @@ def test_markdown_report_tables(realistic_report: Report) -> None:
 def test_markdown_report_escapes_questions() -> None:
     systems = [outcome("old", {"mrr": [0.0]}), outcome("new", {"mrr": [1.0]})]
     text = "<script>alert(1)</script> | *a* [b](c)"
-    shown = (
+    rendered = (
         MarkdownIt("commonmark")
         .enable("table")
         .render(markdown_report(build_report(systems, dataset(1, texts=[text]), resamples=20)))
     )
-    assert "<td>&lt;script&gt;alert(1)&lt;/script&gt; | *a* [b](c)</td>" in shown
+    assert "<td>&lt;script&gt;alert(1)&lt;/script&gt; | *a* [b](c)</td>" in rendered
 
 
 def test_markdown_rows_have_equal_columns(realistic_report: Report) -> None:
@@ -284,5 +285,5 @@ def test_write_report_errors(tmp_path: Path) -> None:
         ArgumentError, match=r"report: cannot be written to '.*nowhere/a.md': No such file or directory"
     ):
         write_report(tmp_path / "nowhere" / "a.md", report)
-    with pytest.raises(ArgumentError, match="dataset: must be that of the outcomes, 'tiny', got 'other'"):
+    with pytest.raises(ArgumentError, match="dataset: must be 'tiny', the outcomes' dataset, got 'other'"):
         build_report(report.outcomes, dataset(8, name="other"))

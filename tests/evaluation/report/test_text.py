@@ -15,23 +15,23 @@ from recollect.evaluation.significance import Difference
 
 BETTER = Difference(0.1, 0.05, 0.15, p=0.001)
 WORSE = Difference(-0.1, -0.15, -0.05, p=0.03)
-UNKNOWN = Difference(0.1, -0.05, 0.25, p=0.2)
+INCONCLUSIVE = Difference(0.1, -0.05, 0.25, p=0.2)
 
 
 @pytest.mark.parametrize(
-    ("result", "message", "shown"),
+    ("result", "message", "mark"),
     [
         (ComparisonResult(9, 0.5), "baseline", ""),
         (ComparisonResult(9, 0.5, BETTER, adjusted_p=0.002), "better", "▲"),
         (ComparisonResult(9, 0.5, BETTER, adjusted_p=0.05), "better, not significant after correction", "△"),
         (ComparisonResult(9, 0.5, WORSE, adjusted_p=0.03), "worse", "▼"),
         (ComparisonResult(9, 0.5, WORSE, adjusted_p=0.06), "worse, not significant after correction", "▽"),
-        (ComparisonResult(9, 0.5, UNKNOWN, adjusted_p=0.2), "inconclusive", "≈"),
+        (ComparisonResult(9, 0.5, INCONCLUSIVE, adjusted_p=0.2), "inconclusive", "≈"),
         (ComparisonResult(9, 0.5, Difference(0.0, 0.0, 0.0, p=1.0)), "inconclusive (no difference)", "≈"),
     ],
 )
-def test_verdicts(result: ComparisonResult, message: str, shown: str) -> None:
-    assert (verdict_text(result), verdict_mark(result)) == (message, shown)
+def test_verdicts(result: ComparisonResult, message: str, mark: str) -> None:
+    assert (verdict_text(result), verdict_mark(result)) == (message, mark)
 
 
 def test_format_signed_small_values() -> None:

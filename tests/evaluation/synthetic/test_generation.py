@@ -157,6 +157,6 @@ class TestWriteQuestions:
     def test_write_questions_refuses_a_folder_with_files(self, generated: Dataset, tmp_path: Path) -> None:
         (tmp_path / "mine.txt").write_text("mine")
         for target in (tmp_path, tmp_path / "mine.txt"):
-            with pytest.raises(ArgumentError, match="has something in it already"):
+            with pytest.raises(ArgumentError, match="is not an empty folder"):
                 write_questions(generated, target)
         assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]

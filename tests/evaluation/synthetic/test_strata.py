@@ -13,8 +13,8 @@ from recollect.evaluation.synthetic.lexicon import Lexicon, content_words
 from recollect.evaluation.synthetic.strata import (
     EXACT_KINDS,
     QuestionDraft,
-    exact_options,
     exact_questions,
+    exact_texts,
     is_foreign,
     misspell,
     multi_hop_questions,
@@ -60,7 +60,7 @@ def test_shuffle_by_group_alternates_between_groups() -> None:
 class TestExact:
     def test_exact_questions_use_words_of_one_note(self) -> None:
         corpus = lexicon("The vermilion van needs code EX_7 and oil.", "A van needs oil.", "The code is blue.")
-        options = [exact_options(corpus, 0, np.random.default_rng(seed)) for seed in SEEDS]
+        options = [exact_texts(corpus, 0, np.random.default_rng(seed)) for seed in SEEDS]
         assert {option["identifier"] for option in options} == {"EX_7"}  # as it is written
         assert "vermilion van needs" in {option.get("phrase") for option in options}
         assert {len(option["words"].split()) for option in options} == {2}
@@ -77,7 +77,7 @@ class TestExact:
 
     def test_exact_questions_of_each_token_kind(self) -> None:
         corpus = lexicon("Saw Ines pay 48,500 for v2.3.1 of docs/api.md by ERR_4021.", "Other words.")
-        options = exact_options(corpus, 0, np.random.default_rng(0))
+        options = exact_texts(corpus, 0, np.random.default_rng(0))
         assert options.keys() == set(EXACT_KINDS)
         assert [options[kind] for kind in ("identifier", "number", "name", "version", "path")] == [
             "ERR_4021",

@@ -13,19 +13,19 @@ Opener = Callable[..., Connections]
 
 
 @pytest.fixture
-def opened(database: str) -> Iterator[Opener]:
-    """Return a function that opens the database of the test."""
+def open_connections(database: str) -> Iterator[Opener]:
+    """Return a function that opens connections to the database of the test."""
     with ExitStack() as stack:
         yield lambda **options: stack.enter_context(closing(Connections(database, **options)))
 
 
 @pytest.fixture
-def connections(opened: Opener) -> Connections:
-    return opened()
+def connections(open_connections: Opener) -> Connections:
+    return open_connections()
 
 
 @pytest.fixture(scope="module")
-def fragile() -> Iterator[Server]:
+def killable_server() -> Iterator[Server]:
     """Start a server that tests may kill."""
     server = Server()
     try:

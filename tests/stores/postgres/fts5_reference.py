@@ -14,7 +14,7 @@ from recollect.stores.postgres.text import escape
 from recollect.stores.postgres.transaction import PostgresTransaction
 from tests.strategies import query_text
 
-__all__ = ["NAMESPACE", "NOTES", "expressions", "fts5", "path_and_rest", "queries", "store_words"]
+__all__ = ["NAMESPACE", "NOTES", "expressions", "fts5", "queries", "with_unique_path", "write_notes"]
 
 NAMESPACE = 7
 
@@ -46,25 +46,27 @@ def fts5(notes: Sequence[Sequence[str]] = NOTES) -> apsw.Connection:
     connection.execute("CREATE VIRTUAL TABLE w USING fts5 (a, b, c, d, e, tokenize = 'porter unicode61')")
     connection.executemany(
         "INSERT INTO w (rowid, a, b, c, d, e) VALUES (?, ?, ?, ?, ?, ?)",
-        [(key, *map(normalise, path_and_rest(key, fields))) for key, fields in enumerate(notes, start=1)],
+        [(key, *map(normalise, with_unique_path(key, fields))) for key, fields in enumerate(notes, start=1)],
     )
     return connection
 
 
-def store_words(transaction: PostgresTransaction, notes: Mapping[int, Sequence[str]], *, fresh: bool = True) -> None:
-    """Write notes with their words and postings, as a store does."""
+def write_notes(
+    transaction: PostgresTransaction, notes: Mapping[int, Sequence[str]], *, highest_keys: bool = True
+) -> None:
+    """Write notes with their tsvectors and postings, as a store does."""
     (namespace,) = transaction.namespaces.values()
     for key, fields in notes.items():
         transaction.connection.execute(
             "INSERT INTO notes (key, namespace, id, importance, created_at, updated_at, metadata, "
             "path, title, summary, tags, content) VALUES (%s, %s, %s, 0.5, 0, 0, '{}', %s, %s, %s, %s, %s)",
-            [key, namespace, str(key), path_and_rest(key, fields)[0] or None, *map(escape, fields[1:])],
+            [key, namespace, str(key), with_unique_path(key, fields)[0] or None, *map(escape, fields[1:])],
         )
-    changes = [TextChange(key, None, path_and_rest(key, fields)) for key, fields in notes.items()]
-    index_notes(transaction.connection, namespace, changes, first_new_key=min(notes) if fresh else None)
+    changes = [TextChange(key, None, with_unique_path(key, fields)) for key, fields in notes.items()]
+    index_notes(transaction.connection, namespace, changes, first_new_key=min(notes) if highest_keys else None)
 
 
-def path_and_rest(key: int, fields: Sequence[str]) -> list[str]:
+def with_unique_path(key: int, fields: Sequence[str]) -> list[str]:
     """Return the fields with the note's key in the path, because paths are unique."""
     return [f"{fields[0]} {key}" if fields[0] else "", *fields[1:]]
 

@@ -25,8 +25,8 @@ ROLE = "recollect"
 """The role that opens stores in tests: owner of its databases, not a superuser, so that policies apply."""
 
 NOBODY = 65534
-PATIENCE = 60.0
-ROOM = 2 << 30  # free bytes of /dev/shm that a server needs
+TIMEOUT = 60.0
+MIN_FREE_BYTES = 2 << 30  # free bytes of /dev/shm that a server needs
 
 
 def programs() -> Path:
@@ -47,19 +47,19 @@ def programs() -> Path:
 class Server:
     """A server that tests create, start, kill, restart and remove."""
 
-    def __init__(self, *, durable: bool = False, copies: Server | None = None, **settings: str) -> None:
+    def __init__(self, *, durable: bool = False, primary: Server | None = None, **settings: str) -> None:
         """Create its files. A ``durable`` server keeps commits after a kill, as in production.
 
-        A server that ``copies`` another is its streaming replica, read-only until it is promoted.
+        With ``primary``, it is a streaming replica of that server, read-only until it is promoted.
         """
         self._programs = programs()
         memory = Path("/dev/shm")  # noqa: S108 (a folder of our own is made in it)
-        quick = not durable and memory.is_dir() and shutil.disk_usage(memory).free > ROOM
+        quick = not durable and memory.is_dir() and shutil.disk_usage(memory).free > MIN_FREE_BYTES
         # A short name: the path of a socket has at most 107 bytes.
         self.folder = Path(tempfile.mkdtemp(prefix="rpg", dir=memory if quick else None))
-        self._as: dict[str, Any] = {}
+        self._user_options: dict[str, Any] = {}
         if os.geteuid() == 0:
-            self._as = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+            self._user_options = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
             os.chown(self.folder, NOBODY, NOBODY)
         self._settings = {
             "unix_socket_directories": str(self.folder),
@@ -68,15 +68,15 @@ class Server:
             **settings,
         }
         self._process: subprocess.Popen[bytes] | None = None
-        self._made = 0
-        if copies is not None:
-            self.run("pg_basebackup", "-h", str(copies.folder), "-U", "postgres", "-D", "data", "-R", "-c", "fast")
+        self._database_count = 0
+        if primary is not None:
+            self.run("pg_basebackup", "-h", str(primary.folder), "-U", "postgres", "-D", "data", "-R", "-c", "fast")
             return
         self.run("initdb", "-D", "data", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
 
     def start(self) -> None:
         """Start the server and wait until it accepts connections."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         self._launch()
         while subprocess.run([self._programs / "pg_isready", "-q", "-h", self.folder], check=False).returncode:
             if self._process is None or self._process.poll() is not None:
@@ -97,7 +97,7 @@ class Server:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,  # Ctrl-C goes to the tests only
-                **self._surroundings,
+                **self._process_options,
             )
 
     def kill(self) -> None:
@@ -136,8 +136,8 @@ class Server:
 
     def create(self, template: str = "empty") -> str:
         """Create a database as a copy of another, and return its name."""
-        self._made += 1
-        name = f"test_{self._made}"
+        self._database_count += 1
+        name = f"test_{self._database_count}"
         self.execute(f"CREATE DATABASE {name} TEMPLATE {template} OWNER {ROLE}")
         return name
 
@@ -153,7 +153,7 @@ class Server:
             capture_output=True,
             text=True,
             check=False,
-            **self._surroundings,
+            **self._process_options,
         )
         if done.returncode:
             pytest.fail(f"{program} fails: {done.stderr}")
@@ -163,14 +163,14 @@ class Server:
         return self.folder / "log"
 
     @property
-    def _surroundings(self) -> dict[str, Any]:
+    def _process_options(self) -> dict[str, Any]:
         # It does not start in a folder that it may not read.
         return {
             "cwd": self.folder,
             "env": {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": str(self.folder)},
-        } | self._as
+        } | self._user_options
 
-    def _end(self, how: signal.Signals) -> None:
+    def _end(self, signal_number: signal.Signals) -> None:
         if self._process is not None and self._process.poll() is None:
-            self._process.send_signal(how)
-            self._process.wait(PATIENCE)
+            self._process.send_signal(signal_number)
+            self._process.wait(TIMEOUT)

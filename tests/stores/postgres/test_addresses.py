@@ -17,7 +17,7 @@ from recollect.stores.postgres.store import PostgresStore
 
 
 @pytest.mark.parametrize(
-    ("address", "theirs", "ours"),
+    ("address", "libpq_address", "options"),
     [
         ("postgresql://db/notes", "postgresql://db/notes", {}),
         ("postgresql://db/notes?", "postgresql://db/notes", {}),
@@ -29,8 +29,8 @@ from recollect.stores.postgres.store import PostgresStore
         ),
     ],
 )
-def test_pool_options_are_split_off(address: str, theirs: str, ours: dict[str, float]) -> None:
-    assert split_options(address) == (theirs, ours)
+def test_pool_options_are_split_off(address: str, libpq_address: str, options: dict[str, float]) -> None:
+    assert split_options(address) == (libpq_address, options)
 
 
 @pytest.mark.parametrize(

@@ -37,11 +37,11 @@ def _low_index_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_index, "MAX_EXACT_NOTES", 20)
     ensure = VectorIndexes.ensure
 
-    def late(indexes: VectorIndexes) -> None:
+    def slow_ensure(indexes: VectorIndexes) -> None:
         time.sleep(0.3)
         ensure(indexes)
 
-    monkeypatch.setattr(VectorIndexes, "ensure", late)
+    monkeypatch.setattr(VectorIndexes, "ensure", slow_ensure)
 
 
 def index_comments(run_sql: RunSql) -> list[str]:
@@ -55,7 +55,7 @@ def fill(address: str, *, embedded: bool = True) -> None:
         store.write(DRAFTS if embedded else [{**draft, "vector": None} for draft in DRAFTS])
 
 
-BUILT = ["breadth 200 for 30 notes"]
+COMMENTS_OF_BUILT_INDEX = ["breadth 200 for 30 notes"]
 
 
 def test_reindex_waits_for_the_index(database: str, run_sql: RunSql) -> None:
@@ -63,13 +63,13 @@ def test_reindex_waits_for_the_index(database: str, run_sql: RunSql) -> None:
     assert index_comments(run_sql) == []
     result = run("reindex", "--db", database, "--embedder", "static")
     assert (result.exit_code, result.stdout) == (0, "embedded 30 notes\n")
-    assert index_comments(run_sql) == BUILT
+    assert index_comments(run_sql) == COMMENTS_OF_BUILT_INDEX
 
 
 def test_repair_waits_for_the_index(database: str, run_sql: RunSql) -> None:
     fill(database)
     assert run("doctor", "--repair", "--db", database, "--embedder", "none", "-q").exit_code == 0
-    assert index_comments(run_sql) == BUILT
+    assert index_comments(run_sql) == COMMENTS_OF_BUILT_INDEX
 
 
 def test_copy_waits_for_the_index(database: str, run_sql: RunSql, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_finish_builds_after_a_running_build(database: str, run_sql: RunSql, mon
         monkeypatch.setattr(VectorIndexes, "ensure", too_early)
         indexes.start()
         store.finish_indexes()
-    assert index_comments(run_sql) == BUILT
+    assert index_comments(run_sql) == COMMENTS_OF_BUILT_INDEX
 
 
 def test_read_only_database_is_searched(database: str, run_sql: RunSql) -> None:

@@ -44,12 +44,12 @@ def names(transaction: PostgresTransaction) -> list[str]:
     return [name for (name,) in transaction.connection.execute("SELECT name FROM namespaces ORDER BY name")]
 
 
-def cut(transaction: PostgresTransaction, run_sql: RunSql) -> PostgresTransaction:
+def disconnect(transaction: PostgresTransaction, run_sql: RunSql) -> PostgresTransaction:
     run_sql(f"SELECT pg_terminate_backend({transaction.connection.info.backend_pid}, 5000)")
     return transaction
 
 
-CUT = (
+DISCONNECT_ALL = (
     "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
     "WHERE application_name = 'recollect' AND datname = current_database()"
 )
@@ -68,8 +68,8 @@ class TestReading:
         assert connections.read(setting("statement_timeout"), namespace="tea") == "1min"
         assert connections.read(setting("statement_timeout"), namespace="tea", statement_timeout=0) == "0"
 
-    def test_pooled_connection_has_no_state(self, opened: Opener) -> None:
-        connections = opened(pool_size=1)
+    def test_pooled_connection_has_no_state(self, open_connections: Opener) -> None:
+        connections = open_connections(pool_size=1)
         with connections.write(["tea"], create=True) as transaction:
             first = transaction.connection
         connections.read(names, namespace="tea")
@@ -90,8 +90,8 @@ class TestReading:
         with pytest.raises(StoreReadOnlyError, match="cannot be written to"):
             connections.read(lambda t: t.connection.execute("DELETE FROM notes"), namespace=None)
 
-    def test_statement_timeout(self, opened: Opener) -> None:
-        connections = opened(statement_timeout=0.05)
+    def test_statement_timeout(self, open_connections: Opener) -> None:
+        connections = open_connections(statement_timeout=0.05)
         with pytest.raises(StoreError, match="took too long and was stopped; ask for less, or raise statement_timeout"):
             connections.read(lambda t: t.connection.execute("SELECT pg_sleep(20)"), namespace=None)
 
@@ -167,21 +167,21 @@ class TestWriting:
             list(executor.map(write, range(60)))
         assert len(connections.read(names, namespace=None)) == 7
 
-    def test_read_only_store_rejects_writes(self, opened: Opener) -> None:
-        opened()
-        reader = opened(read_only=True)
+    def test_read_only_store_rejects_writes(self, open_connections: Opener) -> None:
+        open_connections()
+        reader = open_connections(read_only=True)
         assert reader.read(names, namespace=None) == []
         with pytest.raises(StoreReadOnlyError, match="opened with read_only=True"), reader.write(["tea"]):
             pass
 
     def test_read_only_database_rejects_writes(
-        self, connections: Connections, opened: Opener, database: str, run_sql: RunSql
+        self, connections: Connections, open_connections: Opener, database: str, run_sql: RunSql
     ) -> None:
         with connections.write(["tea"], create=True):
             pass
         name = database.rpartition("?")[0].rpartition("/")[2]
         run_sql(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-        fresh = opened()
+        fresh = open_connections()
         for namespaces in (["tea"], ["new"], None):
             with (
                 pytest.raises(StoreReadOnlyError, match="it is a replica, or set to be read only") as caught,
@@ -221,7 +221,7 @@ class TestFaults:
         def work(transaction: PostgresTransaction) -> list[str]:
             seen.append(transaction.connection.info.backend_pid)
             if len(seen) == 1:
-                cut(transaction, run_sql)
+                disconnect(transaction, run_sql)
             return names(transaction)
 
         assert connections.read(work, namespace=None) == []
@@ -229,15 +229,15 @@ class TestFaults:
 
     def test_second_disconnect_raises_an_error(self, connections: Connections, run_sql: RunSql) -> None:
         def work(transaction: PostgresTransaction) -> list[str]:
-            cut(transaction, run_sql)
+            disconnect(transaction, run_sql)
             return names(transaction)
 
         with pytest.raises(StoreUnavailableError, match="cannot be reached"):
             connections.read(work, namespace=None)
         assert connections.read(names, namespace=None) == []
 
-    def test_lost_idle_connections_are_replaced(self, opened: Opener, run_sql: RunSql) -> None:
-        connections = opened(pool_size=4)
+    def test_lost_idle_connections_are_replaced(self, open_connections: Opener, run_sql: RunSql) -> None:
+        connections = open_connections(pool_size=4)
 
         def wait(transaction: PostgresTransaction) -> None:
             transaction.connection.execute("SELECT pg_sleep(0.3)")
@@ -246,7 +246,7 @@ class TestFaults:
             with ThreadPoolExecutor(4) as executor:
                 for future in [executor.submit(connections.read, wait, namespace=None) for _ in range(4)]:
                     future.result(30)
-            assert len(run_sql(CUT)) > 1
+            assert len(run_sql(DISCONNECT_ALL)) > 1
             with connections.write([f"{number}"], create=True):
                 pass
         assert connections.read(names, namespace=None) == ["0", "1"]
@@ -258,7 +258,7 @@ class TestFaults:
             pass
         with connections.write(["tea"]), pytest.raises(StoreBusyError), connections.write(["tea"], timeout=0):
             raise AssertionError
-        assert run_sql(CUT)
+        assert run_sql(DISCONNECT_ALL)
         connections.read(names, namespace=None)
         assert [record for record in caplog.records if record.name.startswith("psycopg")] == []
 
@@ -267,7 +267,7 @@ class TestFaults:
             pytest.raises(StoreError, match="cannot be reached"),
             connections.write(["tea"], create=True) as transaction,
         ):
-            names(cut(transaction, run_sql))
+            names(disconnect(transaction, run_sql))
         assert connections.read(names, namespace=None) == []
 
     def test_disconnect_during_commit(self, connections: Connections, run_sql: RunSql) -> None:
@@ -275,16 +275,16 @@ class TestFaults:
             pytest.raises(StoreError, match="a whole or not at all; check which before you repeat it"),
             connections.write(["tea"], create=True) as transaction,
         ):
-            cut(transaction, run_sql)
+            disconnect(transaction, run_sql)
 
-    def test_exhausted_pool_raises_busy_error(self, opened: Opener) -> None:
-        connections = opened(pool_size=1, pool_timeout=2)
+    def test_exhausted_pool_raises_busy_error(self, open_connections: Opener) -> None:
+        connections = open_connections(pool_size=1, pool_timeout=2)
         with (
             connections.write(["tea"], create=True),
             pytest.raises(StoreBusyError, match="all 1 connections were in use for 2 seconds; raise pool_size"),
         ):
             connections.read(names, namespace=None)
-        patient = opened(pool_size=1, pool_timeout=30)
+        patient = open_connections(pool_size=1, pool_timeout=30)
         inside, leave = threading.Event(), threading.Event()
 
         def hold(_: PostgresTransaction) -> None:
@@ -299,23 +299,23 @@ class TestFaults:
             assert waiting.result(30) == ["tea"]
             blocking.result(30)
 
-    def test_restart_between_calls(self, fragile: Server) -> None:
-        with closing(Connections(fragile.address(fragile.create()))) as connections:
+    def test_restart_between_calls(self, killable_server: Server) -> None:
+        with closing(Connections(killable_server.address(killable_server.create()))) as connections:
             with connections.write(["tea"], create=True):
                 pass
-            fragile.restart()
+            killable_server.restart()
             assert connections.read(names, namespace=None) == ["tea"]
-            fragile.kill()
-            fragile.start()
+            killable_server.kill()
+            killable_server.start()
             with connections.write(["work"], create=True):
                 pass
             assert connections.read(names, namespace=None) == ["tea", "work"]
 
-    def test_stopped_server_raises_unavailable_error(self, fragile: Server) -> None:
-        address = fragile.address(fragile.create())
+    def test_stopped_server_raises_unavailable_error(self, killable_server: Server) -> None:
+        address = killable_server.address(killable_server.create())
         with closing(Connections(address)) as connections:
             connections.read(names, namespace=None)
-            fragile.stop()
+            killable_server.stop()
             for _ in range(2):
                 with pytest.raises(StoreUnavailableError, match="cannot be reached; check that the server runs"):
                     connections.read(names, namespace=None)
@@ -326,7 +326,7 @@ class TestFaults:
                     raise AssertionError
             with pytest.raises(StoreUnavailableError, match="cannot be reached; check that the server runs"):
                 Connections(address)
-            fragile.start()
+            killable_server.start()
             assert connections.read(names, namespace=None) == []
 
     def test_unreachable_server_fails_within_the_request_timeout(self) -> None:
@@ -335,16 +335,16 @@ class TestFaults:
 
 
 class TestClosing:
-    def test_closed_connections_raise_an_error(self, opened: Opener) -> None:
-        connections = opened()
+    def test_closed_connections_raise_an_error(self, open_connections: Opener) -> None:
+        connections = open_connections()
         connections.read(names, namespace=None)
         connections.close()
         connections.close()
         with pytest.raises(StoreError, match="is closed; open it again to use it"):
             connections.read(names, namespace=None)
 
-    def test_close_wakes_waiting_threads(self, opened: Opener) -> None:
-        connections = opened(pool_size=1)
+    def test_close_wakes_waiting_threads(self, open_connections: Opener) -> None:
+        connections = open_connections(pool_size=1)
         with ThreadPoolExecutor(1) as executor, connections.write(["tea"], create=True):
             waiting = executor.submit(connections.read, names, namespace=None)
             threading.Event().wait(0.2)

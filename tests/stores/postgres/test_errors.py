@@ -18,7 +18,7 @@ from recollect.stores.postgres.errors import is_disconnect, translate_error
 
 
 @pytest.mark.parametrize(
-    ("error", "ours", "advice"),
+    ("error", "expected_class", "advice"),
     [
         (errors.LockNotAvailable("x"), StoreBusyError, "try again"),
         (errors.DeadlockDetected("x"), StoreBusyError, "try again"),
@@ -34,15 +34,17 @@ from recollect.stores.postgres.errors import is_disconnect, translate_error
         (errors.UniqueViolation("x"), StoreError, "postgresql://db/notes: x"),
     ],
 )
-def test_error_names_the_database_and_the_remedy(error: psycopg.Error, ours: type[StoreError], advice: str) -> None:
+def test_error_names_the_database_and_the_remedy(
+    error: psycopg.Error, expected_class: type[StoreError], advice: str
+) -> None:
     translated = translate_error("postgresql://db/notes", error)
-    assert type(translated) is ours
+    assert type(translated) is expected_class
     assert str(translated).startswith("postgresql://db/notes")
     assert advice in str(translated)
 
 
 @pytest.mark.parametrize(
-    ("detail", "ours", "advice"),
+    ("detail", "expected_class", "advice"),
     [
         ('FATAL:  password authentication failed for user "ines"', StoreError, "check the user and the password"),
         ("fe_sendauth: no password supplied", StoreError, "check the user and the password"),
@@ -52,9 +54,9 @@ def test_error_names_the_database_and_the_remedy(error: psycopg.Error, ours: typ
         ("Connection refused", StoreUnavailableError, "check that the server runs"),
     ],
 )
-def test_refused_login_says_why(detail: str, ours: type[StoreError], advice: str) -> None:
+def test_refused_login_says_why(detail: str, expected_class: type[StoreError], advice: str) -> None:
     translated = translate_error("postgresql://db/notes", psycopg.OperationalError(f"connection failed: {detail}"))
-    assert type(translated) is ours
+    assert type(translated) is expected_class
     assert advice in str(translated)
 
 
@@ -70,7 +72,7 @@ def test_error_without_message_has_its_class_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "cut"),
+    ("error", "broken"),
     [
         (errors.AdminShutdown(), True),
         (errors.IdleInTransactionSessionTimeout(), True),
@@ -80,5 +82,5 @@ def test_error_without_message_has_its_class_name() -> None:
         (errors.UniqueViolation(), False),
     ],
 )
-def test_disconnect_differs_from_refusal(error: psycopg.Error, cut: bool) -> None:
-    assert is_disconnect(error) is cut
+def test_disconnect_differs_from_refusal(error: psycopg.Error, broken: bool) -> None:
+    assert is_disconnect(error) is broken

@@ -22,7 +22,7 @@ NAMESPACE = "default"
 
 
 @pytest.fixture(scope="module")
-def durable() -> Iterator[Server]:
+def durable_server() -> Iterator[Server]:
     server = Server(durable=True)
     try:
         server.start()
@@ -41,7 +41,7 @@ def is_healthy(store: PostgresStore) -> bool:
 
 
 @pytest.mark.parametrize("after", [1, 5, 12])
-def test_killed_server_keeps_commits(durable: Server, after: int) -> None:
+def test_killed_server_keeps_commits(durable_server: Server, after: int) -> None:
     acknowledged: list[str] = []
     enough = threading.Event()
 
@@ -64,15 +64,15 @@ def test_killed_server_keeps_commits(durable: Server, after: int) -> None:
 
     def kill() -> None:
         enough.wait(60)
-        durable.kill()
+        durable_server.kill()
 
-    with closing(PostgresStore(durable.address(durable.create()), pool_timeout=5)) as store:
+    with closing(PostgresStore(durable_server.address(durable_server.create()), pool_timeout=5)) as store:
         killer = threading.Thread(target=kill)
         killer.start()
         with pytest.raises(StoreError):
             write(store)
         killer.join()
-        durable.start()
+        durable_server.start()
         paths = [note.path for note in store.notes()]
         # The interrupted batch may have been committed completely.
         assert len(paths) in (len(acknowledged), len(acknowledged) + BATCH)
@@ -89,18 +89,18 @@ class BlockedSearch:
         self._run_sql = run_sql
         self._search = search
 
-    def cut(self) -> None:
-        """Terminate its connection once it waits."""
-        waiting = (
+    def disconnect(self) -> None:
+        """Terminate the connection of the search when the search waits for the lock."""
+        terminate = (
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'recollect' "
             "AND datname = current_database() AND wait_event_type = 'Lock'"
         )
-        while not self._run_sql(waiting):
+        while not self._run_sql(terminate):
             assert not self._search.done()
 
 
 @pytest.fixture
-def waiting(
+def block_search(
     postgres: Server, database: str, run_sql: Callable[[str], list[tuple[Any, ...]]]
 ) -> Callable[[PostgresStore], Any]:
     name = database.rpartition("?")[0].rpartition("/")[2]
@@ -115,55 +115,58 @@ def waiting(
     return wait
 
 
-def test_search_is_repeated_after_a_disconnect(database: str, waiting: Callable[[PostgresStore], Any]) -> None:
+def test_search_is_repeated_after_a_disconnect(database: str, block_search: Callable[[PostgresStore], Any]) -> None:
     with closing(PostgresStore(database)) as store:
         store.write([{"path": "tea.md", "content": "green tea"}])
-        with waiting(store) as (blocked, future):
-            blocked.cut()
+        with block_search(store) as (blocked, future):
+            blocked.disconnect()
         assert [candidate.path for candidate in future.result(60)] == ["tea.md"]
 
 
-def test_search_fails_after_two_disconnects(database: str, waiting: Callable[[PostgresStore], Any]) -> None:
+def test_search_fails_after_two_disconnects(database: str, block_search: Callable[[PostgresStore], Any]) -> None:
     with closing(PostgresStore(database)) as store:
         store.write([{"path": "tea.md", "content": "green tea"}])
-        with waiting(store) as (blocked, future):
-            blocked.cut()
-            blocked.cut()
+        with block_search(store) as (blocked, future):
+            blocked.disconnect()
+            blocked.disconnect()
             with pytest.raises(StoreError, match="cannot be reached"):
                 future.result(60)
         assert [candidate.path for candidate in search(store)] == ["tea.md"]
 
 
-def test_exhausted_pool_raises_busy_error(database: str, waiting: Callable[[PostgresStore], Any]) -> None:
+def test_exhausted_pool_raises_busy_error(database: str, block_search: Callable[[PostgresStore], Any]) -> None:
     address = f"{database}&pool_size=1"
     with closing(PostgresStore.at(f"{address}&pool_timeout=1")) as hasty, closing(PostgresStore.at(address)) as patient:
         hasty.write([{"path": "tea.md", "content": "green tea"}])
         with (
-            waiting(hasty) as (_, future),
+            block_search(hasty) as (_, future),
             pytest.raises(StoreBusyError, match="all 1 connections were in use for 1 seconds; raise pool_size"),
         ):
             list(hasty.notes())
         assert len(future.result(60)) == 1
-        with ThreadPoolExecutor(1) as executor, waiting(patient):
+        with ThreadPoolExecutor(1) as executor, block_search(patient):
             notes = executor.submit(list, patient.notes())
         assert len(notes.result(60)) == 1
 
 
-def test_restart_between_calls(fragile: Server) -> None:
-    with closing(PostgresStore(fragile.address(fragile.create()))) as store:
+def test_restart_between_calls(killable_server: Server) -> None:
+    with closing(PostgresStore(killable_server.address(killable_server.create()))) as store:
         store.write([{"path": "tea.md", "content": "green tea", "vector": [1.0, 0.0]}])
-        fragile.restart()
+        killable_server.restart()
         assert len(search(store)) == 1
-        fragile.restart()
+        killable_server.restart()
         assert len(store.write([{"path": "pot.md", "content": "tea pot", "vector": [0.0, 1.0]}]).notes) == 1
-        fragile.kill()
-        fragile.start()
+        killable_server.kill()
+        killable_server.start()
         assert len(search(store)) == 2
         assert is_healthy(store)
 
 
-def test_statement_timeout_is_named(database: str, waiting: Callable[[PostgresStore], Any]) -> None:
+def test_statement_timeout_is_named(database: str, block_search: Callable[[PostgresStore], Any]) -> None:
     with closing(PostgresStore.at(f"{database}&statement_timeout=0.2")) as store:
         store.write([{"content": "green tea"}])
-        with waiting(store) as (_, future), pytest.raises(StoreError, match="took too long .* raise statement_timeout"):
+        with (
+            block_search(store) as (_, future),
+            pytest.raises(StoreError, match="took too long .* raise statement_timeout"),
+        ):
             future.result(60)

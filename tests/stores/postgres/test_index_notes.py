@@ -1,4 +1,4 @@
-"""Whatever happens to notes, the word index knows what FTS5 would know."""
+"""After any sequence of changes, the lexical index returns the scores of FTS5."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _QUERY = AnyOf((Match("term", "tea"), Match("phrase", "green tea"), Match("prefi
 
 
 @pytest.fixture(scope="module")
-def opened(postgres: Server) -> Iterator[Connections]:
+def connections(postgres: Server) -> Iterator[Connections]:
     name = postgres.create()
     with closing(Connections(postgres.address(name))) as connections:
         yield connections
@@ -68,10 +68,10 @@ def _with_key(change: TextChange) -> TextChange:
 
 @settings(max_examples=60)
 @given(_batches)
-def test_any_history_gives_the_index_of_fts5(opened: Connections, batches: list[dict[int, Fields | None]]) -> None:
+def test_any_history_gives_the_index_of_fts5(connections: Connections, batches: list[dict[int, Fields | None]]) -> None:
     stored: dict[int, Fields] = {}
     for batch in batches:
-        write(opened, stored, batch)
+        write(connections, stored, batch)
     fts5 = apsw.Connection(":memory:")
     fts5.execute("CREATE VIRTUAL TABLE w USING fts5 (a, b, c, d, e, tokenize = 'porter unicode61')")
     rows = [(note, f"{path} {note}", *rest) for note, (path, *rest) in stored.items()]
@@ -79,7 +79,7 @@ def test_any_history_gives_the_index_of_fts5(opened: Connections, batches: list[
     weights = ", ".join(map(str, FIELD_WEIGHTS.values()))
     statement = f"SELECT rowid, -bm25(w, {weights}) FROM w WHERE w MATCH ? ORDER BY rowid"  # noqa: S608 (our numbers)
     expected = fts5.execute(statement, ('"tea" OR "green tea" OR "cu" * OR "42"',)).fetchall()
-    with opened.write(["tea"], create=True) as transaction:
+    with connections.write(["tea"], create=True) as transaction:
         (namespace,) = transaction.namespaces.values()
         scores = score_notes(transaction.connection, namespace, _QUERY)
         words = transaction.connection.execute("SELECT note FROM words ORDER BY note").fetchall()
@@ -87,8 +87,8 @@ def test_any_history_gives_the_index_of_fts5(opened: Connections, batches: list[
     assert list(zip(scores.notes.tolist(), scores.scores.tolist(), strict=True)) == expected
     assert words == [(note,) for note in sorted(stored)]
     assert counts == [(len(stored),)]
-    write(opened, stored, dict.fromkeys(stored))  # leave the store empty
-    remaining = opened.read(
+    write(connections, stored, dict.fromkeys(stored))  # leave the store empty
+    remaining = connections.read(
         lambda t: t.connection.execute(
             "SELECT notes, tokens, (SELECT count(*) FROM postings) FROM namespaces"
         ).fetchall(),
@@ -97,15 +97,15 @@ def test_any_history_gives_the_index_of_fts5(opened: Connections, batches: list[
     assert remaining == [(0, 0, 0)]
 
 
-def test_changed_terms_raise_the_revision(opened: Connections) -> None:
+def test_changed_terms_raise_the_revision(connections: Connections) -> None:
     def revision() -> int:
-        ((number,),) = opened.read(
+        ((number,),) = connections.read(
             lambda t: t.connection.execute("SELECT revision FROM namespaces").fetchall(), namespace="tea"
         )
         return int(number)
 
     stored: dict[int, Fields] = {}
-    write(opened, stored, {1: ["", "tea", "", "", ""]})
+    write(connections, stored, {1: ["", "tea", "", "", ""]})
     before = revision()
-    write(opened, stored, {1: None})
+    write(connections, stored, {1: None})
     assert revision() == before + 1

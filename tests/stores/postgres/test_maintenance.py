@@ -105,8 +105,8 @@ def test_check_reports_a_missing_table(store: PostgresStore, run_sql: RunSql) ->
 
 def test_check_reads_in_batches(store: PostgresStore, monkeypatch: pytest.MonkeyPatch, run_sql: RunSql) -> None:
     monkeypatch.setattr("recollect.stores.sql.checking.BATCH_NOTES", 3)
-    monkeypatch.setattr(checking, "READ_VECTORS", 3)
-    monkeypatch.setattr(checking, "READ_BLOCKS", 2)
+    monkeypatch.setattr(checking, "BATCH_VECTORS", 3)
+    monkeypatch.setattr(checking, "BATCH_BLOCKS", 2)
     assert problems(store) == {}
     store.repair()
     assert problems(store) == {}

@@ -41,9 +41,9 @@ def trip(store: PostgresStore) -> PostgresStore:
     return store
 
 
-@pytest.mark.parametrize("worth_reading", [1, 10**6])
-def test_any_history_has_the_edges_of_brute_force(monkeypatch: pytest.MonkeyPatch, worth_reading: int) -> None:
-    monkeypatch.setattr(writing, "MIN_TITLES", worth_reading)
+@pytest.mark.parametrize("min_titles", [1, 10**6])
+def test_any_history_has_the_edges_of_brute_force(monkeypatch: pytest.MonkeyPatch, min_titles: int) -> None:
+    monkeypatch.setattr(writing, "MIN_TITLES", min_titles)
     monkeypatch.setattr(writing, "BATCH_TITLES", 2)
     monkeypatch.setattr(tokens, "FILTER_BUCKETS", 64)
 
@@ -153,14 +153,14 @@ def test_repair_fixes_damage(trip: PostgresStore, run_sql: RunSql, name: str) ->
 
 def searched_titles(store: PostgresStore, monkeypatch: pytest.MonkeyPatch, notes: list[dict[str, Any]]) -> int:
     checked: list[Any] = []
-    original = transaction._phrase
+    original = transaction._title_queries
 
-    def counted(namespace: int, title: Any) -> Any:
+    def counted(namespace_id: int, title: Any) -> Any:
         checked.append(title)
-        return original(namespace, title)
+        return original(namespace_id, title)
 
     with monkeypatch.context() as patch:
-        patch.setattr(transaction, "_phrase", counted)
+        patch.setattr(transaction, "_title_queries", counted)
         store.write(notes)
     return len(checked)
 

@@ -16,7 +16,7 @@ from tests.stores.postgres.server import Server
 
 
 @pytest.fixture(scope="module")
-def stored(postgres: Server) -> Iterator[Connections]:
+def connections(postgres: Server) -> Iterator[Connections]:
     name = postgres.create()
     with closing(Connections(postgres.address(name))) as connections:
         with connections.write(["tea"], create=True):
@@ -26,10 +26,10 @@ def stored(postgres: Server) -> Iterator[Connections]:
 
 
 @pytest.fixture
-def empty(stored: Connections) -> Connections:
-    with stored.write(["tea"]) as transaction:
+def empty_index(connections: Connections) -> Connections:
+    with connections.write(["tea"]) as transaction:
         transaction.connection.execute("DELETE FROM postings")
-    return stored
+    return connections
 
 
 def rows(transaction: PostgresTransaction) -> list[tuple[str, int, int, bytes]]:
@@ -67,9 +67,9 @@ def postings(*notes: int) -> list[Posting]:
     return [Posting(note, float(note % 7 + 1), note % 90 + 1) for note in notes]
 
 
-def test_long_list_is_split_into_blocks(empty: Connections) -> None:
-    change(empty, {"tea": postings(*range(10, 510)), "cup": postings(11)}, first_new_key=10)
-    blocks = empty.read(rows, namespace="tea")
+def test_long_list_is_split_into_blocks(empty_index: Connections) -> None:
+    change(empty_index, {"tea": postings(*range(10, 510)), "cup": postings(11)}, first_new_key=10)
+    blocks = empty_index.read(rows, namespace="tea")
     assert [(term, block, count) for term, block, count, _ in blocks] == [
         ("cup", 11, 1),
         ("tea", 10, 160),
@@ -77,35 +77,37 @@ def test_long_list_is_split_into_blocks(empty: Connections) -> None:
         ("tea", 330, 160),
         ("tea", 490, 20),
     ]
-    assert empty.read(stored_postings, namespace="tea")["tea"] == postings(*range(10, 510))
+    assert empty_index.read(stored_postings, namespace="tea")["tea"] == postings(*range(10, 510))
 
 
-def test_new_notes_are_appended(empty: Connections) -> None:
-    change(empty, {"tea": postings(*range(1, 200))}, first_new_key=1)
-    change(empty, {"tea": postings(*range(200, 300))}, first_new_key=200)
-    change(empty, {"tea": postings(*range(300, 400))}, first_new_key=300)
-    assert empty.read(stored_postings, namespace="tea") == {"tea": postings(*range(1, 400))}
+def test_new_notes_are_appended(empty_index: Connections) -> None:
+    change(empty_index, {"tea": postings(*range(1, 200))}, first_new_key=1)
+    change(empty_index, {"tea": postings(*range(200, 300))}, first_new_key=200)
+    change(empty_index, {"tea": postings(*range(300, 400))}, first_new_key=300)
+    assert empty_index.read(stored_postings, namespace="tea") == {"tea": postings(*range(1, 400))}
 
 
-def test_distant_keys_have_separate_blocks(empty: Connections) -> None:
+def test_distant_keys_have_separate_blocks(empty_index: Connections) -> None:
     keys = [1, 2**32, 2**32 + 1, 2**40]
-    change(empty, {"tea": postings(*keys)})
-    assert empty.read(stored_postings, namespace="tea") == {"tea": postings(*keys)}
-    change(empty, {"tea": postings(2**41)}, first_new_key=2**41)
-    assert empty.read(stored_postings, namespace="tea") == {"tea": postings(*keys, 2**41)}
+    change(empty_index, {"tea": postings(*keys)})
+    assert empty_index.read(stored_postings, namespace="tea") == {"tea": postings(*keys)}
+    change(empty_index, {"tea": postings(2**41)}, first_new_key=2**41)
+    assert empty_index.read(stored_postings, namespace="tea") == {"tea": postings(*keys, 2**41)}
 
 
-def test_empty_list_is_deleted(empty: Connections) -> None:
-    change(empty, {"tea": postings(1, 2)})
-    change(empty, {}, {"tea": [1, 2], "unknown": [1]})
-    assert empty.read(rows, namespace="tea") == []
-    change(empty, {}, {})
+def test_empty_list_is_deleted(empty_index: Connections) -> None:
+    change(empty_index, {"tea": postings(1, 2)})
+    change(empty_index, {}, {"tea": [1, 2], "unknown": [1]})
+    assert empty_index.read(rows, namespace="tea") == []
+    change(empty_index, {}, {})
 
 
-def test_changed_note_has_its_new_weight(empty: Connections) -> None:
-    change(empty, {"tea": postings(1, 2, 3)})
-    change(empty, {"tea": [Posting(2, 50.0, 60)]}, {"tea": [2]})
-    assert empty.read(stored_postings, namespace="tea") == {"tea": [*postings(1), Posting(2, 50.0, 60), *postings(3)]}
+def test_changed_note_has_its_new_weight(empty_index: Connections) -> None:
+    change(empty_index, {"tea": postings(1, 2, 3)})
+    change(empty_index, {"tea": [Posting(2, 50.0, 60)]}, {"tea": [2]})
+    assert empty_index.read(stored_postings, namespace="tea") == {
+        "tea": [*postings(1), Posting(2, 50.0, 60), *postings(3)]
+    }
 
 
 _notes = st.sets(st.integers(1, 900), max_size=300)
@@ -121,18 +123,18 @@ _changes = st.lists(
 @settings(max_examples=60)
 @given(_changes)
 def test_any_history_gives_the_expected_postings(
-    stored: Connections, changes: list[tuple[dict[str, set[int]], dict[str, set[int]]]]
+    connections: Connections, changes: list[tuple[dict[str, set[int]], dict[str, set[int]]]]
 ) -> None:
-    with stored.write(["tea"]) as transaction:
+    with connections.write(["tea"]) as transaction:
         transaction.connection.execute("DELETE FROM postings")
-    model: dict[str, dict[int, Posting]] = {"tea": {}, "cup": {}}
+    expected_postings: dict[str, dict[int, Posting]] = {"tea": {}, "cup": {}}
     for number, (added, removed) in enumerate(changes, start=1):
         new = {term: [Posting(note, float(number), note) for note in notes] for term, notes in added.items() if notes}
-        change(stored, new, {term: list(notes) for term, notes in removed.items() if notes})
+        change(connections, new, {term: list(notes) for term, notes in removed.items() if notes})
         for term, notes in removed.items():
             for note in notes:
-                model[term].pop(note, None)
+                expected_postings[term].pop(note, None)
         for term, new_postings in new.items():
-            model[term] |= {posting.note: posting for posting in new_postings}
-    expected = {term: sorted(by_note.values()) for term, by_note in model.items() if by_note}
-    assert stored.read(stored_postings, namespace="tea") == expected
+            expected_postings[term] |= {posting.note: posting for posting in new_postings}
+    expected = {term: sorted(by_note.values()) for term, by_note in expected_postings.items() if by_note}
+    assert connections.read(stored_postings, namespace="tea") == expected

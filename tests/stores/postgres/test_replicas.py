@@ -19,7 +19,7 @@ from tests.stores.postgres.server import ROLE, Server
 NAMESPACE = "default"
 
 
-def put(store: Store, *texts: str) -> None:
+def write_notes(store: Store, *texts: str) -> None:
     store.write([draft_of(text) for text in texts])
 
 
@@ -30,26 +30,26 @@ def search(store: Store, query: str) -> list[str]:
 
 
 @pytest.fixture
-def pair() -> Iterator[tuple[Server, Server, str]]:
+def primary_and_replica() -> Iterator[tuple[Server, Server, str]]:
     """Start a server with a database, and a replica of it."""
-    first = Server()
-    second: Server | None = None
+    primary = Server()
+    replica: Server | None = None
     try:
-        first.start()
-        first.prepare()
-        name = first.create()
-        second = Server(copies=first)
-        second.start()
-        yield first, second, name
+        primary.start()
+        primary.prepare()
+        name = primary.create()
+        replica = Server(primary=primary)
+        replica.start()
+        yield primary, replica, name
     finally:
-        for server in (first, second):
+        for server in (primary, replica):
             if server is not None:
                 server.remove()
 
 
-def wait_for(replica: Server, first: Server) -> None:
+def wait_for(replica: Server, primary: Server) -> None:
     """Wait until a replica has replayed all commits."""
-    ((written,),) = first.execute("SELECT pg_current_wal_lsn()")
+    ((written,),) = primary.execute("SELECT pg_current_wal_lsn()")
     for _ in range(600):
         ((caught_up,),) = replica.execute(f"SELECT pg_last_wal_replay_lsn() >= '{written}'")
         if caught_up:
@@ -58,42 +58,42 @@ def wait_for(replica: Server, first: Server) -> None:
     raise AssertionError("the replica does not follow")
 
 
-def test_replica_is_searched_and_rejects_writes(pair: tuple[Server, Server, str]) -> None:
-    first, replica, name = pair
-    store = PostgresStore(first.address(name))
-    put(store, "green tea", "black tea", "coffee")
-    wait_for(replica, first)
+def test_replica_is_searched_and_rejects_writes(primary_and_replica: tuple[Server, Server, str]) -> None:
+    primary, replica, name = primary_and_replica
+    store = PostgresStore(primary.address(name))
+    write_notes(store, "green tea", "black tea", "coffee")
+    wait_for(replica, primary)
     reader = PostgresStore(replica.address(name), read_only=True)
     assert search(reader, "tea") == search(store, "tea")
     assert len(search(reader, "tea")) == 2
-    put(store, "mint tea")
-    wait_for(replica, first)
+    write_notes(store, "mint tea")
+    wait_for(replica, primary)
     assert "mint tea" in search(reader, "mint")
     with pytest.raises(StoreReadOnlyError, match="was opened with read_only=True"):
-        put(reader, "rum")
+        write_notes(reader, "rum")
     with pytest.raises(StoreError, match="read_only=True"), closing(PostgresStore(replica.address(name))) as writer:
-        put(writer, "rum")
+        write_notes(writer, "rum")
     reader.close()
     store.close()
 
 
-def test_failover_to_a_second_server(pair: tuple[Server, Server, str]) -> None:
-    first, second, name = pair
-    address = f"postgresql://{ROLE}@/{name}?host={first.folder},{second.folder}&target_session_attrs=read-write"
+def test_failover_to_a_second_server(primary_and_replica: tuple[Server, Server, str]) -> None:
+    primary, replica, name = primary_and_replica
+    address = f"postgresql://{ROLE}@/{name}?host={primary.folder},{replica.folder}&target_session_attrs=read-write"
     store = PostgresStore(address)
-    put(store, "green tea")
-    wait_for(second, first)
-    first.kill()
-    second.execute("SELECT pg_promote()")
+    write_notes(store, "green tea")
+    wait_for(replica, primary)
+    primary.kill()
+    replica.execute("SELECT pg_promote()")
     assert search(store, "tea") == ["green tea"]
-    put(store, "black tea")
+    write_notes(store, "black tea")
     assert sorted(search(store, "tea")) == ["black tea", "green tea"]
     store.close()
 
 
 def test_restore_from_pg_dump(postgres: Server, database: str) -> None:
     store = PostgresStore(database)
-    put(store, "green tea", "black tea")
+    write_notes(store, "green tea", "black tea")
     name = psycopg.conninfo.conninfo_to_dict(database)["dbname"]
     dump = str(postgres.folder / f"{name}.dump")
     postgres.run("pg_dump", "-h", str(postgres.folder), "-U", "postgres", "-Fc", "-f", dump, str(name))
@@ -101,7 +101,7 @@ def test_restore_from_pg_dump(postgres: Server, database: str) -> None:
     postgres.run("pg_restore", "-h", str(postgres.folder), "-U", "postgres", "-d", copy, dump)
     restored = PostgresStore(postgres.address(copy))
     assert search(restored, "tea") == search(store, "tea")
-    put(restored, "mint tea")
+    write_notes(restored, "mint tea")
     assert len(search(restored, "tea")) == 3
     assert not [finding for finding in restored.check() if finding.problem]
     restored.close()

@@ -46,63 +46,63 @@ def ids(transaction: PostgresTransaction, table: str = "notes") -> list[str]:
 
 
 class TestOpening:
-    def test_tables_are_created_once(self, opened: Opener, run_sql: RunSql) -> None:
-        opened()
+    def test_tables_are_created_once(self, open_connections: Opener, run_sql: RunSql) -> None:
+        open_connections()
         made = run_sql("SELECT oid FROM pg_class WHERE relnamespace = 'recollect'::regnamespace ORDER BY oid")
-        opened()
+        open_connections()
         assert run_sql("SELECT oid FROM pg_class WHERE relnamespace = 'recollect'::regnamespace ORDER BY oid") == made
         assert run_sql("SELECT version FROM recollect.schema_version") == [(schema.SCHEMA_VERSION,)]
         listed = run_sql("SELECT tablename FROM pg_tables WHERE schemaname = 'recollect'")
         assert {name for (name,) in listed} == {*TABLES, "schema_version"}
 
-    def test_concurrent_creation_of_a_store(self, opened: Opener, run_sql: RunSql) -> None:
+    def test_concurrent_creation_of_a_store(self, open_connections: Opener, run_sql: RunSql) -> None:
         with ThreadPoolExecutor(4) as executor:
-            list(executor.map(lambda _: opened(), range(4)))
+            list(executor.map(lambda _: open_connections(), range(4)))
         assert run_sql("SELECT version FROM recollect.schema_version") == [(schema.SCHEMA_VERSION,)]
 
-    def test_existing_empty_schema_is_used(self, opened: Opener, run_sql: RunSql) -> None:
+    def test_existing_empty_schema_is_used(self, open_connections: Opener, run_sql: RunSql) -> None:
         run_sql("CREATE SCHEMA recollect AUTHORIZATION recollect")
-        opened()
+        open_connections()
         assert run_sql("SELECT version FROM recollect.schema_version") == [(schema.SCHEMA_VERSION,)]
 
-    def test_extensions_in_another_schema(self, opened: Opener, run_sql: RunSql) -> None:
+    def test_extensions_in_another_schema(self, open_connections: Opener, run_sql: RunSql) -> None:
         run_sql('CREATE SCHEMA "add ons"; GRANT USAGE ON SCHEMA "add ons" TO recollect')
         run_sql('ALTER EXTENSION vector SET SCHEMA "add ons"')
-        connections = opened()
+        connections = open_connections()
         connections.read(lambda t: t.connection.execute("SELECT '[1]'::halfvec, similarity('a', 'b')"), namespace=None)
 
-    def test_newer_schema_is_refused(self, opened: Opener, run_sql: RunSql) -> None:
-        opened()
+    def test_newer_schema_is_refused(self, open_connections: Opener, run_sql: RunSql) -> None:
+        open_connections()
         run_sql("UPDATE recollect.schema_version SET version = 999")
         with pytest.raises(StoreVersionError, match="its schema is 999, this one knows 1.; upgrade recollect"):
-            opened()
+            open_connections()
 
-    def test_missing_version_is_damage(self, opened: Opener, run_sql: RunSql) -> None:
-        opened()
+    def test_missing_version_is_damage(self, open_connections: Opener, run_sql: RunSql) -> None:
+        open_connections()
         run_sql("DELETE FROM recollect.schema_version")
         with pytest.raises(StoreDamagedError, match="has no schema version"):
-            opened()
+            open_connections()
 
-    def test_missing_extension_is_damage(self, opened: Opener, run_sql: RunSql) -> None:
-        opened()
+    def test_missing_extension_is_damage(self, open_connections: Opener, run_sql: RunSql) -> None:
+        open_connections()
         run_sql("DROP EXTENSION vector CASCADE")
         with pytest.raises(StoreDamagedError, match="lacks the extension 'vector'; run CREATE EXTENSION vector"):
-            opened()
+            open_connections()
 
-    def test_foreign_schema_is_refused(self, opened: Opener, run_sql: RunSql) -> None:
+    def test_foreign_schema_is_refused(self, open_connections: Opener, run_sql: RunSql) -> None:
         run_sql("CREATE SCHEMA recollect AUTHORIZATION recollect; CREATE TABLE recollect.memories ()")
         with pytest.raises(StoreDamagedError, match="a schema 'recollect' that is not a store; choose"):
-            opened()
+            open_connections()
 
-    def test_new_store_read_only(self, opened: Opener) -> None:
+    def test_new_store_read_only(self, open_connections: Opener) -> None:
         with pytest.raises(StoreError, match="^there is no memory at postgresql://.*; add a note to create one"):
-            opened(read_only=True)
+            open_connections(read_only=True)
 
-    def test_older_store_read_only(self, opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-        opened()
+    def test_older_store_read_only(self, open_connections: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+        open_connections()
         monkeypatch.setattr(schema, "SCHEMA_VERSION", schema.SCHEMA_VERSION + 1)
         with pytest.raises(StoreError, match="older schema; open it once without read_only=True"):
-            opened(read_only=True)
+            open_connections(read_only=True)
 
     def test_extension_without_permission(self, postgres: Server, bare: str) -> None:
         with pytest.raises(StoreError, match="ask an administrator to run CREATE EXTENSION vector in this database"):
@@ -130,18 +130,20 @@ class TestOpening:
             Connections(postgres.address("latin"))
         postgres.drop("latin")
 
-    def test_old_pgvector_is_refused(self, opened: Opener, run_sql: RunSql) -> None:
+    def test_old_pgvector_is_refused(self, open_connections: Opener, run_sql: RunSql) -> None:
         run_sql("UPDATE pg_extension SET extversion = '0.6.2' WHERE extname = 'vector'")
         with pytest.raises(StoreError, match="has pgvector 0.6.2; 0.7 is needed"):
-            opened()
+            open_connections()
 
-    def test_old_server_is_refused(self, opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(schema, "_MIN_SERVER", 990000)  # tests cannot start an old server
+    def test_old_server_is_refused(self, open_connections: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(schema, "_MIN_SERVER_VERSION", 990000)  # tests cannot start an old server
         with pytest.raises(StoreError, match="version 15 or newer is needed"):
-            opened()
+            open_connections()
 
-    def test_superuser_is_warned_about_policies(self, postgres: Server, opened: Opener, database: str) -> None:
-        opened()
+    def test_superuser_is_warned_about_policies(
+        self, postgres: Server, open_connections: Opener, database: str
+    ) -> None:
+        open_connections()
         with (
             pytest.warns(RecollectWarning, match="opened by 'postgres', who bypasses row-level security"),
             closing(Connections(database.replace("recollect@", "postgres@"))),
@@ -187,8 +189,8 @@ class TestRowLevelSecurity:
         assert connections.read(ids, namespace=None) == ["of tea", "of work"]
 
     @pytest.mark.parametrize("table", ISOLATED_TABLES)
-    def test_every_table_with_text_has_a_policy(self, opened: Opener, run_sql: RunSql, table: str) -> None:
-        opened()
+    def test_every_table_with_text_has_a_policy(self, open_connections: Opener, run_sql: RunSql, table: str) -> None:
+        open_connections()
         policies = run_sql(
             "SELECT relname, relrowsecurity, relforcerowsecurity, polname FROM pg_class JOIN pg_policy "
             "ON polrelid = pg_class.oid WHERE relnamespace = 'recollect'::regnamespace"

@@ -7,7 +7,6 @@ from contextlib import closing
 
 import pytest
 from psycopg import Connection
-from psycopg.rows import TupleRow
 
 from recollect.model import draft_of
 from recollect.query.expressions import Expression, Match
@@ -27,11 +26,11 @@ def store(database: str) -> Iterator[PostgresStore]:
 
 
 @pytest.fixture
-def computed(monkeypatch: pytest.MonkeyPatch) -> list[Expression]:
+def computed_queries(monkeypatch: pytest.MonkeyPatch) -> list[Expression]:
     """Return a list of the queries whose scores were computed."""
     nodes: list[Expression] = []
 
-    def counting(connection: Connection[TupleRow], namespace: int, node: Expression) -> Scores:
+    def counting(connection: Connection, namespace: int, node: Expression) -> Scores:
         nodes.append(node)
         return score_notes(connection, namespace, node)
 
@@ -46,39 +45,39 @@ def scores(store: PostgresStore, cache: ScoreCache, node: Expression) -> list[fl
     return list(map(float, results.scores))
 
 
-def test_scores_of_a_query_are_computed_once(store: PostgresStore, computed: list[Expression]) -> None:
+def test_scores_of_a_query_are_computed_once(store: PostgresStore, computed_queries: list[Expression]) -> None:
     cache = ScoreCache()
     assert scores(store, cache, TEA) == scores(store, cache, TEA)
-    assert computed == [TEA]
+    assert computed_queries == [TEA]
 
 
-def test_write_invalidates_the_cache(store: PostgresStore, computed: list[Expression]) -> None:
+def test_write_invalidates_the_cache(store: PostgresStore, computed_queries: list[Expression]) -> None:
     cache = ScoreCache()
     assert len(scores(store, cache, TEA)) == 2
     store.write([draft_of("more tea")])
     assert len(scores(store, cache, TEA)) == 3
-    assert computed == [TEA, TEA]
+    assert computed_queries == [TEA, TEA]
 
 
 def test_the_least_recently_used_query_is_dropped(
-    store: PostgresStore, computed: list[Expression], monkeypatch: pytest.MonkeyPatch
+    store: PostgresStore, computed_queries: list[Expression], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scoring, "MAX_SCORES", 3)
     cache = ScoreCache()
     for node in (TEA, MILK, TEA, RUM):  # two scores, one, and one more than the limit
         scores(store, cache, node)
-    assert computed == [TEA, MILK, RUM]
+    assert computed_queries == [TEA, MILK, RUM]
     scores(store, cache, TEA)
-    assert computed == [TEA, MILK, RUM]
+    assert computed_queries == [TEA, MILK, RUM]
     scores(store, cache, MILK)
-    assert computed == [TEA, MILK, RUM, MILK]
+    assert computed_queries == [TEA, MILK, RUM, MILK]
 
 
 def test_queries_are_limited_in_number(
-    store: PostgresStore, computed: list[Expression], monkeypatch: pytest.MonkeyPatch
+    store: PostgresStore, computed_queries: list[Expression], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scoring, "MAX_QUERIES", 1)
     cache = ScoreCache()
     for node in (TEA, MILK, TEA):
         scores(store, cache, node)
-    assert computed == [TEA, MILK, TEA]
+    assert computed_queries == [TEA, MILK, TEA]

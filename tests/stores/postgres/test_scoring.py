@@ -21,7 +21,7 @@ from recollect.stores.postgres.postings import score_notes
 from recollect.stores.postgres.text import query_terms
 from recollect.stores.sqlite.search import _Fts5
 from recollect.stores.tokens import stems_of
-from tests.stores.postgres.fts5_reference import NOTES, expressions, fts5, path_and_rest, queries, store_words
+from tests.stores.postgres.fts5_reference import NOTES, expressions, fts5, queries, with_unique_path, write_notes
 from tests.stores.postgres.server import Server
 from tests.strategies import ENGINE_EXAMPLES
 
@@ -35,23 +35,25 @@ def as_dict(scores: Scores) -> dict[int, float]:
 
 
 @pytest.fixture(scope="module")
-def stored(postgres: Server) -> Iterator[Connections]:
+def connections(postgres: Server) -> Iterator[Connections]:
     name = postgres.create()
     with closing(Connections(postgres.address(name))) as connections:
         notes = dict(enumerate([*NOTES, ["", "", "", "", BOOK]], start=1))
         with connections.write(["other"], create=True) as transaction:
-            store_words(transaction, {1001: ["", "tea", "", "", "green tea"]})
+            write_notes(transaction, {1001: ["", "tea", "", "", "green tea"]})
         for part in ({key: notes[key] for key in notes if key % 2 == odd} for odd in (0, 1)):
             with connections.write(["tea"], create=True) as transaction:
-                store_words(transaction, part, fresh=False)
+                write_notes(transaction, part, highest_keys=False)
         yield connections
     postgres.drop(name)
 
 
 @pytest.fixture(scope="module")
-def search(stored: Connections) -> Search:
+def search(connections: Connections) -> Search:
     def scores(node: Expression) -> dict[int, float]:
-        return stored.read(lambda t: as_dict(score_notes(t.connection, t.namespaces["tea"], node)), namespace="tea")
+        return connections.read(
+            lambda t: as_dict(score_notes(t.connection, t.namespaces["tea"], node)), namespace="tea"
+        )
 
     return scores
 
@@ -110,14 +112,14 @@ def test_any_query_scores_as_in_fts5(search: Search, fts5_search: Search, query:
             assert actual == expected
 
 
-def reference(node: Expression) -> dict[int, float]:
+def bm25_scores(node: Expression) -> dict[int, float]:
     """Return the scores by the BM25 formula, note by note."""
-    texts = [path_and_rest(key, fields) for key, fields in enumerate([*NOTES, ["", "", "", "", BOOK]], start=1)]
+    texts = [with_unique_path(key, fields) for key, fields in enumerate([*NOTES, ["", "", "", "", BOOK]], start=1)]
     notes = {key: [stems_of(text) for text in fields] for key, fields in enumerate(texts, start=1)}
     length = {key: sum(map(len, fields)) for key, fields in notes.items()}
     average = sum(length.values()) / len(notes)
 
-    def leaf(match: Match) -> dict[int, float]:
+    def leaf_scores(match: Match) -> dict[int, float]:
         words = query_terms(match.text)
         weights: dict[int, float] = {}
         for key, fields in notes.items():
@@ -130,24 +132,24 @@ def reference(node: Expression) -> dict[int, float]:
         idf = max(math.log((len(notes) - len(weights) + 0.5) / (len(weights) + 0.5)), 1e-6)
         return {key: idf * f * 2.2 / (f + 1.2 * (0.25 + 0.75 * length[key] / average)) for key, f in weights.items()}
 
-    def value(node: Expression) -> dict[int, float]:
+    def scores_of(node: Expression) -> dict[int, float]:
         match node:
             case Match():
-                return leaf(node)
+                return leaf_scores(node)
             case AnyOf(parts):
-                part_scores = list(map(value, parts))
+                part_scores = list(map(scores_of, parts))
                 return {key: sum(part.get(key, 0.0) for part in part_scores) for key in set().union(*part_scores)}
             case AllOf(parts):
-                part_scores = list(map(value, parts))
+                part_scores = list(map(scores_of, parts))
                 return {
                     key: sum(part[key] for part in part_scores)
                     for key in set(part_scores[0]).intersection(*part_scores)
                 }
             case Except(included, excluded):
-                excluded_scores = value(excluded)
-                return {key: score for key, score in value(included).items() if key not in excluded_scores}
+                excluded_scores = scores_of(excluded)
+                return {key: score for key, score in scores_of(included).items() if key not in excluded_scores}
 
-    return value(node)
+    return scores_of(node)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +163,7 @@ def reference(node: Expression) -> dict[int, float]:
     ],
 )
 def test_leaf_scores_only_if_its_parents_match(search: Search, node: Expression) -> None:
-    assert search(node) == pytest.approx(reference(node), abs=1e-12)
+    assert search(node) == pytest.approx(bm25_scores(node), abs=1e-12)
     assert search(node)
 
 
@@ -172,25 +174,27 @@ def test_phrase_at_the_end_of_a_long_note(search: Search, fts5_search: Search) -
         assert search(node) == fts5_search(node)
 
 
-def test_scores_do_not_depend_on_other_namespaces(stored: Connections) -> None:
+def test_scores_do_not_depend_on_other_namespaces(connections: Connections) -> None:
     node = expression(parse('tea OR "green tea" OR gre*'))
     assert node is not None
-    actual = stored.read(lambda t: as_dict(score_notes(t.connection, t.namespaces["other"], node)), namespace="other")
+    actual = connections.read(
+        lambda t: as_dict(score_notes(t.connection, t.namespaces["other"], node)), namespace="other"
+    )
     # One note of average length matches all three leaves: idf is 0.000001, f is 11, 1 and 1.
     expected = 1e-6 * 2.2 * (11 / (11 + 1.2) + 1 / (1 + 1.2) + 1 / (1 + 1.2))
     assert actual == {1001: pytest.approx(expected, rel=1e-12)}
 
 
-def test_empty_namespace_has_no_results(stored: Connections) -> None:
-    with stored.write(["empty"], create=True) as transaction:
+def test_empty_namespace_has_no_results(connections: Connections) -> None:
+    with connections.write(["empty"], create=True) as transaction:
         (empty,) = transaction.namespaces.values()
         scores = score_notes(transaction.connection, empty, AnyOf((Match("term", "tea"), Match("prefix", "t"))))
     assert as_dict(scores) == {}
 
 
-def test_best_includes_ties_with_the_last(stored: Connections) -> None:
+def test_best_includes_ties_with_the_last(connections: Connections) -> None:
     node = Match("term", "tea")
-    scores = stored.read(lambda t: score_notes(t.connection, t.namespaces["tea"], node), namespace="tea")
+    scores = connections.read(lambda t: score_notes(t.connection, t.namespaces["tea"], node), namespace="tea")
     ranked = sorted(as_dict(scores).items(), key=lambda pair: (-pair[1], pair[0]))
     best = list(as_dict(scores.best(5)).items())
     assert best == ranked[: len(best)]
@@ -199,9 +203,9 @@ def test_best_includes_ties_with_the_last(stored: Connections) -> None:
     assert list(as_dict(scores.best(1_000)).items()) == ranked
 
 
-def test_scores_of_distant_keys(stored: Connections) -> None:
-    with stored.write(["far"], create=True) as transaction:
-        store_words(transaction, {2_001: ["", "", "", "", "tea"], 10**12: ["", "", "", "", "cup of tea"]})
+def test_scores_of_distant_keys(connections: Connections) -> None:
+    with connections.write(["far"], create=True) as transaction:
+        write_notes(transaction, {2_001: ["", "", "", "", "tea"], 10**12: ["", "", "", "", "cup of tea"]})
         node = AnyOf((Match("term", "tea"), Match("term", "cup")))
         scores = score_notes(transaction.connection, transaction.namespaces["far"], node)
     assert scores.notes.tolist() == [2_001, 10**12]

@@ -14,7 +14,7 @@ from recollect.query import Query, expression, parse, render
 from recollect.query.expressions import AnyOf, Expression, Match, Semantics
 from recollect.stores.postgres.text import read_terms, render_tsquery
 from recollect.stores.sqlite.search import _Fts5, render_fts5
-from tests.stores.postgres.fts5_reference import NAMESPACE, NOTES, expressions, fts5, path_and_rest, queries
+from tests.stores.postgres.fts5_reference import NAMESPACE, NOTES, expressions, fts5, queries, with_unique_path
 from tests.stores.postgres.server import Server
 from tests.strategies import ENGINE_EXAMPLES
 
@@ -28,7 +28,7 @@ def tsquery_search(postgres: Server) -> Iterator[Search]:
         connection.cursor().executemany(
             "INSERT INTO w VALUES (%s, %s::tsvector)",
             [
-                (key, read_terms(path_and_rest(key, fields)).tsvector(NAMESPACE)[0])
+                (key, read_terms(with_unique_path(key, fields)).tsvector(NAMESPACE)[0])
                 for key, fields in enumerate(NOTES, start=1)
             ],
         )

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from psycopg import Connection
-from psycopg.rows import TupleRow
 
 from recollect import RecollectWarning
 from recollect.errors import StoreError
@@ -77,7 +76,7 @@ class Searches:
         self.indexes = VectorIndexes(connections)
         self.namespace = namespace
 
-    def read(self, work: Callable[[Connection[TupleRow], int], T]) -> T:
+    def read(self, work: Callable[[Connection, int], T]) -> T:
         return self.connections.read(
             lambda t: work(t.connection, t.namespaces[self.namespace]), namespace=self.namespace
         )
@@ -85,7 +84,7 @@ class Searches:
     def nearest(
         self, vector: Vectors, limit: int, filters: Filters | None = None, without: str = ""
     ) -> list[Candidate]:
-        def work(connection: Connection[TupleRow], namespace: int) -> list[Candidate]:
+        def work(connection: Connection, namespace: int) -> list[Candidate]:
             active = active_model(PostgresTransaction(connection, {}))
             assert active
             excluded = parse(without) if without else None
@@ -163,9 +162,9 @@ def test_build_analyzes_the_tables(indexed: Searches) -> None:
 
 
 def test_planner_uses_the_index(indexed: Searches) -> None:
-    def plan(connection: Connection[TupleRow], namespace: int) -> str:
-        connection.execute(search_module._SEARCH_SETTINGS, ["200"])
-        params = [namespace, search_module.vector_literal(topics(1)[0]), 200]
+    def plan(connection: Connection, namespace_id: int) -> str:
+        connection.execute(vector_index.SEARCH_SETTINGS, {"ef_search": "200", "in_transaction": True})
+        params = [namespace_id, search_module.vector_literal(topics(1)[0]), 200]
         rows = connection.execute(f"EXPLAIN {search_module.index_query(1, MODEL)}", params).fetchall()
         return "\n".join(line for (line,) in rows)
 
@@ -297,12 +296,12 @@ class TestIndexBuilds:
         assert index_names(small) == ["vectors_near_1"]
 
     def test_concurrent_builds_do_not_conflict(
-        self, connections: Connections, opened: Callable[..., Connections], monkeypatch: pytest.MonkeyPatch
+        self, connections: Connections, open_connections: Callable[..., Connections], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(vector_index, "MAX_EXACT_NOTES", 20)
         with connections.write(["big"], create=True) as transaction:
             store_vectors(transaction, topics(3000))
-        indexes = [VectorIndexes(opened()) for _ in range(3)]
+        indexes = [VectorIndexes(open_connections()) for _ in range(3)]
         with ThreadPoolExecutor(3) as executor:
             for done in [executor.submit(index.ensure) for index in indexes]:
                 done.result(60)
@@ -311,7 +310,7 @@ class TestIndexBuilds:
 
     def test_build_of_another_process_is_not_repeated(self, small: Searches) -> None:
         with small.connections.autocommit_connection() as connection:
-            connection.execute("SELECT pg_try_advisory_lock(%s, %s)", vector_index._LOCK)
+            connection.execute("SELECT pg_try_advisory_lock(%s, %s)", vector_index._BUILD_LOCK)
             small.indexes.start()
             small.indexes.wait()
         assert index_names(small) == []
@@ -358,7 +357,7 @@ class TestIndexBuilds:
         assert index_names(small) == []
 
     def test_old_pgvector_builds_no_index(self, small: Searches, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(vector_index, "_MIN_PGVECTOR", (99, 0))
+        monkeypatch.setattr(vector_index, "_MIN_PGVECTOR_VERSION", (99, 0))
         small.indexes.ensure()
         assert index_names(small) == []
 
@@ -397,8 +396,10 @@ class TestIndexBuilds:
             small.indexes.wait()
         assert caught == []
 
-    def test_read_only_store_builds_no_index(self, small: Searches, opened: Callable[..., Connections]) -> None:
-        reading = Searches(opened(read_only=True))
+    def test_read_only_store_builds_no_index(
+        self, small: Searches, open_connections: Callable[..., Connections]
+    ) -> None:
+        reading = Searches(open_connections(read_only=True))
         reading.nearest(topics(1)[0], 1)
         reading.indexes.wait()
         assert index_names(small) == []

@@ -23,17 +23,17 @@ from tests.stores.sqlite.crashes import embed
 class WriterThread(threading.Thread):
     """A thread that writes and checks its own notes."""
 
-    def __init__(self, memory: Memory, name: str, until: float) -> None:
+    def __init__(self, memory: Memory, name: str, deadline: float) -> None:
         super().__init__(name=name)
-        self.memory, self.until = memory, until
+        self.memory, self.deadline = memory, deadline
         self.random = random.Random(name)  # noqa: S311 (no secret)
-        self.mine: dict[str, str] = {}
+        self.own_notes: dict[str, str] = {}
         self.calls = 0
         self.error = ""
 
     def run(self) -> None:
         try:
-            while time.monotonic() < self.until:
+            while time.monotonic() < self.deadline:
                 self.step()
                 self.calls += 1
         except Exception as error:  # noqa: BLE001 (reported to the test)
@@ -44,25 +44,25 @@ class WriterThread(threading.Thread):
         match self.random.randrange(6):
             case 0 | 1:
                 self.memory.add(f"about {word}", path=word)
-                self.mine[word] = word
-                self.expect(word)
-            case 2 if self.mine:
-                path = self.random.choice(list(self.mine))
+                self.own_notes[word] = word
+                self.check_note(word)
+            case 2 if self.own_notes:
+                path = self.random.choice(list(self.own_notes))
                 self.memory.update(path, content=f"about {word}")
-                self.mine[path] = word
-                self.expect(path)
-            case 3 if len(self.mine) > 20:
-                path = self.random.choice(list(self.mine))
-                del self.mine[path]
+                self.own_notes[path] = word
+                self.check_note(path)
+            case 3 if len(self.own_notes) > 20:
+                path = self.random.choice(list(self.own_notes))
+                del self.own_notes[path]
                 assert self.memory.delete(path) == 1
                 assert self.memory.get(path) is None
             case 4:
                 assert len(self.memory.search("about", mode="hybrid")) <= 10
-            case _ if self.mine:
-                self.expect(self.random.choice(list(self.mine)))
+            case _ if self.own_notes:
+                self.check_note(self.random.choice(list(self.own_notes)))
 
-    def expect(self, path: str) -> None:
-        word = self.mine[path]
+    def check_note(self, path: str) -> None:
+        word = self.own_notes[path]
         note = self.memory.get(path)
         assert note is not None
         assert note.content == f"about {word}", (note.content, word)
@@ -72,16 +72,16 @@ class WriterThread(threading.Thread):
 
 def main(file: str, name: str, threads: int, seconds: float) -> None:
     with recollect.open(file, embedder=embed) as memory:
-        until = time.monotonic() + seconds
-        members = [WriterThread(memory, f"{name}t{number}", until) for number in range(threads)]
-        for member in members:
-            member.start()
-        for member in members:
-            member.join()
+        deadline = time.monotonic() + seconds
+        writers = [WriterThread(memory, f"{name}t{number}", deadline) for number in range(threads)]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join()
     report = {
-        "calls": sum(member.calls for member in members),
-        "errors": [member.error for member in members if member.error],
-        "notes": {path: word for member in members for path, word in member.mine.items()},
+        "calls": sum(writer.calls for writer in writers),
+        "errors": [writer.error for writer in writers if writer.error],
+        "notes": {path: word for writer in writers for path, word in writer.own_notes.items()},
     }
     sys.stdout.write(json.dumps(report))
 

@@ -23,7 +23,7 @@ from typing import Any
 import recollect
 from recollect import Memory
 
-LONGEST_LIFE = 0.06
+MAX_LIFETIME = 0.06  # seconds that a child lives after it is ready
 
 
 def embed(texts: list[str]) -> list[list[float]]:
@@ -34,59 +34,59 @@ def embed(texts: list[str]) -> list[list[float]]:
 class Writer:
     """The child process: it runs random calls until it is killed."""
 
-    def __init__(self, folder: Path, notes: dict[str, str], seed: int, report: int) -> None:
+    def __init__(self, folder: Path, notes: dict[str, str], seed: int, pipe: int) -> None:
         self.random = random.Random(seed)  # noqa: S311 (no secret)
         self.vault = folder / "vault"
         self.memory = recollect.open(folder / "memory.db", embedder=embed)
-        self.notes, self.report = dict(notes), report
+        self.notes, self.pipe = dict(notes), pipe
         self.serial = seed * 1_000_000
 
     def run(self) -> None:
         calls = [self.add, self.add, self.add_many, self.update, self.delete, self.ingest]
-        os.write(self.report, b"ready\n")
+        os.write(self.pipe, b"ready\n")
         while True:
             self.random.choice(calls)()
 
-    def word(self) -> str:
+    def new_word(self) -> str:
         self.serial += 1
         return f"w{self.serial}"
 
-    def tell(self, **call: Any) -> None:
-        os.write(self.report, json.dumps(call).encode() + b"\n")
+    def report_call(self, **call: Any) -> None:
+        os.write(self.pipe, json.dumps(call).encode() + b"\n")
 
-    def done(self) -> None:
-        os.write(self.report, b"done\n")
+    def report_end(self) -> None:
+        os.write(self.pipe, b"done\n")
 
     def add(self) -> None:
-        word = self.word()
-        self.tell(notes={word: word})
+        word = self.new_word()
+        self.report_call(notes={word: word})
         self.memory.add(f"about {word}", path=word, tags=["x"], links=["vault"])
         self.notes[word] = word
-        self.done()
+        self.report_end()
 
     def add_many(self) -> None:
-        words = [self.word() for _ in range(self.random.randint(2, 30))]
-        self.tell(notes={word: word for word in words})
+        words = [self.new_word() for _ in range(self.random.randint(2, 30))]
+        self.report_call(notes={word: word for word in words})
         self.memory.add_many([{"content": f"about {word}", "path": word} for word in words])
         self.notes.update((word, word) for word in words)
-        self.done()
+        self.report_end()
 
     def update(self) -> None:
         if self.notes:
-            path, word = self.random.choice(list(self.notes)), self.word()
-            self.tell(notes={path: word})
+            path, word = self.random.choice(list(self.notes)), self.new_word()
+            self.report_call(notes={path: word})
             self.memory.update(path, content=f"about {word}")
             self.notes[path] = word
-            self.done()
+            self.report_end()
 
     def delete(self) -> None:
         if len(self.notes) > 40:
             paths = self.random.sample(list(self.notes), 20)
-            self.tell(notes=dict.fromkeys(paths))
+            self.report_call(notes=dict.fromkeys(paths))
             self.memory.delete(*paths)
             for path in paths:
                 del self.notes[path]
-            self.done()
+            self.report_end()
 
     def ingest(self) -> None:
         name = f"{self.random.choice('abc')}.md"
@@ -95,9 +95,9 @@ class Writer:
         draft.write_text("\n\n".join(f"# Part {part}\n\n{self.text(name, version)}" for part in range(4)))
         draft.replace(self.vault / name)
         # Includes files that a killed child wrote but did not ingest.
-        self.tell(files=self.versions())
+        self.report_call(files=self.versions())
         self.memory.ingest(self.vault)
-        self.done()
+        self.report_end()
 
     def versions(self) -> dict[str, int]:
         """Return the versions of the files in the vault."""
@@ -109,14 +109,14 @@ class Writer:
         return f"file {name[0]} in version{version}x. " + "Long enough to be a note of its own. " * 30
 
 
-def check_contents(memory: Memory, notes: dict[str, str], files: dict[str, int], fresh: set[str]) -> None:
+def check_contents(memory: Memory, notes: dict[str, str], files: dict[str, int], changed: set[str]) -> None:
     """Assert that the memory has exactly these notes and files, and that searches find them."""
     problems = [finding for finding in memory.doctor() if finding.problem]
     assert not problems, problems
     stored = {note.path: note for note in memory.notes()}
-    by_hand = {path: note.content.removeprefix("about ") for path, note in stored.items() if path in notes}
-    assert by_hand == notes, by_hand.items() ^ notes.items()
-    for path in fresh & notes.keys():
+    added = {path: note.content.removeprefix("about ") for path, note in stored.items() if path in notes}
+    assert added == notes, added.items() ^ notes.items()
+    for path in changed & notes.keys():
         word = notes[path]
         assert [hit.path for hit in memory.search(word, mode="bm25", top_k=1)] == [path]
         assert [hit.path for hit in memory.search(f"about {word}", mode="semantic", top_k=1)] == [path]
@@ -144,7 +144,7 @@ def run_and_kill(folder: Path, notes: dict[str, str], seed: int) -> list[str]:
     os.close(writing)
     with os.fdopen(reading) as reports:
         assert reports.readline() == "ready\n"
-        time.sleep(random.Random(seed).uniform(0, LONGEST_LIFE))  # noqa: S311 (no secret)
+        time.sleep(random.Random(seed).uniform(0, MAX_LIFETIME))  # noqa: S311 (no secret)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         return reports.read().splitlines()
@@ -158,7 +158,7 @@ def main(folder: Path, rounds: int, seed: int) -> None:
     for number in range(seed, seed + rounds):
         reports = run_and_kill(folder, notes, number)
         assert not any(report.startswith("failed") for report in reports), reports[-1]
-        fresh: set[str] = set()
+        changed: set[str] = set()
         pending: dict[str, Any] = {}
         for report in reports:
             if report == "done":
@@ -167,15 +167,15 @@ def main(folder: Path, rounds: int, seed: int) -> None:
                 calls += 1
             else:
                 pending = json.loads(report)
-            fresh |= set(pending.get("notes", ()))
+            changed |= set(pending.get("notes", ()))
         with recollect.open(folder / "memory.db", embedder=embed) as memory:
             try:
-                check_contents(memory, notes, files, fresh)
+                check_contents(memory, notes, files, changed)
             except AssertionError:
                 if not pending:
                     raise
                 _apply(pending, notes, files)
-                check_contents(memory, notes, files, fresh)
+                check_contents(memory, notes, files, changed)
         interrupted += bool(pending)
     sys.stdout.write(json.dumps({"rounds": rounds, "calls": calls, "interrupted": interrupted}))
 

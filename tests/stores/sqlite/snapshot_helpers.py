@@ -23,8 +23,7 @@ def lower_snapshot_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(posting_index.PostingsIndex, "min_rows", 20)
     monkeypatch.setattr(vector_index.VectorIndex, "min_rows", 20)
     monkeypatch.setattr(snapshots, "PAUSE_FACTOR", 0)
-    for module in (posting_index, vector_index, snapshots):
-        monkeypatch.setattr(module, "max_delta", lambda notes: max(20, notes // 50))
+    monkeypatch.setattr(snapshots.SnapshotIndex, "max_delta", lambda _, rows: max(20, rows // 50))
 
 
 def drafts(first: int, last: int, **more: Any) -> list[dict[str, Any]]:
@@ -56,5 +55,5 @@ def nearest_paths(store: SQLiteStore, n: int, limit: int = 1) -> list[str]:
 def uses_snapshots(store: SQLiteStore) -> tuple[bool, bool]:
     """Return whether the lexical and the vector search used a snapshot."""
     postings = [index._view is not None for index in store._indexes._postings.values()]
-    vectors = [index._rows.ref is not None for index in store._indexes._vectors.values()]
+    vectors = [index._loaded.ref is not None for index in store._indexes._vectors.values()]
     return any(postings), any(vectors)

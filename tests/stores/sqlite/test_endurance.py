@@ -21,15 +21,15 @@ SECONDS = 120 if FULL else 30
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
 def test_killed_writer_loses_no_commit(tmp_path: Path) -> None:
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", "tests.stores.sqlite.crashes", str(tmp_path), str(KILLS), "1"],
         cwd=ROOT,
         check=False,
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr[-2000:]
-    report = json.loads(done.stdout)
+    assert completed.returncode == 0, completed.stderr[-2000:]
+    report = json.loads(completed.stdout)
     assert report["rounds"] == KILLS
     assert report["calls"] > KILLS / 4  # many children finish a call, even on a busy machine
     assert report["interrupted"] > KILLS / 10  # many are killed during a call

@@ -35,7 +35,7 @@ def path(tmp_path: Path) -> Path:
     return file
 
 
-def count(path: Path) -> int:
+def count_notes(path: Path) -> int:
     store = SQLiteStore(path)
     assert not any(finding.problem for finding in store.check())
     notes = sum(1 for _ in store.notes())
@@ -101,7 +101,7 @@ def test_store_of_a_newer_version(path: Path) -> None:
     raw = apsw.Connection(str(path))
     raw.pragma("user_version", SCHEMA_VERSION)
     raw.close()
-    assert count(path) == 100
+    assert count_notes(path) == 100
 
 
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.9])
@@ -116,7 +116,7 @@ def test_truncated_file(path: Path, share: float) -> None:
         finally:
             store.close()
     path.write_bytes(data)
-    assert count(path) == 100
+    assert count_notes(path) == 100
 
 
 def test_directory_instead_of_a_file(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_file_without_write_permission(path: Path) -> None:
     assert "make it and its folder writable, or use read_only=True" in open_as_nobody(path)
     assert open_as_nobody(path, "read-only") == "100"
     path.chmod(0o644)
-    assert count(path) == 100
+    assert count_notes(path) == 100
 
 
 def test_file_without_read_permission(path: Path) -> None:
@@ -171,7 +171,7 @@ def test_file_without_read_permission(path: Path) -> None:
         assert output.startswith("StoreError")
         assert "cannot be opened; check" in output
     path.chmod(0o644)
-    assert count(path) == 100
+    assert count_notes(path) == 100
 
 
 def test_folder_without_permission(path: Path) -> None:
@@ -179,7 +179,7 @@ def test_folder_without_permission(path: Path) -> None:
     path.parent.chmod(0o555)
     assert "cannot be opened; check" in open_as_nobody(path.parent / "new.db")
     path.parent.chmod(0o755)
-    assert count(path) == 100
+    assert count_notes(path) == 100
 
 
 def test_simulated_full_disk(path: Path) -> None:
@@ -194,12 +194,12 @@ def test_simulated_full_disk(path: Path) -> None:
         connection.pragma("max_page_count", 2**30)
     store.write([{"content": "there is room again"}])
     store.close()
-    assert count(path) == 101
+    assert count_notes(path) == 101
 
 
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="needs unshare, to mount a small disk of its own")
 def test_real_full_disk(tmp_path: Path) -> None:
-    fill = """
+    fill_disk = """
 import sys
 from pathlib import Path
 from recollect.errors import StoreFullError
@@ -219,9 +219,9 @@ store = SQLiteStore(Path(sys.argv[1]) / "memory.db")
 again = sum(1 for _ in store.notes())
 print(written, notes, again, problems)
 """
-    mounted = f"mount -t tmpfs -o size=3m tmpfs '{tmp_path}' && exec '{sys.executable}' -c \"$0\" '{tmp_path}'"
+    command = f"mount -t tmpfs -o size=3m tmpfs '{tmp_path}' && exec '{sys.executable}' -c \"$0\" '{tmp_path}'"
     done = subprocess.run(
-        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mounted, fill],
+        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", command, fill_disk],
         check=False,
         capture_output=True,
         text=True,

@@ -163,9 +163,9 @@ def test_vector_index_is_rebuilt_after_many_deletions(path: Path) -> None:
     store.delete(best[:700], namespace="default")
     assert nearest(800) == best[700:]
     (index,) = store._indexes._vectors.values()
-    assert len(index._rows.keys) - len(index._rows.tombstones) == 800
+    assert len(index._loaded.keys) - len(index._loaded.tombstones) == 800
     assert nearest(5) == best[700:705]
-    assert len(index._rows.keys) == 800
+    assert len(index._loaded.keys) == 800
     store.close()
 
 
@@ -181,10 +181,10 @@ def test_view_is_consistent_with_its_transaction(path: Path) -> None:
         store.delete([f"{n}" for n in range(1000)], namespace="default")
         store.search_vectors(np.array([1, 0]), 1, namespace="default", filters=EVERYTHING)
         store.search_vectors(np.array([1, 0]), 1, namespace="default", filters=EVERYTHING)
-        assert len(index._rows.keys) == 1000
+        assert len(index._loaded.keys) == 1000
         assert len(view.search(np.array([1, 0], np.float32), 2000)) == 2000
         index.mark_deleted([1, 2, 3])
-    assert index._rows.tombstones == frozenset()
+    assert index._loaded.tombstones == frozenset()
     store.close()
 
 
@@ -194,14 +194,14 @@ def test_model_changes_during_a_search(path: Path, monkeypatch: pytest.MonkeyPat
     new_model = Model("other", 2)
     search = NamespaceSearch.search_vectors
 
-    def overtaken(*arguments: Any) -> Any:
+    def search_after_model_change(*arguments: Any) -> Any:
         monkeypatch.setattr(NamespaceSearch, "search_vectors", search)
         (pending,) = store.pending(new_model, 10)
         store.embed(new_model, [(pending, np.array([0, 1], np.float32))])
         assert store.activate(new_model)
         return search(*arguments)
 
-    monkeypatch.setattr(NamespaceSearch, "search_vectors", overtaken)
+    monkeypatch.setattr(NamespaceSearch, "search_vectors", search_after_model_change)
     (candidate,) = store.search_vectors(np.array([0, 1], np.float32), 1, namespace="default", filters=EVERYTHING)
     assert candidate.score == pytest.approx(1)
     store.close()
@@ -258,9 +258,10 @@ def test_two_stores_on_one_file_share_notes(store: SQLiteStore, path: Path) -> N
     second_store = SQLiteStore(path)
     vector = np.full(8, 0.5, np.float32)
 
-    def nearest(searched: SQLiteStore) -> list[str]:
+    def nearest(searched_store: SQLiteStore) -> list[str]:
         return [
-            candidate.path for candidate in searched.search_vectors(vector, 1, namespace="default", filters=EVERYTHING)
+            candidate.path
+            for candidate in searched_store.search_vectors(vector, 1, namespace="default", filters=EVERYTHING)
         ]
 
     assert nearest(store) == nearest(second_store) == ["0.md"]
@@ -283,9 +284,9 @@ def test_scores_do_not_depend_on_the_batches(store: SQLiteStore, path: Path) -> 
     incremental, loaded = (
         [
             (candidate.id, candidate.score)
-            for candidate in searched.search_vectors(vector, 50, namespace="default", filters=EVERYTHING)
+            for candidate in searched_store.search_vectors(vector, 50, namespace="default", filters=EVERYTHING)
         ]
-        for searched in (store, fresh)
+        for searched_store in (store, fresh)
     )
     assert incremental == loaded
     fresh.close()
@@ -359,21 +360,21 @@ def test_vector_index_is_rebuilt_after_many_updates(path: Path) -> None:
         store.write([{"path": f"{n}", "content": f"{n} {turn}", "vector": vectors[n % 4]} for n in range(600)])
         store.search_vectors(vectors[0], 1, namespace="default", filters=EVERYTHING)
     (index,) = store._indexes._vectors.values()
-    assert len(index._rows.keys) < 8 * 600 / 2
+    assert len(index._loaded.keys) < 8 * 600 / 2
     assert len(store.search_vectors(vectors[0], 1000, namespace="default", filters=EVERYTHING)) == 600
     store.close()
 
 
 def test_failed_migration_changes_nothing(store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store.close()
-    sound = schema._MIGRATIONS
-    for end in ("", "ROLLBACK; "):  # SQLite may have rolled back by itself
-        broken = (*sound, f"CREATE TABLE half (x); {end}SELECT * FROM nowhere")  # noqa: S608 (names of our own)
+    migrations = schema._MIGRATIONS
+    for prefix in ("", "ROLLBACK; "):  # SQLite may have rolled back by itself
+        broken = (*migrations, f"CREATE TABLE half (x); {prefix}SELECT * FROM nowhere")  # noqa: S608 (names of our own)
         monkeypatch.setattr(schema, "_MIGRATIONS", broken)
         monkeypatch.setattr(schema, "SCHEMA_VERSION", len(broken))
         with pytest.raises(StoreError, match="no such table: nowhere"):
             SQLiteStore(path)
-    monkeypatch.setattr(schema, "_MIGRATIONS", (*sound, "CREATE TABLE whole (x)"))
+    monkeypatch.setattr(schema, "_MIGRATIONS", (*migrations, "CREATE TABLE whole (x)"))
     with pytest.raises(StoreError, match="is empty or has an older schema; open it once without read_only=True"):
         SQLiteStore(path, read_only=True)
     migrated = SQLiteStore(path)

@@ -27,7 +27,7 @@ from tests.stores.histories import (
     problems,
     temporary_store,
 )
-from tests.stores.sqlite.older import as_first_version
+from tests.stores.sqlite.old_schema import copy_to_schema_1
 
 CASES = settings().max_examples
 
@@ -47,9 +47,9 @@ def rows(path: Path, table: str) -> list[tuple[Any, ...]]:
     return results
 
 
-@pytest.mark.parametrize("worth_reading", [1, 10**6])
-def test_any_history_has_the_edges_of_brute_force(monkeypatch: pytest.MonkeyPatch, worth_reading: int) -> None:
-    monkeypatch.setattr(writing, "MIN_TITLES", worth_reading)
+@pytest.mark.parametrize("min_titles", [1, 10**6])
+def test_any_history_has_the_edges_of_brute_force(monkeypatch: pytest.MonkeyPatch, min_titles: int) -> None:
+    monkeypatch.setattr(writing, "MIN_TITLES", min_titles)
     monkeypatch.setattr(writing, "BATCH_TITLES", 2)
     monkeypatch.setattr(tokens, "FILTER_BUCKETS", 64)
 
@@ -201,7 +201,7 @@ def test_migration_from_first_version_adds_mentions(tmp_path: Path) -> None:
     store.write([{"id": "japan", "content": "x", "metadata": {"entities": ["japan"]}}])
     expected = edges(store)
     store.close()
-    as_first_version(new, old)
+    copy_to_schema_1(new, old)
     with pytest.raises(StoreError, match="is empty or has an older schema; open it once without read_only=True"):
         SQLiteStore(old, read_only=True)
     migrated = SQLiteStore(old)
@@ -229,30 +229,30 @@ def test_delete_overwrites_the_file(store: SQLiteStore, path: Path) -> None:
 
 def test_edges_take_few_statements(store: SQLiteStore) -> None:
     store.write([{"id": f"{n}", "title": f"Day {n}", "content": f"day {n + 1}", "links": ()} for n in range(100)])
-    ran: list[str] = []
+    statements: list[str] = []
 
-    def traced(_: Any, sql: str, __: Any) -> bool:
-        ran.append(sql)
+    def record_statement(_: Any, sql: str, __: Any) -> bool:
+        statements.append(sql)
         return True
 
     with store._connections.reading() as connection:
-        connection.set_exec_trace(traced)
+        connection.set_exec_trace(record_statement)
         graph.edges(SqliteTransaction(connection), 1, [f"{n}" for n in range(60)], 2)
         connection.set_exec_trace(None)
-    assert 0 < len(ran) <= 10
+    assert 0 < len(statements) <= 10
 
 
 def searched_titles(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch, notes: list[dict[str, Any]]) -> int:
-    """Return the number of titles that a write searches in the word index."""
+    """Return the number of titles that a write searches in the FTS5 index."""
     titles: list[str] = []
     phrase = sqlite_transaction._phrase
 
-    def counted(title: Any) -> str:
+    def count_phrase(title: Any) -> str:
         titles.append(title.words)
         return phrase(title)
 
     with monkeypatch.context() as patch:
-        patch.setattr(sqlite_transaction, "_phrase", counted)
+        patch.setattr(sqlite_transaction, "_phrase", count_phrase)
         store.write(notes)
     return len(titles)
 
@@ -282,11 +282,11 @@ def test_titles_of_new_words_are_not_searched(path: Path, monkeypatch: pytest.Mo
 def test_notes_are_not_tokenized_before_the_first_title(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = SQLiteStore(path)
 
-    def unread(*_: Any) -> None:
+    def fail(*_: Any) -> None:
         raise AssertionError
 
     with monkeypatch.context() as patch:
-        patch.setattr("recollect.stores.tokens._token_stream", unread)
+        patch.setattr("recollect.stores.tokens._token_stream", fail)
         store.write([{"id": "1", "content": "to Kyoto"}])
         store.write([{"id": "2", "content": "from Kyoto", "summary": "home"}])
     store.write([{"id": "3", "title": "Kyoto", "content": "x"}])

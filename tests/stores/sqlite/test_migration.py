@@ -16,7 +16,7 @@ from recollect.errors import StoreError, StoreVersionError
 from recollect.stores.sqlite import schema
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.store import SQLiteStore
-from tests.stores.sqlite.older import as_first_version
+from tests.stores.sqlite.old_schema import copy_to_schema_1
 from tests.stores.sqlite.snapshot_helpers import uses_snapshots
 from tests.stores.sqlite.v010.search import embed, search_everything
 
@@ -32,11 +32,11 @@ def v010(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def first(tmp_path: Path) -> Path:
+def schema_1(tmp_path: Path) -> Path:
     """Return a file of schema 1."""
     with closing(SQLiteStore(tmp_path / "new.db")) as store:
         store.write([{"id": "tea", "title": "Green tea", "content": "Prefers green tea."}])
-    as_first_version(tmp_path / "new.db", tmp_path / "memory.db")
+    copy_to_schema_1(tmp_path / "new.db", tmp_path / "memory.db")
     return tmp_path / "memory.db"
 
 
@@ -47,7 +47,7 @@ def read_version(path: Path) -> int:
     return version
 
 
-def names(folder: Path) -> set[str]:
+def file_names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir() if path.name.startswith("memory.db")}
 
 
@@ -73,57 +73,57 @@ def test_memory_of_v010_ranks_like_a_new_one(v010: Path, tmp_path: Path) -> None
 
 def test_memory_of_v010_needs_no_migration(v010: Path) -> None:
     """The schema has not changed since 0.1.0: it opens the files of this version, and they need no backup."""
-    before = names(v010.parent)
+    before = file_names(v010.parent)
     with closing(SQLiteStore(v010)) as store:
         store.write([{"content": "written by this version"}])
     assert read_version(v010) == schema.SCHEMA_VERSION == 6
-    assert {name for name in names(v010.parent) - before if name.endswith(".bak")} == set()
+    assert {name for name in file_names(v010.parent) - before if name.endswith(".bak")} == set()
 
 
-def test_migration_writes_a_backup(first: Path) -> None:
-    first.chmod(0o640)
-    with closing(SQLiteStore(first)) as store:
+def test_migration_writes_a_backup(schema_1: Path) -> None:
+    schema_1.chmod(0o640)
+    with closing(SQLiteStore(schema_1)) as store:
         assert [note.content for note in store.notes()] == ["Prefers green tea."]
-    backup = first.with_name("memory.db.schema-1.bak")
-    assert read_version(first) == schema.SCHEMA_VERSION
+    backup = schema_1.with_name("memory.db.schema-1.bak")
+    assert read_version(schema_1) == schema.SCHEMA_VERSION
     assert read_version(backup) == 1
     assert backup.stat().st_mode & 0o777 == 0o640
-    assert names(first.parent) == {"memory.db", "memory.db.schema-1.bak"}
+    assert file_names(schema_1.parent) == {"memory.db", "memory.db.schema-1.bak"}
     restored = apsw.Connection(str(backup))
     assert restored.execute("SELECT content FROM notes").get == "Prefers green tea."
     restored.close()
 
 
-def test_backup_opens_as_a_memory(first: Path) -> None:
-    SQLiteStore(first).close()
-    with closing(SQLiteStore(first.with_name("memory.db.schema-1.bak"))) as store:
+def test_backup_opens_as_a_memory(schema_1: Path) -> None:
+    SQLiteStore(schema_1).close()
+    with closing(SQLiteStore(schema_1.with_name("memory.db.schema-1.bak"))) as store:
         assert [note.content for note in store.notes()] == ["Prefers green tea."]
 
 
-def test_failed_migration_leaves_the_file_and_its_backup(first: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_migration_leaves_the_file_and_its_backup(schema_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(schema, "_MIGRATIONS", (*schema._MIGRATIONS[:2], "SELECT * FROM nowhere"))
         with pytest.raises(StoreError, match="no such table: nowhere"):
-            SQLiteStore(first)
-    assert read_version(first) == read_version(first.with_name("memory.db.schema-1.bak")) == 1
+            SQLiteStore(schema_1)
+    assert read_version(schema_1) == read_version(schema_1.with_name("memory.db.schema-1.bak")) == 1
 
 
-def test_no_backup_if_another_process_migrates(first: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_backup_if_another_process_migrates(schema_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     back_up = Connections._back_up
 
-    def overtaken(self: Connections, connection: apsw.Connection) -> None:
+    def back_up_after_migration(self: Connections, connection: apsw.Connection) -> None:
         monkeypatch.setattr(Connections, "_back_up", back_up)
-        outdated = _Outdated(connection)
-        SQLiteStore(first).close()
-        first.with_name("memory.db.schema-1.bak").unlink()
+        outdated = _OutdatedConnection(connection)
+        SQLiteStore(schema_1).close()
+        schema_1.with_name("memory.db.schema-1.bak").unlink()
         back_up(self, outdated)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Connections, "_back_up", overtaken)
-    SQLiteStore(first).close()
-    assert names(first.parent) == {"memory.db"}
+    monkeypatch.setattr(Connections, "_back_up", back_up_after_migration)
+    SQLiteStore(schema_1).close()
+    assert file_names(schema_1.parent) == {"memory.db"}
 
 
-class _Outdated:
+class _OutdatedConnection:
     """A connection that read the version before another process migrated the file."""
 
     def __init__(self, connection: apsw.Connection) -> None:

@@ -17,7 +17,7 @@ from recollect.stores.sqlite import search, spelling
 from recollect.stores.sqlite.search import NamespaceSearch
 from recollect.stores.sqlite.store import SQLiteStore
 from recollect.stores.sqlite.transaction import SqliteTransaction, fetch
-from tests.stores.sqlite.older import as_first_version
+from tests.stores.sqlite.old_schema import copy_to_schema_1
 
 EVERYTHING = Filters()
 WRITE = """
@@ -46,7 +46,7 @@ def search_names(store: SQLiteStore, word: str, *, titles: bool = False) -> list
 
 
 @pytest.fixture
-def builds(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def name_reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Count how often names are read from the table."""
     reads: list[int] = []
 
@@ -58,21 +58,21 @@ def builds(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return reads
 
 
-def test_names_are_read_once(store: SQLiteStore, builds: list[int]) -> None:
+def test_names_are_read_once(store: SQLiteStore, name_reads: list[int]) -> None:
     for _ in range(3):
         assert search_names(store, "kubernets") == ["kubernetes.md"]
-    assert len(builds) == 1
+    assert len(name_reads) == 1
 
 
-def test_unrelated_writes_do_not_reread_names(store: SQLiteStore, builds: list[int]) -> None:
+def test_unrelated_writes_do_not_reread_names(store: SQLiteStore, name_reads: list[int]) -> None:
     search_names(store, "tea")
     store.write([{"path": "tea.md", "importance": 0.9, "links": (), "metadata": {"a": 1}, "content": "x"}])
     store.write([{"path": "elsewhere.md", "content": "x", "namespace": "alice"}])
     assert search_names(store, "tea") == ["tea.md"]
-    assert len(builds) == 1
+    assert len(name_reads) == 1
     store.write([{"path": "tea.md", "content": "y"}])
     assert search_names(store, "tea") == ["tea.md"]
-    assert len(builds) == 2
+    assert len(name_reads) == 2
 
 
 def test_names_written_by_another_process(store: SQLiteStore, path: Path) -> None:
@@ -94,15 +94,15 @@ def test_older_snapshot_rereads_names(store: SQLiteStore) -> None:
         assert connection.execute("SELECT count(*) FROM notes").get == old + 1
 
 
-def test_failed_write_does_not_reread_names(store: SQLiteStore, builds: list[int]) -> None:
+def test_failed_write_does_not_reread_names(store: SQLiteStore, name_reads: list[int]) -> None:
     search_names(store, "tea")
     with pytest.raises(ValueError, match="content: is needed"):
         store.write([{"path": "a.md", "content": "x"}, {"path": "b.md"}])
     assert search_names(store, "tea") == ["tea.md"]
-    assert len(builds) == 1
+    assert len(name_reads) == 1
 
 
-def test_concurrent_threads_read_names_once(store: SQLiteStore, builds: list[int]) -> None:
+def test_concurrent_threads_read_names_once(store: SQLiteStore, name_reads: list[int]) -> None:
     results: list[list[str]] = []
     threads = [threading.Thread(target=lambda: results.append(search_names(store, "kubernets"))) for _ in range(8)]
     for thread in threads:
@@ -110,7 +110,7 @@ def test_concurrent_threads_read_names_once(store: SQLiteStore, builds: list[int
     for thread in threads:
         thread.join()
     assert results == [["kubernetes.md"]] * 8
-    assert len(builds) == 1
+    assert len(name_reads) == 1
 
 
 def test_concurrent_writes_and_name_searches(store: SQLiteStore) -> None:
@@ -187,10 +187,10 @@ def test_forked_process_shares_names(store: SQLiteStore) -> None:
     search_names(store, "kubernets")
     child = os.fork()
     if child == 0:
-        good = search_names(store, "kubernets") == ["kubernetes.md"]
+        correct = search_names(store, "kubernets") == ["kubernetes.md"]
         store.write([{"path": "kubernetic.md", "content": "x"}])
-        good = good and search_names(store, "kubernets") == ["kubernetes.md", "kubernetic.md"]
-        os._exit(0 if good else 1)
+        correct = correct and search_names(store, "kubernets") == ["kubernetes.md", "kubernetic.md"]
+        os._exit(0 if correct else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert search_names(store, "kubernets") == ["kubernetes.md", "kubernetic.md"]
 
@@ -198,7 +198,7 @@ def test_forked_process_shares_names(store: SQLiteStore) -> None:
 def test_migration_from_first_version_indexes_names(store: SQLiteStore, path: Path) -> None:
     store.write([{"path": "kubernetes.md", "content": "x"}])
     store.close()
-    as_first_version(path, path.with_name("old.db"))
+    copy_to_schema_1(path, path.with_name("old.db"))
     old = SQLiteStore(path.with_name("old.db"))
     assert search_names(old, "kubernets") == ["kubernetes.md"]
     old.write([{"path": "kubernetic.md", "content": "x"}])

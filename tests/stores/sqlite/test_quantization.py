@@ -92,7 +92,7 @@ def view_of(
     st.sampled_from([2, 2048]),
 )
 def test_search_misses_no_candidate(
-    seed: int, count: int, dimension: int, kind: str, limit: int, quarters: int, few: int
+    seed: int, count: int, dimension: int, kind: str, limit: int, head_quarters: int, refine_rows: int
 ) -> None:
     generator = np.random.default_rng(seed)
     chunks = generator.choice([1, 1, 1, 2, 4], count) if seed % 2 else np.ones(count, np.int64)
@@ -101,15 +101,17 @@ def test_search_misses_no_candidate(
     tombstones = frozenset(generator.choice(keys, count // 10, replace=False).tolist())
     allowed = np.sort(np.append(generator.choice(keys, count // 2, replace=False), [5, 10 * count + 15]))
     exact = np.maximum.reduceat((vectors.astype(np.float64) * query).sum(axis=1), np.cumsum([0, *chunks[:-1]]))
-    view = view_of(vectors, chunks, rotation_of(vectors, dimension * quarters // 4), tombstones)
+    view = view_of(vectors, chunks, rotation_of(vectors, dimension * head_quarters // 4), tombstones)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(vector_scan, "REFINE_ROWS", few)
-        for only in (None, allowed):
-            counts = np.array([key not in tombstones and (only is None or key in only) for key in keys])
-            results = view.search(query, limit, only)
-            assert set(results) <= set(keys[counts])
-            edge = np.sort(exact[counts])[-limit] if counts.sum() > limit else -np.inf
-            assert set(keys[counts & (exact >= edge)]) <= set(results)
+        patched.setattr(vector_scan, "REFINE_ROWS", refine_rows)
+        for allowed_keys in (None, allowed):
+            visible = np.array(
+                [key not in tombstones and (allowed_keys is None or key in allowed_keys) for key in keys]
+            )
+            results = view.search(query, limit, allowed_keys)
+            assert set(results) <= set(keys[visible])
+            threshold = np.sort(exact[visible])[-limit] if visible.sum() > limit else -np.inf
+            assert set(keys[visible & (exact >= threshold)]) <= set(results)
 
 
 @pytest.mark.parametrize("kind", ["uniform", "flat"])

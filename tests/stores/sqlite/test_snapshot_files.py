@@ -273,9 +273,9 @@ def test_search_recovers_from_wrong_keys(path: Path, wrong: NDArray[np.int64]) -
     with closing(SQLiteStore(path)) as store:
         nearest_paths(store, 1)
         (index,) = store._indexes._vectors.values()
-        keys = index._rows.keys.copy()
+        keys = index._loaded.keys.copy()
         keys[:30] = wrong
-        index._rows._keys = keys
+        index._loaded._keys = keys
         for n in (3, 33):
             assert nearest_paths(store, n) == [f"{n}"]
         assert len(nearest_paths(store, 3, 99)) == 60

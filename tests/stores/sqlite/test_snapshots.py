@@ -189,7 +189,7 @@ def test_store_uses_the_snapshot_of_another_process(path: Path) -> None:
         with store._connections.reading() as connection:
             tokens = {token for (token,) in connection.execute("SELECT token FROM snapshots")}
         assert {index._ref.token for index in store._indexes._postings.values() if index._ref} < tokens
-        assert {index._rows.ref.token for index in store._indexes._vectors.values() if index._rows.ref} < tokens
+        assert {index._loaded.ref.token for index in store._indexes._vectors.values() if index._loaded.ref} < tokens
 
 
 def test_large_delta_falls_back_to_fts5(path: Path) -> None:
@@ -224,13 +224,13 @@ def write_snapshot_while_another_process_deletes(
     lists = store._indexes.postings(1)
     read = lists._read_snapshot
 
-    def meanwhile(*args: Any, **options: Any) -> Any:
+    def read_then_delete(*args: Any, **options: Any) -> Any:
         written = read(*args, **options)
         with closing(SQLiteStore(path)) as writer:
             writer.delete(["3"], namespace="default")
         return written
 
-    monkeypatch.setattr(lists, "_read_snapshot", meanwhile)
+    monkeypatch.setattr(lists, "_read_snapshot", read_then_delete)
     lists.write_snapshot(lambda: False)
 
 
@@ -258,10 +258,10 @@ def test_changes_during_the_first_snapshot_are_kept(path: Path, monkeypatch: pyt
 def test_search_without_disk_space_for_snapshots(
     path: Path, monkeypatch: pytest.MonkeyPatch, failure: Exception
 ) -> None:
-    def full(*_: Any) -> None:
+    def fail(*_: Any) -> None:
         raise failure
 
-    monkeypatch.setattr(snapshots, "save_arrays", full)
+    monkeypatch.setattr(snapshots, "save_arrays", fail)
     fill(path)
     assert snapshot_files(path) == []
     with closing(SQLiteStore(path)) as store:
@@ -321,7 +321,7 @@ def test_rotation_is_refitted_when_vectors_double(path: Path, monkeypatch: pytes
             store.write(drafts(first, last))
         with closing(SQLiteStore(path)) as store:
             assert nearest_paths(store, last - 1) == [f"{last - 1}"]
-            (ref,) = [index._rows.ref for index in store._indexes._vectors.values()]
+            (ref,) = [index._loaded.ref for index in store._indexes._vectors.values()]
             snapshot = store._indexes.snapshots.load(ref.token) if ref else None
             sampled.append(snapshot.facts["sampled"] if snapshot else None)
     assert sampled == [60, 200]
@@ -366,8 +366,8 @@ def test_filtered_search_returns_the_results_of_fts5(path: Path, limit: int, pre
         with store._connections.reading() as connection:
             search = NamespaceSearch(connection, store._indexes, 1)
             expected = search.search_fts5(render_fts5(parse("tea milk")), limit, filters)
-        assert [(snapshot.path, snapshot.score) for snapshot in results] == [
-            (snapshot.path, snapshot.score) for snapshot in expected
+        assert [(candidate.path, candidate.score) for candidate in results] == [
+            (candidate.path, candidate.score) for candidate in expected
         ]
 
 
@@ -375,13 +375,13 @@ def test_fork_stops_a_snapshot(path: Path) -> None:
     fill(path)
     with closing(SQLiteStore(path)) as store:
         store.write(drafts(60, 61))
-        for write in (store._indexes.postings(1).write_snapshot, _index_of(store).write_snapshot):
+        for write in (store._indexes.postings(1).write_snapshot, _vector_index(store).write_snapshot):
             before = snapshot_files(path)
             write(lambda: True)
             assert snapshot_files(path) == before
 
 
-def _index_of(store: SQLiteStore) -> vector_index.VectorIndex:
+def _vector_index(store: SQLiteStore) -> vector_index.VectorIndex:
     nearest_paths(store, 1)
     (index,) = store._indexes._vectors.values()
     return index
@@ -390,7 +390,7 @@ def _index_of(store: SQLiteStore) -> vector_index.VectorIndex:
 def test_no_snapshot_without_vectors(path: Path) -> None:
     fill(path, 1)
     with closing(SQLiteStore(path)) as store:
-        index = _index_of(store)
+        index = _vector_index(store)
         store.delete(["0"], namespace="default")
         index.write_snapshot(lambda: False)
     assert snapshot_files(path) == []
@@ -429,32 +429,32 @@ def test_close_retries_after_an_older_snapshot_won(path: Path, monkeypatch: pyte
     with closing(SQLiteStore(path)) as store:
         store.write([*drafts(0, 60), {"path": "secret", "content": "tea quetzalcoatlus"}])
     second_store, store = SQLiteStore(path), SQLiteStore(path)
-    quicker = second_store._indexes.postings(1)
-    read = quicker._read_snapshot
+    faster_index = second_store._indexes.postings(1)
+    read = faster_index._read_snapshot
 
-    def overtaken(*args: Any, **options: Any) -> Any:
+    def read_then_close_other(*args: Any, **options: Any) -> Any:
         written = read(*args, **options)
-        monkeypatch.setattr(quicker, "_read_snapshot", read)
+        monkeypatch.setattr(faster_index, "_read_snapshot", read)
         store.delete(["secret"], namespace="default")
-        ours = store._indexes.postings(1)
-        of_ours = ours._read_snapshot
+        own_index = store._indexes.postings(1)
+        read_own = own_index._read_snapshot
 
-        def meanwhile(*args: Any, **options: Any) -> Any:
-            monkeypatch.setattr(ours, "_read_snapshot", of_ours)
-            results = of_ours(*args, **options)
+        def read_then_wait(*args: Any, **options: Any) -> Any:
+            monkeypatch.setattr(own_index, "_read_snapshot", read_own)
+            results = read_own(*args, **options)
             read_done.set()
             assert written_first.wait(5)
             return results
 
-        monkeypatch.setattr(ours, "_read_snapshot", meanwhile)
+        monkeypatch.setattr(own_index, "_read_snapshot", read_then_wait)
         closer.start()
         assert read_done.wait(5)
         return written
 
     read_done, written_first = threading.Event(), threading.Event()
     closer = threading.Thread(target=store.close)
-    monkeypatch.setattr(quicker, "_read_snapshot", overtaken)
-    quicker.write_snapshot(lambda: False)
+    monkeypatch.setattr(faster_index, "_read_snapshot", read_then_close_other)
+    faster_index.write_snapshot(lambda: False)
     written_first.set()
     closer.join()
     second_store.close()
@@ -522,14 +522,14 @@ def test_interrupted_search_leaves_the_postings_consistent(path: Path, monkeypat
 def test_interrupted_search_leaves_the_vectors_consistent(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(path)
     with closing(SQLiteStore(path)) as store:
-        _index_of(store)
+        _vector_index(store)
         store.write(drafts(60, 63))
         put = vector_index._put
-        for last in range(8):  # six columns of codes, the ends and the keys
+        for interrupted_call in range(8):  # six arrays of codes, the ends and the keys
             calls = iter(range(9))
 
-            def interrupted(*args: Any, calls: Iterator[int] = calls, last: int = last) -> Any:
-                if next(calls) == last:
+            def interrupted(*args: Any, calls: Iterator[int] = calls, call: int = interrupted_call) -> Any:
+                if next(calls) == call:
                     raise KeyboardInterrupt
                 return put(*args)
 
@@ -601,14 +601,14 @@ def test_expired_text_leaves_the_snapshots(path: Path, frozen_clock: FrozenClock
 
 
 def test_search_without_threads(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def none(_: threading.Thread) -> None:
+    def fail(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
     fill(path)
     for snapshot in snapshot_files(path):
         snapshot.unlink()
     with closing(SQLiteStore(path)) as store:
-        monkeypatch.setattr(threading.Thread, "start", none)
+        monkeypatch.setattr(threading.Thread, "start", fail)
         assert search_paths(store, "word33") == ["33"]
         assert nearest_paths(store, 33) == ["33"]
         monkeypatch.undo()

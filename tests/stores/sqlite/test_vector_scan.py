@@ -29,11 +29,11 @@ def test_run_parallel_raises_the_error_of_a_helper() -> None:
 
 
 def test_run_parallel_without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    def none(_: threading.Thread) -> None:
+    def fail(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
     vector_scan._thread_pool.cache_clear()
-    monkeypatch.setattr(threading.Thread, "start", none)
+    monkeypatch.setattr(threading.Thread, "start", fail)
     tasks, done = deque(range(50)), []
 
     def work() -> None:

@@ -20,7 +20,6 @@ WRITE = """
 import sys
 from pathlib import Path
 from recollect.stores.sqlite.store import SQLiteStore
-from recollect.stores.sqlite.transaction import SqliteTransaction
 
 store = SQLiteStore(Path(sys.argv[1]))
 store.write([{"path": "a", "content": "docker"}])
@@ -107,7 +106,7 @@ def test_repair_rereads_the_vocabulary(store: SQLiteStore) -> None:
 
 def test_stem_without_spelling_is_not_suggested(store: SQLiteStore, path: Path) -> None:
     raw = apsw.Connection(str(path))
-    raw.execute("UPDATE notes SET content = 'docker'")  # without updating the word index
+    raw.execute("UPDATE notes SET content = 'docker'")  # without updating the FTS5 index
     raw.close()
     assert similar(store, "kuberntes") == ()
 
@@ -128,8 +127,8 @@ def test_forked_process_sees_new_words(store: SQLiteStore) -> None:
     similar(store, "kuberntes")
     child = os.fork()
     if child == 0:
-        good = similar(store, "kuberntes") == ("kubernetes",)
+        correct = similar(store, "kuberntes") == ("kubernetes",)
         store.write([{"path": "a", "content": "docker"}])
-        os._exit(0 if good and similar(store, "dokcer") == ("docker",) else 1)
+        os._exit(0 if correct and similar(store, "dokcer") == ("docker",) else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert similar(store, "dokcer") == ("docker",)

@@ -1,4 +1,4 @@
-"""Dataset formats. A new format is one module with a :class:`DatasetFormat`, and one entry in ``DATASETS``."""
+"""``load_dataset`` and the registry of dataset formats. A new format is one module and one entry in ``DATASETS``."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from recollect.evaluation.datasets.longmemeval import LONGMEMEVAL
 __all__ = ["DATASETS", "LEVELS", "DatasetFormat", "load_dataset"]
 
 DATASETS: dict[str, DatasetFormat] = {"beir": BEIR, "locomo": LOCOMO, "longmemeval": LONGMEMEVAL}
-"""The dataset formats by name; a path without a named format is read by the first that detects it."""
+"""The dataset formats by name. If the user names no format, the first format that detects the dataset is used."""
 
 LEVELS = ("turn", "session")
+"""The parts of a conversation that can become one note."""
 
 
 def load_dataset(
@@ -31,10 +32,10 @@ def load_dataset(
 ) -> Dataset:
     r"""Read a dataset: a BEIR folder, or a JSON file of LoCoMo or LongMemEval.
 
-    ``format`` is a name in ``DATASETS``; without it the content decides. ``level`` says what a note of a conversation
-    is: a ``turn`` (the default for LoCoMo) or a whole ``session`` (the default for LongMemEval). ``split`` names the
-    judgements of a BEIR folder that has several. ``pool`` puts the sessions of all LongMemEval questions into one
-    collection, each session once.
+    ``format`` is a name in ``DATASETS``; without it the content decides. ``level`` says what becomes a note: each
+    ``turn`` of a conversation (the default for LoCoMo) or each ``session`` (the default for LongMemEval). ``split``
+    selects a judgement file of a BEIR folder, such as ``dev`` for ``qrels/dev.tsv``. ``pool`` puts the sessions of all
+    LongMemEval questions into one collection, each session once.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as temporary:
@@ -53,11 +54,11 @@ def load_dataset(
     if level is not None:
         arguments.choice("level", level, LEVELS)
     if not source.path.exists():
-        raise ArgumentError("dataset", f"there is no {source.path}")
+        raise ArgumentError("dataset", f"there is no file or folder {source.path}")
     name = format or next((name for name, candidate in DATASETS.items() if candidate.detect(source)), None)
     if name is None:
         names = ", ".join(DATASETS)
-        raise ArgumentError("dataset", f"{source.path} is not recognised as {names}; name its format")
+        raise ArgumentError("dataset", f"{source.path} is not recognised as {names}; specify its format")
     reader = DATASETS[name]
     options = {option: value for option, value in (("level", level), ("split", split), ("pool", pool)) if value}
     for option in options.keys() - reader.options:

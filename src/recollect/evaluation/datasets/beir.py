@@ -22,30 +22,32 @@ _TIME_FIELDS = ("created_at", "updated_at", "last_accessed_at")
 
 
 def load_beir(source: DatasetSource, *, split: str | None = None) -> Dataset:
-    """Read a BEIR folder; one without ``corpus.jsonl`` has questions about a memory of the user's own.
+    """Read a BEIR folder. A folder without ``corpus.jsonl`` has questions about the user's own memory.
 
-    The ``metadata`` of a document may have fields of a note; any other key becomes the note's metadata. The
-    ``metadata`` of a query may have ``stratum`` or ``strata``, ``asked`` (a date), and ``synthetic``. A query without
-    relevant notes is left out unless its stratum is ``unanswerable``.
+    The ``metadata`` of a document may have fields of a note, such as ``tags``; other keys become the note's metadata.
+    The ``metadata`` of a query may have ``stratum`` or ``strata``, ``asked`` (a date), and ``synthetic``. A query
+    without relevant notes is left out unless its stratum is ``unanswerable``.
     """
     folder = source.path
     if not (folder / "queries.jsonl").exists():
         raise ArgumentError("dataset", f"{folder} is no BEIR folder: there is no queries.jsonl in it")
     judgements = read_qrels(_judgements_file(folder, split))
     questions: dict[str, Question] = {}
-    synthetic, unjudged, unreadable_dates = False, set(), 0
+    left_out_ids: set[str] = set()
+    synthetic, unreadable_dates = False, 0
     for location, row in read_objects(folder / "queries.jsonl"):
         metadata = _metadata(row, location)
         question_id = get_text(row, "_id", location)
-        if question_id in questions or question_id in unjudged:
-            raise IngestError(f"{location}: the _id {question_id!r} occurs twice; each question needs its own")
-        relevant = {note: grade for note, grade in judgements.pop(question_id, {}).items() if grade > 0}
+        if question_id in questions or question_id in left_out_ids:
+            raise IngestError(f"{location}: the _id {question_id!r} occurs twice; ids must be unique")
+        relevant = {note_id: grade for note_id, grade in judgements.pop(question_id, {}).items() if grade > 0}
         strata = _strata(metadata, location)
         if not relevant and UNANSWERABLE not in strata:
-            unjudged.add(question_id)
+            left_out_ids.add(question_id)
             continue
         asked_at = str(metadata.get("asked") or "")
-        unreadable_dates += bool(asked_at) and parse_question_date(asked_at) is None
+        if asked_at and parse_question_date(asked_at) is None:
+            unreadable_dates += 1
         synthetic = synthetic or metadata.get("synthetic") is True
         questions[question_id] = Question(
             id=question_id,
@@ -56,44 +58,44 @@ def load_beir(source: DatasetSource, *, split: str | None = None) -> Dataset:
             asked_at=asked_at,
         )
     notes = _read_corpus(folder)
-    known_ids = {note.id for note in notes}
+    note_ids = {note.id for note in notes}
     judged_ids = [note_id for question in questions.values() for note_id in question.relevant] if notes else []
-    missing = sum(note_id not in known_ids for note_id in judged_ids)
+    missing_notes = sum(note_id not in note_ids for note_id in judged_ids)
     return Dataset(
         name=folder.resolve().name,
         collections={DEFAULT_NAMESPACE: Collection(id=DEFAULT_NAMESPACE, notes=notes)},
         questions=tuple(questions.values()),
         synthetic=synthetic,
         remarks=remarks(
-            (len(unjudged), "question", "without a relevant note left out"),
+            (len(left_out_ids), "question", "without a relevant note left out"),
             (len(judgements), "judged question", "not in queries.jsonl left out"),
             (unreadable_dates, "question", "with a date that cannot be read: it is ignored"),
-            (missing, "judgement", "of notes that are not in the corpus: they can never be found"),
+            (missing_notes, "judgement", "of notes that are not in the corpus: they can never be found"),
         ),
     )
 
 
 def _judgements_file(folder: Path, split: str | None) -> Path:
-    """Return the qrels file of the split, else test, else the only one."""
-    qrels_files = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
+    """Return the qrels file of ``split``; without a split, the only file, or ``test.tsv`` if there are several."""
+    qrels_files = {file.stem: file for file in sorted((folder / "qrels").glob("*.tsv"))}
     if not qrels_files:
         raise IngestError(f"{folder}: has no judgements; put them into qrels/test.tsv")
     default = "test" if len(qrels_files) > 1 else next(iter(qrels_files))
-    chosen = qrels_files.get(default if split is None else split)
-    if chosen is None:
+    path = qrels_files.get(default if split is None else split)
+    if path is None:
         raise ArgumentError("split", f"must be one of {', '.join(qrels_files)}" + (f", got {split!r}" if split else ""))
-    return chosen
+    return path
 
 
 def _read_corpus(folder: Path) -> tuple[Note, ...]:
-    """Return the notes of a folder; none if it has no corpus: then its questions are about a memory of the user's."""
+    """Return the notes of the corpus; none if the folder has no corpus file."""
     corpus, compressed = folder / "corpus.jsonl", folder / "corpus.jsonl.gz"
     if not corpus.exists():
         if compressed.exists():
             raise IngestError(f"{compressed}: is compressed; decompress it with gunzip")
         return ()
     notes: list[Note] = []
-    seen: set[str] = set()
+    seen_keys: set[str] = set()
     for location, row in read_objects(corpus):
         metadata = _metadata(row, location)
         fields = {name: metadata.pop(name) for name in _NOTE_FIELDS if metadata.get(name) is not None}
@@ -105,10 +107,10 @@ def _read_corpus(folder: Path) -> tuple[Note, ...]:
             note = Note(id=note_id, title=title if text else "", content=text or title, metadata=metadata, **fields)
         except ArgumentError as error:
             raise IngestError(f"{location}: {error}") from None
-        for key in filter(None, (f"id {note.id}", note.path and f"path {note.path}")):
-            if key in seen:
-                raise IngestError(f"{location}: the {key} occurs twice; each note needs its own")
-            seen.add(key)
+        for key in [f"id {note.id}", f"path {note.path}"] if note.path else [f"id {note.id}"]:
+            if key in seen_keys:
+                raise IngestError(f"{location}: the {key} occurs twice; ids and paths must be unique")
+            seen_keys.add(key)
         notes.append(note)
     if not notes:
         raise IngestError(f"{corpus}: has no notes; delete it if the questions are about the memory of --db")
@@ -116,7 +118,7 @@ def _read_corpus(folder: Path) -> tuple[Note, ...]:
 
 
 def _metadata(row: Mapping[str, Any], location: str) -> dict[str, Any]:
-    """Return the metadata of a row; it may be missing, empty or null."""
+    """Return a copy of a row's metadata; ``{}`` if it is missing, empty or null."""
     return dict(get_field(row, "metadata", dict, location)) if row.get("metadata") else {}
 
 

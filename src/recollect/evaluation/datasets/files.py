@@ -1,4 +1,4 @@
-"""The contract of a dataset format, and JSON readers whose errors name the file and the line."""
+"""``DatasetFormat``, the contract of a dataset format, and JSON readers whose errors name the file and the line."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from recollect.evaluation.dataset import Dataset, format_count
 
 @dataclass(frozen=True)
 class DatasetSource:
-    """A file or folder that may be a dataset. A JSON file is parsed once, however many formats look at it."""
+    """A file or folder that may be a dataset. A JSON file is parsed once, even if several formats examine it."""
 
     path: Path
 
     @cached_property
     def samples(self) -> list[dict[str, Any]]:
-        """The objects of a JSON file that must be a list of them, as LoCoMo and LongMemEval are."""
+        """The objects of a JSON file; raise an error unless it is a list of objects, as LoCoMo and LongMemEval are."""
         if self.path.is_dir():
             raise ArgumentError("dataset", f"{self.path} is a folder; LoCoMo and LongMemEval are JSON files")
         samples = _read_json(self.path)
@@ -31,21 +31,21 @@ class DatasetSource:
 
     @property
     def keys(self) -> frozenset[str]:
-        """The keys of the first object of a JSON file; none for a folder."""
+        """The keys of the first object of a JSON file; empty for a folder."""
         return frozenset(self.samples[0]) if self.path.is_file() and self.samples else frozenset()
 
 
 class DatasetFormat(NamedTuple):
-    """How to recognise a dataset format by content, how to read it, and which options the reader takes."""
+    """How to recognise a dataset format by content, how to read it, and which options of ``load_dataset`` it takes."""
 
     detect: Callable[[DatasetSource], bool]
     load: Callable[..., Dataset]
     options: frozenset[str]
-    """Some of ``level``, ``split`` and ``pool``; the others are refused."""
+    """Some of ``level``, ``split`` and ``pool``; the others raise an error."""
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file that are not blank, with their numbers from 1."""
+    """Yield (line number, line) for each line of a file that is not blank; numbers start at 1."""
     try:
         with path.open(encoding="utf-8-sig") as lines:
             yield from ((number, line) for number, line in enumerate(lines, 1) if line.strip())
@@ -54,7 +54,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def read_objects(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the objects of a file with one JSON object a line, each with its location for error messages."""
+    """Yield (location, object) for each line of a JSONL file; the location, file and line, is for error messages."""
     for number, line in read_lines(path):
         location = f"{path}, line {number}"
         try:
@@ -76,21 +76,22 @@ def _read_json(path: Path) -> Any:
         raise IngestError(f"{path}: is not JSON: {error}") from None
 
 
-def get_field(record: Any, name: str, kind: type | tuple[type, ...], location: str) -> Any:
-    """Return a field of a record that must exist and be of this type."""
+def get_field(record: Any, name: str, expected_type: type | tuple[type, ...], location: str) -> Any:
+    """Return a field of a record; raise ``IngestError`` if the field is missing or not of this type."""
     if not isinstance(record, Mapping):
         raise IngestError(f"{location}: must be an object in braces, got {type(record).__name__}")
-    if not isinstance(value := record.get(name), kind):
+    value = record.get(name)
+    if not isinstance(value, expected_type):
         problem = "is missing" if value is None else f"cannot be {type(value).__name__}"
         raise IngestError(f"{location}: {name!r} {problem}")
     return value
 
 
 def get_text(record: Any, name: str, location: str) -> str:
-    """Return a field that must exist as text; a number counts as its digits."""
+    """Return a field as text; raise ``IngestError`` unless it is a text or a whole number."""
     return str(get_field(record, name, (str, int), location))
 
 
 def remarks(*counts: tuple[int, str, str]) -> tuple[str, ...]:
-    """Return a remark for each count above 0: the count with its noun, and what about it."""
-    return tuple(f"{format_count(count, noun)} {text}" for count, noun, text in counts if count)
+    """Return a remark for each (count, noun, predicate) whose count is above 0, such as ``2 questions left out``."""
+    return tuple(f"{format_count(count, noun)} {predicate}" for count, noun, predicate in counts if count)

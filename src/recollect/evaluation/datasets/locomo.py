@@ -1,4 +1,4 @@
-"""LoCoMo: long conversations of two people over months, and questions with the turns that answer them.
+"""The LoCoMo dataset: conversations of two people over months, and questions with the turns that answer them.
 
 Maharana et al., Evaluating Very Long-Term Conversational Memory of LLM Agents, 2024.
 """
@@ -18,16 +18,14 @@ from recollect.evaluation.datasets.files import DatasetFormat, DatasetSource, ge
 from recollect.model import Note
 from recollect.query.dates import MONTHS
 
-CATEGORIES = {
-    str(number): f"{number} {name}"
-    for number, name in enumerate(("multi-hop", "temporal", "open-domain", "single-hop", "adversarial"), 1)
-}
-"""The strata of the category numbers."""
+CATEGORIES = {"1": "1 multi-hop", "2": "2 temporal", "3": "3 open-domain", "4": "4 single-hop", "5": "5 adversarial"}
+"""The stratum of each category number."""
 
-_SESSION = re.compile(r"session_(\d+)")
-_TURN = re.compile(r"D:?(\d+):(\d+)")
-"""A turn as evidence names it: ``D8:6``, several in one text, ``D30:05`` for the fifth, or even ``D:11:26``."""
+_SESSION_KEY = re.compile(r"session_(\d+)")
+_TURN_NAME = re.compile(r"D:?(\d+):(\d+)")
+"""A turn as evidence names it: ``D8:6`` is turn 6 of session 8. The dataset also has ``D30:05`` and ``D:11:26``."""
 _DATE = re.compile(r"(\d{1,2}):(\d\d) ?([ap])m on (\d{1,2}) ([a-z]+),? (\d{4})", re.IGNORECASE)
+"""The date of a session, such as ``1:56 pm on 8 May, 2023``."""
 
 
 class _Turn(NamedTuple):
@@ -39,12 +37,12 @@ class _Turn(NamedTuple):
     caption: str
     """The caption of the image sent with the turn; empty without an image."""
     line: str
-    """Speaker, text and caption."""
+    """The turn as text: ``Speaker: text [image: caption]``."""
     date: datetime | None
     repeated: bool
-    """Whether an earlier turn has the same id."""
+    """Whether an earlier turn has the same id in the file; ``id`` then ends in ``#2``, ``#3`` and so on."""
 
-    def note(self) -> Note:
+    def to_note(self) -> Note:
         return Note(
             id=self.id,
             content=self.line,
@@ -58,36 +56,36 @@ class _Turn(NamedTuple):
 def load_locomo(source: DatasetSource, *, level: str = "turn") -> Dataset:
     """Read a LoCoMo JSON file; each conversation is a collection.
 
-    At the level ``turn`` a note is a turn, ``Speaker: text`` with the caption of its image; at the level ``session`` it
-    is a session, one turn a line. The questions are the same at both levels: those whose evidence names at least one
-    turn that exists.
+    At the level ``turn`` a note is a turn, ``Speaker: text`` with the caption of its image. At the level ``session`` a
+    note is a session, with a line for each turn. The questions are the same at both levels: all whose evidence names at
+    least one existing turn.
     """
     by_turn = level != "session"
     collections: dict[str, Collection] = {}
     questions: list[Question] = []
-    question_count = unknown = undated = repeated = 0
+    question_count = unknown_evidence = undated_sessions = repeated_turns = 0
     for number, sample in enumerate(source.samples, 1):
         location = f"{source.path}, conversation {number}"
         conversation = get_field(sample, "conversation", dict, location)
         name = str(sample.get("sample_id", f"conversation-{number}"))
         if name in collections:
-            raise IngestError(f"{location}: the sample_id {name!r} occurs twice; each conversation needs its own")
+            raise IngestError(f"{location}: the sample_id {name!r} occurs twice; ids must be unique")
         turns = list(_turns(conversation, location))
-        repeated += sum(turn.repeated for turn in turns)
-        undated += len({turn.session for turn in turns if turn.date is None})
-        notes = (turn.note() for turn in turns) if by_turn else _session_notes(turns)
+        repeated_turns += sum(turn.repeated for turn in turns)
+        undated_sessions += len({turn.session for turn in turns if turn.date is None})
+        notes = (turn.to_note() for turn in turns) if by_turn else _session_notes(turns)
         collections[name] = Collection(id=name, notes=tuple(notes))
-        by_key = {key: turn for turn in turns if not turn.repeated for key in _keys(turn.id)}
-        for order, qa in enumerate(get_field(sample, "qa", list, location), 1):
-            qa_location = f"{location}, question {order}"
-            evidence = [_keys(str(text)) for text in get_field(qa, "evidence", list, qa_location)]
-            unknown += sum(not keys or not by_key.keys() >= set(keys) for keys in evidence)
-            relevant = [by_key[key] for keys in evidence for key in keys if key in by_key]
+        turn_by_key = {key: turn for turn in turns if not turn.repeated for key in _turn_keys(turn.id)}
+        for qa_number, qa in enumerate(get_field(sample, "qa", list, location), 1):
+            qa_location = f"{location}, question {qa_number}"
+            evidence = [_turn_keys(str(text)) for text in get_field(qa, "evidence", list, qa_location)]
+            unknown_evidence += sum(not keys or not turn_by_key.keys() >= set(keys) for keys in evidence)
+            relevant = [turn_by_key[key] for keys in evidence for key in keys if key in turn_by_key]
             question_count += 1
             if relevant:
                 questions.append(
                     Question(
-                        id=f"{name}/q{order}",
+                        id=f"{name}/q{qa_number}",
                         text=get_text(qa, "question", qa_location),
                         collection=name,
                         relevant={turn.id if by_turn else f"D{turn.session}": 1 for turn in relevant},
@@ -100,17 +98,17 @@ def load_locomo(source: DatasetSource, *, level: str = "turn") -> Dataset:
         questions=tuple(questions),
         remarks=remarks(
             (question_count - len(questions), "question", "whose evidence names no turn left out"),
-            (unknown, "piece", "of evidence for a turn that does not exist left out"),
-            (undated, "session", "without a date that can be read"),
-            (repeated, "turn", "with the id of an earlier turn: evidence refers to the earlier one"),
+            (unknown_evidence, "piece", "of evidence for a turn that does not exist left out"),
+            (undated_sessions, "session", "without a date that can be read"),
+            (repeated_turns, "turn", "with the id of an earlier turn: evidence refers to the earlier one"),
         ),
     )
 
 
 def _turns(conversation: Mapping[str, Any], location: str) -> Iterator[_Turn]:
-    """Yield the turns of all sessions in the order of the sessions' numbers; the id of a repeated one gets a number."""
+    """Yield the turns of all sessions, in the order of the session numbers."""
     counts: Counter[str] = Counter()
-    for session in sorted(int(match[1]) for match in map(_SESSION.fullmatch, conversation) if match):
+    for session in sorted(int(match[1]) for match in map(_SESSION_KEY.fullmatch, conversation) if match):
         name = f"session_{session}"
         date = _parse_date(str(conversation.get(f"{name}_date_time") or ""))
         for position, turn in enumerate(get_field(conversation, name, list, location)):
@@ -135,18 +133,18 @@ def _turns(conversation: Mapping[str, Any], location: str) -> Iterator[_Turn]:
 
 def _session_notes(turns: Sequence[_Turn]) -> Iterator[Note]:
     for session, group in groupby(turns, key=lambda turn: turn.session):
-        members = list(group)
+        session_turns = list(group)
         yield Note(
             id=f"D{session}",
-            content="\n".join(turn.line for turn in members),
-            created_at=members[0].date,
-            metadata={"speakers": list(dict.fromkeys(turn.speaker for turn in members))},
+            content="\n".join(turn.line for turn in session_turns),
+            created_at=session_turns[0].date,
+            metadata={"speakers": list(dict.fromkeys(turn.speaker for turn in session_turns))},
         )
 
 
-def _keys(text: str) -> list[tuple[int, int]]:
-    """Return the numbers of session and turn of each turn that a text names."""
-    return [(int(session), int(turn)) for session, turn in _TURN.findall(text)]
+def _turn_keys(text: str) -> list[tuple[int, int]]:
+    """Return (session number, turn number) for each turn that a text names."""
+    return [(int(session), int(turn)) for session, turn in _TURN_NAME.findall(text)]
 
 
 def _parse_date(text: str) -> datetime | None:
@@ -154,10 +152,11 @@ def _parse_date(text: str) -> datetime | None:
     match = _DATE.search(text)
     if match is None or match[5].title() not in MONTHS:
         return None
-    hour = int(match[1]) % 12 + (12 if match[3].lower() == "p" else 0)
-    month = MONTHS.index(match[5].title()) + 1
+    hour, minute, am_or_pm, day, month_name, year = match.groups()
+    hour_of_day = int(hour) % 12 + (12 if am_or_pm.lower() == "p" else 0)
+    month = MONTHS.index(month_name.title()) + 1
     try:
-        return datetime(int(match[6]), month, int(match[4]), hour, int(match[2]), tzinfo=UTC)
+        return datetime(int(year), month, int(day), hour_of_day, int(minute), tzinfo=UTC)
     except ValueError:
         return None
 

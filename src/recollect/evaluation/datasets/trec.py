@@ -1,6 +1,6 @@
-"""TREC files of runs and judgements (qrels).
+"""TREC files: runs, which are rankings of a system, and qrels, which are judgements.
 
-A line of a run is ``question Q0 note rank score tag``, a line of judgements ``question 0 note grade``. White space
+A line of a run is ``question Q0 note rank score tag``, a line of qrels ``question 0 note grade``. White space
 separates columns, so white space and ``%`` within an id are percent-encoded when writing and decoded when reading.
 U+FEFF is encoded, too: at the start of a file it would be read as a byte order mark.
 """
@@ -19,12 +19,15 @@ from recollect.evaluation.datasets.files import read_lines
 from recollect.evaluation.outcome import Ranking
 
 _SPECIAL = re.compile(r"[\s%\ufeff]")
-_HEADINGS = frozenset(("score", "grade", "relevance", "rel", "rating", "label", "judgement", "judgment"))
-"""Names of the grade column in a header line."""
+"""The characters that are percent-encoded."""
+_GRADE_HEADINGS = frozenset(("score", "grade", "relevance", "rel", "rating", "label", "judgement", "judgment"))
+"""Names of the grade column, by which a header line is recognised."""
 
 
 def read_qrels(path: str | PathLike[str]) -> dict[str, dict[str, int]]:
-    r"""Return the grades of each question's notes, from TREC's four columns or BEIR's three tab-separated columns.
+    r"""Return the grade of each judged note, by question id and note id.
+
+    The file has TREC's four columns, or BEIR's three tab-separated columns, whose ids are not percent-encoded.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -32,34 +35,33 @@ def read_qrels(path: str | PathLike[str]) -> dict[str, dict[str, int]]:
     ...     read_qrels(Path(folder, "qrels"))
     {'q1': {'n1': 1, 'n2': 0}}
     """
-    judged: dict[str, dict[str, int]] = {}
+    grades: dict[str, dict[str, int]] = {}
     for number, line in read_lines(Path(path)):
-        tabbed = "\t" in line
-        columns = [column.strip() for column in line.split("\t")] if tabbed else line.split()
+        location = f"{path}, line {number}"
+        tab_separated = "\t" in line
+        columns = [column.strip() for column in line.split("\t")] if tab_separated else line.split()
         if len(columns) == 4:
-            del columns[1]
+            del columns[1]  # the iteration, which is not used
         if len(columns) != 3:
-            raise IngestError(
-                f"{path}, line {number}: must be a question, a note and a grade, got {line.strip()[:60]!r}"
-            )
+            raise IngestError(f"{location}: must be a question, a note and a grade, got {line.strip()[:60]!r}")
         question, note, grade = columns
         try:
             value = float(grade)
         except ValueError:
-            if number == 1 and grade.lower() in _HEADINGS:
+            if number == 1 and grade.lower() in _GRADE_HEADINGS:
                 continue
-            raise IngestError(f"{path}, line {number}: the grade must be a number, got {grade[:60]!r}") from None
+            raise IngestError(f"{location}: the grade must be a number, got {grade[:60]!r}") from None
         if not value.is_integer():
-            raise IngestError(f"{path}, line {number}: the grade must be a whole number, got {grade[:60]!r}")
-        if not tabbed:
+            raise IngestError(f"{location}: the grade must be a whole number, got {grade[:60]!r}")
+        if not tab_separated:
             question, note = unquote(question), unquote(note)
-        if judged.setdefault(question, {}).setdefault(note, int(value)) != value:
-            raise IngestError(f"{path}, line {number}: {note[:60]!r} already has another grade for {question[:60]!r}")
-    return judged
+        if grades.setdefault(question, {}).setdefault(note, int(value)) != value:
+            raise IngestError(f"{location}: {note[:60]!r} already has another grade for {question[:60]!r}")
+    return grades
 
 
 def write_qrels(path: str | PathLike[str], questions: Iterable[Question]) -> None:
-    r"""Write the relevant notes of each question.
+    r"""Write the relevant notes of each question with their grades, as a TREC file.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -70,15 +72,15 @@ def write_qrels(path: str | PathLike[str], questions: Iterable[Question]) -> Non
     """
     with Path(path).open("w", encoding="utf-8", newline="\n") as file:
         for question in questions:
-            judged = question.relevant.items()
-            file.writelines(f"{_encoded(question.id)} 0 {_encoded(note)} {grade}\n" for note, grade in judged)
+            grades = question.relevant.items()
+            file.writelines(f"{_encode(question.id)} 0 {_encode(note)} {grade}\n" for note, grade in grades)
 
 
 def write_run(path: str | PathLike[str], rankings: Mapping[str, Ranking], *, tag: str) -> None:
-    r"""Write the rankings of a system.
+    r"""Write the rankings of a system, by question id, as a TREC file; ``tag`` names the system.
 
-    Many tools sort by score, and scores may be equal. So n + 1 − rank, for n notes, is written as the score: it gives
-    the same order.
+    Many tools sort by score, and scores may be equal. So the score that is written is n + 1 − rank for n notes, which
+    keeps the order.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -91,8 +93,8 @@ def write_run(path: str | PathLike[str], rankings: Mapping[str, Ranking], *, tag
         for question, ranking in rankings.items():
             for rank, note in enumerate(ranking.ids, 1):
                 score = len(ranking.ids) + 1 - rank
-                file.write(f"{_encoded(question)} Q0 {_encoded(note)} {rank} {score} {_encoded(tag)}\n")
+                file.write(f"{_encode(question)} Q0 {_encode(note)} {rank} {score} {_encode(tag)}\n")
 
 
-def _encoded(text: str) -> str:
+def _encode(text: str) -> str:
     return _SPECIAL.sub(lambda match: quote(match[0]), text)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from recollect import __version__
 from recollect.errors import ArgumentError, RecollectError
-from recollect.evaluation.comparison import ALL, Comparison, WinLoss, compare_outcomes, win_loss
+from recollect.evaluation.comparison import ALL_QUESTIONS, Comparison, WinLoss, compare_outcomes, win_loss
 from recollect.evaluation.dataset import Dataset, format_count
 from recollect.evaluation.outcome import Outcome
 from recollect.evaluation.report import text
@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
-"""Characters that XML does not allow or that browsers warn of."""
+"""Control characters and noncharacters, which XML forbids or browsers warn of."""
 _MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~#&$!])")
+"""Characters that have a meaning in Markdown."""
 _CHARACTER_WIDTH = 6.4
-"""The approximate width of a character of 12 pixels."""
+"""The approximate width of a character in pixels, at a font size of 12 pixels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +44,9 @@ class Report:
     outcomes: tuple[Outcome, ...]
     comparison: Comparison
     intervals: Mapping[tuple[str, str], Interval]
-    """By system and measure: the mean over all questions, with its own interval."""
+    """For each (system, measure), the mean over all questions with its 95 % interval."""
     win_losses: tuple[WinLoss, ...]
-    """Each system but the baseline against it, question by question."""
+    """The comparison of each system with the baseline, question by question; the baseline itself is left out."""
     date: str
     resamples: int
 
@@ -77,7 +78,7 @@ class Report:
 def build_report(
     outcomes: Sequence[Outcome], dataset: Dataset, *, date: str = "", resamples: int = RESAMPLES
 ) -> Report:
-    """Compute all numbers of a report; the first outcome is the baseline of the others, ``date`` is printed as it is.
+    """Compute all numbers of a report. The first outcome is the baseline; ``date`` is printed without changes.
 
     >>> import numpy as np
     >>> from recollect.evaluation import Question, Ranking
@@ -92,7 +93,7 @@ def build_report(
     """
     comparison = compare_outcomes(outcomes, resamples=resamples)
     if outcomes[0].dataset != dataset.name:
-        raise ArgumentError("dataset", f"must be that of the outcomes, {outcomes[0].dataset!r}, got {dataset.name!r}")
+        raise ArgumentError("dataset", f"must be {outcomes[0].dataset!r}, the outcomes' dataset, got {dataset.name!r}")
     # Wins and losses are counted by a measure with more than two values, if possible.
     measure = next((name for name in ("ndcg@10", "mrr") if name in comparison.measures), comparison.measures[0])
     return Report(
@@ -143,29 +144,29 @@ def _escape_markdown(text: str) -> str:
 
 
 def _clean_text(text: str) -> str:
-    """Return a text with characters that neither XML nor UTF-8 allows replaced by U+FFFD."""
+    """Return a text in which U+FFFD replaces characters that XML or UTF-8 does not allow."""
     return _FORBIDDEN.sub("\ufffd", well_formed(text))
 
 
 def format_coordinate(value: float) -> str:
-    """Return a coordinate with at most two digits."""
+    """Return a coordinate with at most two decimal places."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def text_width(text: str) -> float:
-    """Return the approximate width in pixels of a text of 12 pixels."""
+    """Return the approximate width of a text in pixels, at a font size of 12 pixels."""
     return len(text) * _CHARACTER_WIDTH
 
 
 def truncate_to_width(text: str, width: float, size: float = 12) -> str:
-    """Return a text truncated to a width in pixels, with an ellipsis."""
+    """Return a text truncated to a width in pixels, with an ellipsis; ``size`` is the font size in pixels."""
     max_length = max(2, int(width / (_CHARACTER_WIDTH * size / 12)))
     return text if len(text) <= max_length else text[: max_length - 1] + "…"
 
 
 @cache
 def _environment(escape: Callable[[str], str]) -> Environment:
-    """Return a Jinja environment that escapes every value of a template by ``escape``, once."""
+    """Return a Jinja environment that passes every value of a template through ``escape``, exactly once."""
     jinja2 = require_module("jinja2", RecollectError)
     markup = require_module("markupsafe", RecollectError).Markup
 
@@ -187,14 +188,14 @@ def _environment(escape: Callable[[str], str]) -> Environment:
         number="{:g}".format,
         ms=text.format_ms,
         count="{:,}".format,
-        capitalised=lambda head: head[0].upper() + head[1:],
+        capitalised=lambda heading: heading[0].upper() + heading[1:],
         coordinate=format_coordinate,
         joined="; ".join,
         text_width=text_width,
         truncated=truncate_to_width,
     )
-    environment.globals.update(vars(text))
-    environment.globals.update(ALL=ALL, format_count=format_count)
+    # Templates call the functions of text.py.
+    environment.globals.update(vars(text), ALL_QUESTIONS=ALL_QUESTIONS, format_count=format_count)
     return environment
 
 
@@ -202,11 +203,11 @@ _FORMATS = {".html": html_report, ".htm": html_report, ".md": markdown_report, "
 
 
 def report_format(path: str | PathLike[str]) -> Callable[[Report], str]:
-    """Return the function that writes a report, by the suffix of its path; raise ``ArgumentError`` for another."""
-    function = _FORMATS.get(Path(path).suffix.lower())
-    if function is None:
+    """Return the function that renders a report for a path's suffix; raise ``ArgumentError`` for an unknown suffix."""
+    render = _FORMATS.get(Path(path).suffix.lower())
+    if render is None:
         raise ArgumentError("report", f"must end in .html or .md, got {str(path)!r}")
-    return function
+    return render
 
 
 def write_report(path: str | PathLike[str], report: Report) -> None:
@@ -214,9 +215,8 @@ def write_report(path: str | PathLike[str], report: Report) -> None:
 
     >>> import numpy as np
     >>> from tempfile import TemporaryDirectory
-    >>> from recollect.evaluation import Question, Ranking
-    >>> question = Question(id="q", text="which tea?", collection="tea", relevant={"n7": 1})
-    >>> dataset = Dataset(name="tiny", collections={}, questions=(question,))
+    >>> from recollect.evaluation import Ranking
+    >>> dataset = Dataset(name="tiny", collections={}, questions=())
     >>> outcome = Outcome(dataset="tiny", system="default", preset="default", mode="auto", embedder="none", strata={},
     ...     rankings={"q": Ranking(("n7",), (1.0,), 1.0)}, values={"mrr": np.array([1.0])})
     >>> with TemporaryDirectory() as folder:
@@ -225,7 +225,7 @@ def write_report(path: str | PathLike[str], report: Report) -> None:
     # tiny
     """
     content = report_format(path)(report)
-    target = Path(os.path.realpath(path))  # a symbolic link stays one
+    target = Path(os.path.realpath(path))  # keep a symbolic link, replace the file it points to
     temporary = target.with_name(f".{token_hex(8)}.part")
     try:
         with temporary.open("x", encoding="utf-8", newline="\n") as file:

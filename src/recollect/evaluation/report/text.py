@@ -1,4 +1,4 @@
-"""Numbers and verdicts of reports, the same in every format."""
+"""Numbers and verdicts of evaluation results as text, the same in HTML, Markdown and the terminal."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ TRUST_HEADS = ("threshold", "right first", "of these below", "unanswerable recog
 """The column headings of :func:`trust_fields`."""
 
 _MARKS = {"better": ("△", "▲"), "worse": ("▽", "▼"), "inconclusive": ("≈", "≈")}
-"""By verdict: the mark without and with significance after correction."""
+"""For each verdict, the mark without and with significance after Holm's correction."""
 
 
 def format_fraction(value: float) -> str:
-    """Return a value with three digits."""
+    """Return a value with three decimal places."""
     return f"{value:.3f}"
 
 
 def format_signed(value: float) -> str:
-    """Return a difference with its sign; a small one has four digits, so that it does not look like zero."""
-    digits = 4 if 0 < abs(value) < 0.0005 else 3
-    text = f"{value:+.{digits}f}".replace("-", "−")
-    return text if value else text[1:]
+    """Return a difference with its sign; a small one has four decimal places, so that it does not look like zero."""
+    places = 4 if 0 < abs(value) < 0.0005 else 3
+    text = f"{value:+.{places}f}".replace("-", "−")
+    return text if value else text[1:]  # zero has no sign
 
 
 def format_interval(low: float, high: float) -> str:
-    """Return an interval of differences."""
+    """Return an interval of differences as ``low to high``."""
     return f"{format_signed(low)} to {format_signed(high)}"
 
 
 def format_p(p: float) -> str:
-    """Return a p-value."""
+    """Return a p-value with three decimal places, or ``< 0.001``."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def format_ms(milliseconds: float) -> str:
-    """Return a latency in milliseconds."""
+    """Return a latency in milliseconds, from 100 on without decimals."""
     return f"{milliseconds:.1f}" if milliseconds < 100 else f"{milliseconds:,.0f}"
 
 
 def verdict_text(result: ComparisonResult) -> str:
-    """Return the verdict on a difference."""
+    """Return the verdict on a difference to the baseline in words."""
     difference = result.difference
     if difference is None:
         return "baseline"
@@ -53,12 +53,12 @@ def verdict_text(result: ComparisonResult) -> str:
 
 
 def verdict_mark(result: ComparisonResult) -> str:
-    """Return a mark for the verdict, so that it does not depend on colour; hollow if it is not significant."""
+    """Return a mark for the verdict, hollow if it is not significant; readers need not rely on colour."""
     return "" if result.difference is None else _MARKS[result.difference.verdict][result.significant]
 
 
 def difference_fields(result: ComparisonResult) -> tuple[str, str, str, str]:
-    """Return the difference, its interval, and its p-value before and after correction; blank for the baseline."""
+    """Return four fields: difference, interval, and p-value before and after correction; empty for the baseline."""
     difference = result.difference
     if difference is None:
         return "", "", "", ""

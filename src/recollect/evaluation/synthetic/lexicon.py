@@ -1,4 +1,4 @@
-"""The words and tokens of notes: which notes contain a word, and which tokens only one note contains."""
+"""Words and tokens of notes: ``Lexicon`` finds the notes with a word, ``exact_tokens`` the tokens of only one note."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ TOKEN_KINDS = ("identifier", "number", "name", "version", "path", "word")
 
 _STOPWORDS = ENGLISH_STOPWORDS | DUTCH_STOPWORDS
 _MIN_LENGTH = 3
+"""The minimum length of a content word, a token and a word root, in characters."""
 _SUFFIXES = ("ingly", "edly", "ies", "ied", "ing", "ed", "es", "ly", "s", "e", "y")
 
 _TOKEN = regex.compile(r"[\p{L}\p{N}]+(?:[._/\\:#@,'’-][\p{L}\p{N}]+|_+[\p{L}\p{N}]+)*")
@@ -25,16 +26,21 @@ _WORD = regex.compile(r"[\p{L}\p{N}]+")
 _VERSION = regex.compile(
     r"v\d+(?:[._]\d+)*(?:-?[a-z]+[._]?\d*)?|\d+(?:\.\d+){2,}(?:-?[a-z]+[._]?\d*)?", regex.IGNORECASE
 )
+"""``v2``, ``v1.4``, ``1.4.2``, each also with a suffix such as ``-rc1``."""
 _NUMBER = regex.compile(r"\d+(?:[.,:/-]\d+)*")
+"""Digits, also with separators: numbers, dates and times."""
 _PATH = regex.compile(r"[^/\\]+(?:[/\\][^/\\]+)+|[\p{L}\p{N}_-]*\p{L}[\p{L}\p{N}_-]*\.[a-z][a-z0-9]{1,4}")
+"""Parts that are separated by slashes, or a file name with an extension of two to five characters."""
 _IDENTIFIER = regex.compile(r"\p{L}.*\p{N}|\p{N}.*\p{L}|_|\p{Ll}\p{Lu}|@|#|\p{L}[.:]\p{L}")
-"""Letters with digits, an underscore, a capital in the middle, or one of these marks: not an ordinary word."""
+"""Letters with digits, an underscore, a capital after a small letter, ``@``, ``#``, or ``.`` or ``:`` in letters."""
 _INSIDE_SENTENCE = regex.compile(r"[\p{L}\p{N},;] $")
+"""The two characters before a word that does not begin a sentence."""
 _JOINED_WORDS = regex.compile(r"\p{L}+(?:[-'’/,]\p{L}+)*")
+"""Words of letters, joined by hyphens, apostrophes, slashes or commas."""
 
 
 def content_words(text: str) -> list[str]:
-    """Return the lower-case words of a text that are no stopwords and have three characters or more, each once."""
+    """Return the lower-case words of a text, each once, without stopwords and words of less than three characters."""
     return list(dict.fromkeys(filter(_is_content_word, split_words(text))))
 
 
@@ -43,19 +49,19 @@ def _is_content_word(word: str) -> bool:
 
 
 def word_root(word: str) -> str:
-    """Return what a lower-case English word has in common with its inflected forms; a key, not always a word."""
+    """Return an approximate stem of a lower-case English word: a key that its inflected forms share."""
     for suffix in _SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= _MIN_LENGTH:
             word = word.removesuffix(suffix)
             break
-    # A suffix may add or leave a letter: studying and study, stopped and stop.
+    # The final letter may differ between forms: study and studies, stop and stopped.
     return word[:-1] if len(word) > _MIN_LENGTH and (word[-1] in "ey" or word[-1] == word[-2]) else word
 
 
 class Lexicon:
     """An index from words to notes; inflected forms of a word count as the same word.
 
-    Notes are known by their index in ``notes``.
+    Methods identify a note by its index in ``notes``.
     """
 
     def __init__(self, notes: Sequence[Note]) -> None:
@@ -64,11 +70,11 @@ class Lexicon:
         for index, note in enumerate(notes):
             for word in set(split_words(embedding_text(note.title, note.summary, note.content))):
                 self._postings.setdefault(word_root(word), set()).add(index)
-        self._max_rare = max(2, len(notes) // 100)
-        self._max_distinctive = max(3, len(notes) // 20)
+        self._max_notes_of_rare_word = max(2, len(notes) // 100)
+        self._max_notes_of_distinctive_word = max(3, len(notes) // 20)
 
     def notes_with(self, words: Iterable[str]) -> set[int]:
-        """Return the notes that contain all of the words; none if there is no word."""
+        """Return the indexes of the notes that contain all of the words; none if there is no word."""
         postings = [self._postings.get(word_root(word), set()) for word in words]
         return set.intersection(*postings) if postings else set()
 
@@ -77,16 +83,16 @@ class Lexicon:
         return index in self._postings.get(word_root(word), ())
 
     def is_rare(self, word: str) -> bool:
-        """Return whether at most 1 % of the notes, or two, contain a word, and at least one does."""
-        return 1 <= len(self._postings.get(word_root(word), ())) <= self._max_rare
+        """Return whether at least one note, and at most two or 1 % of them (the larger number), contain a word."""
+        return 1 <= len(self._postings.get(word_root(word), ())) <= self._max_notes_of_rare_word
 
     def is_distinctive(self, word: str) -> bool:
-        """Return whether at most 5 % of the notes, or three, contain a word, and at least one does."""
-        return 1 <= len(self._postings.get(word_root(word), ())) <= self._max_distinctive
+        """Return whether at least one note, and at most three or 5 % of them (the larger number), contain a word."""
+        return 1 <= len(self._postings.get(word_root(word), ())) <= self._max_notes_of_distinctive_word
 
 
 def tokenise(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the tokens of a text as they are written, each with its kind, one of ``TOKEN_KINDS``.
+    """Yield (token, kind) for each token of a text; the kind is one of ``TOKEN_KINDS``.
 
     A token is a run of letters and digits, with single punctuation marks inside, as in ``ERR_4021``, ``48,500`` or
     ``docs/api.md``. A ``name`` is a capitalised word that does not begin a sentence; a ``word`` is any other token.
@@ -116,10 +122,10 @@ def _token_kind(token: str) -> str:
 
 
 def exact_tokens(notes: Sequence[Note], limit: int | None = None, seed: int = 0) -> Iterator[tuple[str, str, str]]:
-    """Yield tokens that exactly one note contains, as they are written there, each with its kind and the note's id.
+    """Yield (token, kind, note id) for tokens that exactly one note contains, as they are written in the note.
 
-    These are case-folded words of three characters or more that are no stopwords, and identifiers, numbers, versions
-    and paths of three characters or more whose words follow each other in no other note. Tokens are drawn from titles,
+    A token is a word that is no stopword, or an identifier, number, name, version or path; it has three characters or
+    more. Another note contains it if the same words follow each other there, in any case. Tokens are drawn from titles,
     summaries, tags and contents, and must not be in another note's path either. At most ``limit`` tokens are drawn,
     from the kinds in turn; the same ``seed`` draws the same tokens.
 
@@ -129,12 +135,12 @@ def exact_tokens(notes: Sequence[Note], limit: int | None = None, seed: int = 0)
     """
     max_count = None if limit is None else arguments.at_least_one("limit", limit)
     rng = np.random.default_rng(arguments.count("seed", seed))
-    texts_of_notes = [
+    words_of_texts = [  # for each note, the words of each of its texts
         [_folded_words(text) for text in (note.path, note.title, note.summary, *note.tags, note.content) if text]
         for note in notes
     ]
     postings: dict[str, set[int]] = {}
-    for index, texts in enumerate(texts_of_notes):
+    for index, texts in enumerate(words_of_texts):
         for word in chain.from_iterable(texts):
             postings.setdefault(word, set()).add(index)
     by_kind: dict[str, list[tuple[str, str, str]]] = {kind: [] for kind in TOKEN_KINDS}
@@ -142,15 +148,15 @@ def exact_tokens(notes: Sequence[Note], limit: int | None = None, seed: int = 0)
         for token, kind in _distinct_tokens(note).values():
             words = _folded_words(token)
             others = set.intersection(*(postings[word] for word in words)) - {index}
-            if not any(_contains_phrase(texts_of_notes[other], words) for other in others):
+            if not any(_contains_phrase(words_of_texts[other], words) for other in others):
                 by_kind[kind].append((token, kind, note.id))
     shuffled = [[tokens[index] for index in rng.permutation(len(tokens))] for tokens in by_kind.values()]
-    in_turn = (token for tokens in zip_longest(*shuffled) for token in tokens if token is not None)
-    yield from islice(in_turn, max_count)
+    kinds_in_turn = (token for tokens in zip_longest(*shuffled) for token in tokens if token is not None)
+    yield from islice(kinds_in_turn, max_count)
 
 
 def _distinct_tokens(note: Note) -> dict[tuple[str, ...], tuple[str, str]]:
-    """Return the tokens of a note by their case-folded words, including the words inside tokens."""
+    """Return (token, kind) of each token of a note, and of each word inside a token, by their case-folded words."""
     tokens: dict[tuple[str, ...], tuple[str, str]] = {}
     for text in (note.title, note.summary, *note.tags, note.content):
         for token, kind in tokenise(text):
@@ -168,5 +174,6 @@ def _folded_words(text: str) -> tuple[str, ...]:
 
 
 def _contains_phrase(texts: Sequence[tuple[str, ...]], phrase: tuple[str, ...]) -> bool:
+    """Return whether the words of a phrase follow each other in one of the texts."""
     length = len(phrase)
     return any(text[start : start + length] == phrase for text in texts for start in range(len(text) - length + 1))

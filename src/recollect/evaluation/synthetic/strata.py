@@ -1,11 +1,12 @@
-"""One generator of questions for each stratum.
+"""Generators of synthetic questions, one for each stratum.
 
 A generator takes notes in a random order that alternates between sessions, folders and lengths, and yields at most one
-question for each note. All randomness comes from the generator ``rng`` that is passed in.
+question for each note. All randomness comes from the random number generator ``rng`` that is passed in.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
@@ -21,17 +22,19 @@ from recollect.text import split_words
 T = TypeVar("T")
 
 EXACT_KINDS = (*(kind for kind in TOKEN_KINDS if kind != "word"), "phrase", "words")
+"""The kinds of question in the stratum ``exact``."""
 
 _MIN_TOKEN_LENGTH = 3
 _LENGTH_BOUNDS = (100, 400)
 """The lengths, in characters, that separate short, medium and long notes."""
 
 _MULTI_HOP_WORDS = 2
+"""The number of rare words of the first note in a multi-hop question."""
 _MULTI_HOP_CHOICES = 3
 """The word of the second note is drawn from this many of its most frequent distinctive words."""
 
 _MIN_TYPO_LENGTH = 5
-"""An error in a shorter word often makes another word."""
+"""The minimum length of a word to misspell: a typing error in a shorter word often makes another word."""
 _KEY_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _ADJACENT_KEYS = {
     key: row[max(0, index - 1) : index] + row[index + 1 : index + 2]
@@ -40,12 +43,13 @@ _ADJACENT_KEYS = {
 }
 
 _MAX_SHARED = 0.5
+"""A text is foreign if every note contains less than this fraction of its content words."""
 _MIN_FOREIGN_WORDS = 3
-"""Fewer content words do not show what a text is about."""
+"""The minimum number of content words of a foreign text: fewer do not show what it is about."""
 
 
 class QuestionDraft(NamedTuple):
-    """A question, the indexes of the notes that answer it, and its kind within the stratum."""
+    """The text of a question, the indexes of the relevant notes, and the kind of question within the stratum."""
 
     text: str
     relevant: tuple[int, ...]
@@ -55,14 +59,14 @@ class QuestionDraft(NamedTuple):
 def shuffle_by_group(notes: Sequence[Note], rng: np.random.Generator) -> Iterator[int]:
     """Yield the index of each note once, in random order, from each group in turn.
 
-    A group has the notes of one session, or else folder, of about the same length, so that no large session dominates.
+    A group has the notes of one session (or folder, without a session) and length class, so that no session dominates.
     """
     groups: dict[tuple[str, int], list[int]] = {}
     for index in rng.permutation(len(notes)):
         note = notes[index]
         container = note.session or note.path.rpartition("/")[0]
-        length = sum(len(note.content) > bound for bound in _LENGTH_BOUNDS)
-        groups.setdefault((container, length), []).append(int(index))
+        length_class = bisect_left(_LENGTH_BOUNDS, len(note.content))
+        groups.setdefault((container, length_class), []).append(int(index))
     for indexes in zip_longest(*groups.values()):
         yield from (index for index in indexes if index is not None)
 
@@ -72,23 +76,23 @@ def _shuffled(items: Sequence[T], rng: np.random.Generator) -> list[T]:
 
 
 def exact_questions(lexicon: Lexicon, rng: np.random.Generator) -> Iterator[QuestionDraft]:
-    """Yield a token, phrase or some rare words that only one note contains; the kind used least so far is preferred.
+    """Yield tokens, phrases and rare words that only one note contains, with the kinds in about equal numbers.
 
     Kinds are single tokens (``identifier``, ``number``, ``name``, ``version``, ``path``), a ``phrase`` of three to six
     words, and two to four rare ``words``.
     """
     counts: Counter[str] = Counter()
     for index in shuffle_by_group(lexicon.notes, rng):
-        options = exact_options(lexicon, index, rng)
-        if options:
-            kind = min(options, key=lambda option: counts[option])
-            counts[kind] += 1
-            yield QuestionDraft(options[kind], (index,), kind)
+        text_by_kind = exact_texts(lexicon, index, rng)
+        if text_by_kind:
+            least_used_kind = min(text_by_kind, key=lambda kind: counts[kind])
+            counts[least_used_kind] += 1
+            yield QuestionDraft(text_by_kind[least_used_kind], (index,), least_used_kind)
 
 
-def exact_options(lexicon: Lexicon, index: int, rng: np.random.Generator) -> dict[str, str]:
-    """Return a text of each possible kind, in random order."""
-    options: dict[str, str] = {}
+def exact_texts(lexicon: Lexicon, index: int, rng: np.random.Generator) -> dict[str, str]:
+    """Return, by kind and in random order, texts that only this note contains; kinds without a text are left out."""
+    text_by_kind: dict[str, str] = {}
     for number in rng.permutation(len(EXACT_KINDS)):
         kind = EXACT_KINDS[number]
         if kind == "phrase":
@@ -96,12 +100,12 @@ def exact_options(lexicon: Lexicon, index: int, rng: np.random.Generator) -> dic
         elif kind == "words":
             texts = _rare_words(lexicon, index, rng)
         else:
-            tokens = [token for token, form in tokenise(lexicon.notes[index].content) if form == kind]
+            tokens = [token for token, token_kind in tokenise(lexicon.notes[index].content) if token_kind == kind]
             texts = iter(_shuffled([token for token in tokens if len(token) >= _MIN_TOKEN_LENGTH], rng))
         text = next((text for text in texts if lexicon.notes_with(split_words(text)) == {index}), None)
         if text is not None:
-            options[kind] = text
-    return options
+            text_by_kind[kind] = text
+    return text_by_kind
 
 
 def _phrases(lexicon: Lexicon, index: int, rng: np.random.Generator) -> Iterator[str]:
@@ -116,10 +120,10 @@ def _phrases(lexicon: Lexicon, index: int, rng: np.random.Generator) -> Iterator
 
 
 def _rare_words(lexicon: Lexicon, index: int, rng: np.random.Generator) -> Iterator[str]:
-    """Yield two, three and four rare words of a note."""
-    rare = _shuffled([word for word in content_words(lexicon.notes[index].content) if lexicon.is_rare(word)], rng)
-    for count in range(2, min(4, len(rare)) + 1):
-        yield " ".join(rare[:count])
+    """Yield up to three texts: two, three and four rare words of a note."""
+    words = _shuffled([word for word in content_words(lexicon.notes[index].content) if lexicon.is_rare(word)], rng)
+    for count in range(2, min(4, len(words)) + 1):
+        yield " ".join(words[:count])
 
 
 def multi_hop_questions(
@@ -127,35 +131,34 @@ def multi_hop_questions(
 ) -> Iterator[QuestionDraft]:
     """Yield questions that need two connected notes: rare words of the first, and a word of the second.
 
-    Only the first note contains the rare words. The word of the second note distinguishes it from the other notes that
-    are connected with the first; where possible several notes contain it, so that the connection is needed. It is not
-    in the second note's title, and no note contains all the words.
+    Only the first note contains all of the rare words. The word of the second note distinguishes this note from the
+    other notes that are connected with the first one. If possible, several notes contain the word, so that a search
+    needs the connection. The word is not in the second note's title, and no note contains all words of the question.
     """
-    indexes = {note.id: index for index, note in enumerate(lexicon.notes)}
+    index_by_id = {note.id: index for index, note in enumerate(lexicon.notes)}
     for index in shuffle_by_group(lexicon.notes, rng):
         ids = connected_ids(lexicon.notes[index])
-        connected = [indexes[note_id] for note_id in ids if note_id in indexes]  # one may be newer than the lexicon
-        for other in _shuffled(connected, rng):
-            text = _multi_hop_text(lexicon, index, other, connected, rng)
+        connected = [index_by_id[note_id] for note_id in ids if note_id in index_by_id]  # others are newer notes
+        for second in _shuffled(connected, rng):
+            text = _multi_hop_text(lexicon, index, second, connected, rng)
             if text is not None:
-                yield QuestionDraft(text, (index, other))
+                yield QuestionDraft(text, (index, second))
                 break
 
 
 def _multi_hop_text(
-    lexicon: Lexicon, index: int, other: int, connected: Sequence[int], rng: np.random.Generator
+    lexicon: Lexicon, first: int, second: int, connected: Sequence[int], rng: np.random.Generator
 ) -> str | None:
-    own_words = [word for word in _words_not_in(lexicon, index, [other]) if lexicon.is_rare(word)]
-    excluded = [index, *(neighbour for neighbour in connected if neighbour != other)]
-    by_frequency = sorted(
-        _words_not_in(lexicon, other, excluded), key=lambda word: (-len(lexicon.notes_with([word])), word)
-    )
-    title = content_words(lexicon.notes[other].title)
-    other_words = [word for word in by_frequency if word not in title and lexicon.is_distinctive(word)]
-    chosen = _shuffled(own_words, rng)[:_MULTI_HOP_WORDS]
-    if len(chosen) < _MULTI_HOP_WORDS or not other_words or lexicon.notes_with(chosen) != {index}:
+    """Return a question that needs the notes ``first`` and ``second``; ``None`` if their words do not allow one."""
+    rare_words = [word for word in _words_not_in(lexicon, first, [second]) if lexicon.is_rare(word)]
+    excluded = [first, *(neighbour for neighbour in connected if neighbour != second)]
+    words = sorted(_words_not_in(lexicon, second, excluded), key=lambda word: (-len(lexicon.notes_with([word])), word))
+    title = content_words(lexicon.notes[second].title)
+    frequent_words = [word for word in words if word not in title and lexicon.is_distinctive(word)]
+    chosen_words = _shuffled(rare_words, rng)[:_MULTI_HOP_WORDS]
+    if len(chosen_words) < _MULTI_HOP_WORDS or not frequent_words or lexicon.notes_with(chosen_words) != {first}:
         return None
-    return f"what {rng.choice(other_words[:_MULTI_HOP_CHOICES])} has to do with {' '.join(chosen)}?"
+    return f"what {rng.choice(frequent_words[:_MULTI_HOP_CHOICES])} has to do with {' '.join(chosen_words)}?"
 
 
 def _words_not_in(lexicon: Lexicon, index: int, excluded: Sequence[int]) -> list[str]:
@@ -165,22 +168,17 @@ def _words_not_in(lexicon: Lexicon, index: int, excluded: Sequence[int]) -> list
 
 
 def typo_questions(lexicon: Lexicon, rng: np.random.Generator) -> Iterator[QuestionDraft]:
-    """Yield one or two words that one note alone contains, misspelt so that no note contains them."""
+    """Yield one or two words that only one note contains, misspelt so that no note contains the misspelling."""
     for index in shuffle_by_group(lexicon.notes, rng):
-        words = [
-            word
-            for word in content_words(lexicon.notes[index].content)
-            if len(word) >= _MIN_TYPO_LENGTH
-            and word.isascii()
-            and word.isalpha()
-            and lexicon.notes_with([word]) == {index}
-        ]
+        long_words = [word for word in content_words(lexicon.notes[index].content) if len(word) >= _MIN_TYPO_LENGTH]
+        ascii_words = [word for word in long_words if word.isascii() and word.isalpha()]
+        words = [word for word in ascii_words if lexicon.notes_with([word]) == {index}]
         count = int(rng.integers(1, 2, endpoint=True))
         misspelt: list[str] = []
         for word in _shuffled(words, rng):
-            wrong = misspell(word, rng)
-            if not lexicon.notes_with([wrong]):
-                misspelt.append(wrong)
+            misspelling = misspell(word, rng)
+            if not lexicon.notes_with([misspelling]):
+                misspelt.append(misspelling)
             if len(misspelt) == count:
                 break
         if misspelt:
@@ -188,8 +186,8 @@ def typo_questions(lexicon: Lexicon, rng: np.random.Generator) -> Iterator[Quest
 
 
 def misspell(word: str, rng: np.random.Generator) -> str:
-    """Return a word of ASCII letters with an adjacent key, two swapped letters or a missing letter after the first."""
-    index = int(rng.integers(1, len(word) - 1))
+    """Return a word of ASCII letters with a typing error: an adjacent key, two swapped letters or a missing letter."""
+    index = int(rng.integers(1, len(word) - 1))  # the first letter stays
     adjacent = str(rng.choice(list(_ADJACENT_KEYS[word[index]])))
     variants = [
         word[:index] + adjacent + word[index + 1 :],
@@ -200,14 +198,15 @@ def misspell(word: str, rng: np.random.Generator) -> str:
 
 
 def unanswerable_questions(lexicon: Lexicon, foreign: Lexicon, rng: np.random.Generator) -> Iterator[QuestionDraft]:
-    """Yield phrases or rare words of notes of another collection that share few words with any note of ``lexicon``.
+    """Yield phrases or rare words of notes of another collection, ``foreign``, which share few words with ``lexicon``.
 
     Every note of ``lexicon`` contains less than half of the content words of the foreign note and of the question. No
-    rule can exclude that a note answers in other words; that is likely only if both collections have the same topics.
+    rule can exclude that a note answers in other words; this is likely only if both collections have the same topics.
     """
     for index in shuffle_by_group(foreign.notes, rng):
         if is_foreign(lexicon, foreign.notes[index].content):
-            texts = (text for form in _shuffled([_phrases, _rare_words], rng) for text in form(foreign, index, rng))
+            sources = _shuffled([_phrases, _rare_words], rng)
+            texts = (text for source in sources for text in source(foreign, index, rng))
             text = next((text for text in texts if is_foreign(lexicon, text)), None)
             if text is not None:
                 yield QuestionDraft(text, ())
@@ -216,5 +215,5 @@ def unanswerable_questions(lexicon: Lexicon, foreign: Lexicon, rng: np.random.Ge
 def is_foreign(lexicon: Lexicon, text: str) -> bool:
     """Return whether a text has three content words or more, and no note contains half of them."""
     words = content_words(text)
-    shared = Counter(note for word in words for note in lexicon.notes_with([word]))
-    return len(words) >= _MIN_FOREIGN_WORDS and max(shared.values(), default=0) < _MAX_SHARED * len(words)
+    shared_words = Counter(index for word in words for index in lexicon.notes_with([word]))
+    return len(words) >= _MIN_FOREIGN_WORDS and max(shared_words.values(), default=0) < _MAX_SHARED * len(words)

@@ -1,1 +1,1 @@
-"""Notes in a PostgreSQL database."""
+"""The store in a PostgreSQL database; start reading at ``store.py``."""

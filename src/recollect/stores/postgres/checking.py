@@ -1,4 +1,9 @@
-"""Check every part of a store, and rebuild what can be rebuilt."""
+"""Check a store in PostgreSQL for inconsistent data, and rebuild the data that is derived from the notes.
+
+The check derives the data from the notes again, and compares it with the tables. For the postings of a namespace, it
+keeps one number for each note: the sum of the hashes of the note's terms, minus the hashes of the note's stored
+postings. All these numbers are 0 if the postings are correct.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,6 @@ from collections.abc import Iterator
 
 import numpy as np
 from psycopg import Connection
-from psycopg.rows import TupleRow
 
 from recollect.stores.base import Finding
 from recollect.stores.postgres.names import name_problems, write_names
@@ -14,26 +18,19 @@ from recollect.stores.postgres.postings import Postings, TextChange, index_notes
 from recollect.stores.postgres.schema import TABLES
 from recollect.stores.postgres.text import read_terms
 from recollect.stores.postgres.transaction import PostgresTransaction
-from recollect.stores.sql.checking import (
-    entity_problems,
-    list_problems,
-    mention_problems,
-    namespaces,
-    read_notes,
-    rebuild_entities,
-    rebuild_mentions,
-    vector_problems,
-)
+from recollect.stores.sql import checking as shared
+from recollect.stores.sql.checking import list_problems, read_notes
 
-READ_VECTORS = 1000
-READ_BLOCKS = 2000
-"""How many rows are read at once."""
+BATCH_VECTORS = 1000
+BATCH_BLOCKS = 2000
+"""How many rows of ``vectors`` and of ``postings`` one query reads."""
 
-_FIELDS = "path, title, summary, tags, content"
+_INDEXED_COLUMNS = "path, title, summary, tags, content"
+_HASH_MODULUS = 1 << 64  # keeps the sums of hashes small
 
 
 def check(transaction: PostgresTransaction) -> list[Finding]:
-    """Check every part. Where a table is missing, the rest cannot be checked."""
+    """Check all tables and return one finding for each part; if a table is missing, return only that finding."""
     connection = transaction.connection
     rows = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'recollect'")
     missing = {*TABLES}.difference(name for (name,) in rows)
@@ -41,101 +38,102 @@ def check(transaction: PostgresTransaction) -> list[Finding]:
         problem = list_problems(f"the table {name} is missing" for name in TABLES if name in missing)
         return [Finding("tables", problem, repairable=False)]
     findings = [Finding("tables", "")]
-    for key, name in namespaces(transaction):
+    for namespace_id, name in shared.namespaces(transaction):
         findings += [
-            Finding(f"words of {name!r}", list_problems(_term_problems(transaction, key))),
-            Finding(f"names of {name!r}", list_problems(_name_problems(transaction, key))),
-            Finding(f"mentions of {name!r}", list_problems(mention_problems(transaction, key))),
-            Finding(f"entities of {name!r}", list_problems(entity_problems(transaction, key))),
+            Finding(f"words of {name!r}", list_problems(_term_problems(transaction, namespace_id))),
+            Finding(f"names of {name!r}", list_problems(_name_problems(transaction, namespace_id))),
+            Finding(f"mentions of {name!r}", list_problems(shared.mention_problems(transaction, namespace_id))),
+            Finding(f"entities of {name!r}", list_problems(shared.entity_problems(transaction, namespace_id))),
         ]
     return [*findings, Finding("vectors", list_problems(problem for _, problem in _wrong_vectors(connection)))]
 
 
-def rebuild(transaction: PostgresTransaction, namespace: int) -> None:
-    """Rebuild what is derived from the notes of a namespace, which must be locked."""
+def rebuild(transaction: PostgresTransaction, namespace_id: int) -> None:
+    """Rebuild the postings, tsvectors, names, mentions and entities of a namespace, which must be locked."""
     connection = transaction.connection
     connection.execute(
-        "UPDATE namespaces SET notes = 0, tokens = 0, revision = revision + 1 WHERE key = %s", [namespace]
+        "UPDATE namespaces SET notes = 0, tokens = 0, revision = revision + 1 WHERE key = %s", [namespace_id]
     )
-    connection.execute("DELETE FROM postings WHERE namespace = %s", [namespace])
-    connection.execute("DELETE FROM words USING notes WHERE note = notes.key AND namespace = %s", [namespace])
-    connection.execute("DELETE FROM names WHERE namespace = %s", [namespace])
-    for rows in read_notes(transaction, namespace, _FIELDS):
+    connection.execute("DELETE FROM postings WHERE namespace = %s", [namespace_id])
+    connection.execute("DELETE FROM words USING notes WHERE note = notes.key AND namespace = %s", [namespace_id])
+    connection.execute("DELETE FROM names WHERE namespace = %s", [namespace_id])
+    for rows in read_notes(transaction, namespace_id, _INDEXED_COLUMNS):
         changes = [TextChange(note, None, fields) for note, *fields in rows]
-        index_notes(connection, namespace, changes, first_new_key=rows[0][0])
-        write_names(connection, namespace, [row[:3] for row in rows], ())
-    rebuild_mentions(transaction, namespace)
-    rebuild_entities(transaction, namespace)
+        index_notes(connection, namespace_id, changes, first_new_key=rows[0][0])
+        write_names(connection, namespace_id, [row[:3] for row in rows], ())
+    shared.rebuild_mentions(transaction, namespace_id)
+    shared.rebuild_entities(transaction, namespace_id)
 
 
 def delete_wrong_vectors(transaction: PostgresTransaction) -> None:
     """Delete the vectors that do not fit their notes, so that :meth:`~recollect.Memory.reindex` computes them again."""
     connection = transaction.connection
-    wrong = [key for key, _ in _wrong_vectors(connection)]
+    note_models = [note_model for note_model, _ in _wrong_vectors(connection)]
     connection.execute(
         "DELETE FROM vectors AS v USING unnest(%b::bigint[], %b::int[]) AS wrong (note, model) "
         "WHERE v.note = wrong.note AND v.model = wrong.model",
-        [[note for note, _ in wrong], [model for _, model in wrong]],
+        [[note for note, _ in note_models], [model for _, model in note_models]],
     )
 
 
-def _name_problems(transaction: PostgresTransaction, namespace: int) -> Iterator[str]:
-    for rows in read_notes(transaction, namespace, "path, title"):
+def _name_problems(transaction: PostgresTransaction, namespace_id: int) -> Iterator[str]:
+    for rows in read_notes(transaction, namespace_id, "path, title"):
         yield from name_problems(transaction.connection, rows)
 
 
-def _term_problems(transaction: PostgresTransaction, namespace: int) -> Iterator[str]:
+def _term_problems(transaction: PostgresTransaction, namespace_id: int) -> Iterator[str]:
     """Compare the tsvectors, the postings and the counts of a namespace with the texts of all its notes."""
     connection = transaction.connection
-    sums: dict[int, int] = {}
-    tokens = 0
-    for rows in read_notes(transaction, namespace, _FIELDS):
+    hash_sums: dict[int, int] = {}
+    token_count = 0
+    for rows in read_notes(transaction, namespace_id, _INDEXED_COLUMNS):
         tsvectors = []
         for note, *fields in rows:
             terms = read_terms(fields)
-            tokens += terms.tokens
-            sums[note] = sum(hash((term, weight, terms.tokens)) for term, weight in terms.weights.items()) % _MODULUS
-            tsvectors.append((note, *terms.tsvector(namespace)))
-        for (note,) in connection.execute(_WRONG_TERMS, list(map(list, zip(*tsvectors, strict=True)))):
+            token_count += terms.tokens
+            hashes = (hash((term, weight, terms.tokens)) for term, weight in terms.weights.items())
+            hash_sums[note] = sum(hashes) % _HASH_MODULUS
+            tsvectors.append((note, *terms.tsvector(namespace_id)))
+        for (note,) in connection.execute(_WRONG_TSVECTORS, list(map(list, zip(*tsvectors, strict=True)))):
             yield f"the words of note {note} do not agree with its text"
-    ((notes, words),) = connection.execute("SELECT notes, tokens FROM namespaces WHERE key = %s", [namespace])
-    if (notes, words) != (len(sums), tokens):
-        yield f"the statistics count {notes} notes with {words} words; there are {len(sums)} notes with {tokens} words"
-    yield from _posting_problems(connection, namespace, sums)
+    ((notes, tokens),) = connection.execute("SELECT notes, tokens FROM namespaces WHERE key = %s", [namespace_id])
+    if (notes, tokens) != (len(hash_sums), token_count):
+        expected = f"{len(hash_sums)} notes with {token_count} words"
+        yield f"the statistics count {notes} notes with {tokens} words; there are {expected}"
+    yield from _posting_problems(connection, namespace_id, hash_sums)
 
 
-def _posting_problems(connection: Connection[TupleRow], namespace: int, sums: dict[int, int]) -> Iterator[str]:
-    """Find notes whose postings differ from their terms; ``sums`` has the sum of the hashes of each note's terms."""
+def _posting_problems(connection: Connection, namespace_id: int, hash_sums: dict[int, int]) -> Iterator[str]:
+    """Find notes whose postings differ from their terms; ``hash_sums`` has the sum for each note, and is modified."""
     cursor: tuple[str, int] = ("", 0)
     while rows := connection.execute(
         "SELECT term, block, count, list FROM postings WHERE namespace = %s AND (term, block) > (%s, %s) "
         "ORDER BY term, block LIMIT %s",
-        [namespace, *cursor, READ_BLOCKS],
+        [namespace_id, *cursor, BATCH_BLOCKS],
         binary=True,
     ).fetchall():
         for term, block, count, data in rows:
             postings = Postings.of_blocks([(block, data)])
             if len(postings.notes) != count or not np.all(np.diff(postings.notes) > 0):
-                yield f"a block of the postings of {term!r} is not in order"
+                yield f"a block of the postings of {term!r} is not in order, or has a wrong count"
             for note, weight, tokens in zip(*(column.tolist() for column in postings), strict=True):
-                sums[note] = (sums.get(note, 0) - hash((term, weight, tokens))) % _MODULUS
+                hash_sums[note] = (hash_sums.get(note, 0) - hash((term, weight, tokens))) % _HASH_MODULUS
         cursor = rows[-1][:2]
-    for note, difference in sums.items():
+    for note, difference in hash_sums.items():
         if difference:
             yield f"the postings of note {note} do not agree with its text"
 
 
-def _wrong_vectors(connection: Connection[TupleRow]) -> Iterator[tuple[tuple[int, int], str]]:
-    """Yield the note and model of each vector that does not fit its note, with the problem."""
+def _wrong_vectors(connection: Connection) -> Iterator[tuple[tuple[int, int], str]]:
+    """Yield the keys of the note and the model of each vector that does not fit its note, and the problem."""
     cursor = (0, 0, -1)
-    while rows := connection.execute(_VECTORS, [*cursor, READ_VECTORS]).fetchall():
-        yield from vector_problems(((note, model), *row) for note, model, _, *row in rows)
+    while rows := connection.execute(_VECTORS, [*cursor, BATCH_VECTORS]).fetchall():
+        yield from shared.vector_problems(((note, model), *row) for note, model, _chunk, *row in rows)
         cursor = rows[-1][:3]
 
 
-_MODULUS = 1 << 64
-
-_WRONG_TERMS = """
+# The notes whose stored tsvector is missing or differs from the expected one.
+_WRONG_TSVECTORS = """
 SELECT expected.note FROM unnest(%b::bigint[], %b::text[], %b::boolean[]) AS expected (note, words, whole)
 LEFT JOIN words AS w ON w.note = expected.note
 WHERE (w.words, w.whole) IS DISTINCT FROM (expected.words::tsvector, expected.whole) ORDER BY expected.note

@@ -1,9 +1,10 @@
 """Connections to one PostgreSQL database: addresses, a pool, and transactions for reading and writing.
 
-Readers have a consistent snapshot, and are repeated once if their connection breaks. Writers of a namespace lock its
-row. Each transaction sets the namespaces that it may see, the time and its timeouts itself, so that a pooled connection
-has no state, also behind a pooler such as PgBouncer. The pool is a queue of our own, because psycopg_pool does not
-report why a server refuses connections.
+A read transaction sees a consistent snapshot; if its connection breaks, the read is repeated once. A write transaction
+locks the rows of its namespaces in ``namespaces``. Each transaction sets its visible namespaces, its time and its
+timeouts when it begins. A pooled connection therefore has no state, and a pooler such as PgBouncer works, too. The pool
+is a queue with one entry for each allowed connection: an idle connection, or ``None`` if it is not open yet.
+psycopg_pool is not used, because it does not report why a server refuses connections.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.rows import TupleRow
 from psycopg.sql import SQL, Composed
 
 from recollect import arguments
@@ -29,58 +29,56 @@ from recollect.stores.postgres.text import lookup_hash, register_adapters
 from recollect.stores.postgres.transaction import PostgresTransaction
 from recollect.stores.rows import to_microseconds
 
-WRITE_TIMEOUT = 60.0
-"""Seconds to wait for other writers before giving up."""
-
+WRITE_TIMEOUT = 60.0  # seconds that a write transaction waits for other writers
 POOL_SIZE = 8
 POOL_TIMEOUT = 10.0
 """Seconds to wait for a free connection: less than an HTTP client waits, so that the response can say what is wrong."""
-STATEMENT_TIMEOUT = 60.0
-CONNECT_TIMEOUT = 5
-"""Seconds for each host."""
-_MAX_SECONDS = 86_400
+STATEMENT_TIMEOUT = 60.0  # seconds after which the server cancels a statement
+CONNECT_TIMEOUT = 5  # seconds to wait for each host of the address
+_MAX_TIMEOUT = 86_400  # a day
 
 Result = TypeVar("Result")
 
 
 def split_options(address: str) -> tuple[str, dict[str, Any]]:
-    """Split an address into one for libpq and the options of :class:`Connections`.
+    """Split an address into the address for libpq and the options of :class:`Connections`.
 
     >>> split_options("postgresql://db/notes?sslmode=require&pool_size=20")
     ('postgresql://db/notes?sslmode=require', {'pool_size': 20})
     """
     base, _, query = address.partition("?")
     options: dict[str, Any] = {}
-    others = []
+    libpq_options = []
     for option in query.split("&"):
         name, _, value = option.partition("=")
         if name in ("pool_size", "pool_timeout", "statement_timeout"):
-            options[name] = _number(name, value)
+            options[name] = _parse_option(name, value)
         else:
-            others.append(option)
-    return f"{base}?{'&'.join(others)}" if any(others) else base, options
+            libpq_options.append(option)
+    return f"{base}?{'&'.join(libpq_options)}" if any(libpq_options) else base, options
 
 
-def _number(name: str, value: str) -> float:
+def _parse_option(name: str, value: str) -> float:
+    """Return the value of an option as a number; raise an error if it is not in the allowed range."""
     try:
         number = int(value) if name == "pool_size" else float(value)
     except ValueError:
         number = -1
     if name == "pool_size" and number < 1:
         raise ArgumentError("target", f"has {name}={value}; give a whole number from 1 on")
-    if not 0 <= number < _MAX_SECONDS:
-        raise ArgumentError("target", f"has {name}={value}; give seconds, from 0 to {_MAX_SECONDS}")
+    if not 0 <= number < _MAX_TIMEOUT:
+        raise ArgumentError("target", f"has {name}={value}; give seconds, from 0 to {_MAX_TIMEOUT}")
     return number
 
 
 def _parse_address(address: str) -> dict[str, Any]:
-    """Return the parts of an address. An error does not repeat it: a part may be the password."""
+    """Return the parts of an address by their libpq names. No error shows the address: it may have a password."""
     try:
         parts = dict(conninfo_to_dict(address))
     except psycopg.Error:
         parts = {"host": "@"}  # rejected below
     ports = str(parts.get("port", "")).replace(",", "")
-    # An unescaped @ or slash in the password moves a part of it to the host or the database.
+    # If the password has an unescaped @ or slash, libpq reads a part of the password as the host or the database.
     if "@" in f"{parts.get('host', '')}{parts.get('dbname', '')}" or (ports and not ports.isdecimal()):
         raise ArgumentError(
             "target",
@@ -95,8 +93,8 @@ def _display_address(parts: Mapping[str, Any]) -> str:
     """Return the address without the password."""
     host, port = str(parts.get("host", "")), parts.get("port")
     user = f"{parts['user']}@" if parts.get("user") else ""
-    server, socket = ("", f"?host={host}") if host.startswith("/") else (host, "")
-    return f"postgresql://{user}{server}{f':{port}' if port else ''}/{parts.get('dbname', '')}{socket}"
+    server, socket_option = ("", f"?host={host}") if host.startswith("/") else (host, "")
+    return f"postgresql://{user}{server}{f':{port}' if port else ''}/{parts.get('dbname', '')}{socket_option}"
 
 
 class Connections:
@@ -118,10 +116,10 @@ class Connections:
         self._pool_size = pool_size
         self._pool_timeout = pool_timeout
         self._statement_timeout = statement_timeout
-        self._secret = parts.get("password")
+        self._password = parts.get("password")
         defaults = {"application_name": "recollect", "connect_timeout": CONNECT_TIMEOUT}
         self._address = make_conninfo("", **{**defaults, **parts, "client_encoding": "utf8"})
-        self._snapshot = ""
+        self._snapshot_id = ""
         self._closed = False
         self._start_pool()
         with self._translate_errors(), self._connect() as connection:
@@ -134,13 +132,13 @@ class Connections:
         namespace: str | None,
         statement_timeout: float | None = None,
     ) -> Result:
-        """Run ``work`` in a consistent snapshot of a namespace, or of all for ``None``, and return its result.
+        """Return the result of ``work`` in a read transaction that sees one namespace, or all (``None``).
 
         If the connection breaks, ``work`` is repeated once on another. A ``statement_timeout`` of 0 means no limit.
         """
         namespaces = None if namespace is None else [namespace]
         begin = self._begin_sql(_READ_ONLY, namespaces, statement_timeout)
-        begin += _SELECT_NAMESPACES.format(_hashes(namespaces))
+        begin += _SELECT_NAMESPACES.format(_lookup_hashes(namespaces))
         try:
             with self._transaction(begin) as transaction:
                 return work(transaction)
@@ -160,42 +158,42 @@ class Connections:
     ) -> Iterator[PostgresTransaction]:
         """Yield a transaction that changes these namespaces; it is committed unless an error is raised.
 
-        They are locked, unless ``lock`` is false; ``create`` creates those that are missing. ``None`` means all
-        namespaces, without locks. ``timeout`` is how many seconds to wait for other writers.
+        The namespaces are locked, unless ``lock`` is false. With ``create``, missing namespaces are created. ``None``
+        means all namespaces, without locks. ``timeout`` is how many seconds the transaction waits for other writers.
         """
         if self.read_only:
             raise StoreReadOnlyError(f"{self.location} was opened with read_only=True; open it without to change it")
         begin = self._begin_sql(_READ_WRITE, namespaces, statement_timeout, timeout)
         if namespaces and create:
             begin += _CREATE_NAMESPACES.format(sorted(namespaces))
-        begin += (_LOCK_NAMESPACES if lock else _SELECT_NAMESPACES).format(_hashes(namespaces))
+        begin += (_LOCK_NAMESPACES if lock else _SELECT_NAMESPACES).format(_lookup_hashes(namespaces))
         with self._transaction(begin) as transaction:
             yield transaction
             self._commit(transaction.connection)
 
     @contextmanager
-    def autocommit_connection(self) -> Iterator[Connection[TupleRow]]:
-        """Yield a new connection outside the pool, without transaction and timeouts, for index builds."""
+    def autocommit_connection(self) -> Iterator[Connection]:
+        """Yield a new connection for index builds: it is not pooled, in no transaction, and has no timeouts."""
         with self._translate_errors(), self._connect() as connection:
             connection.execute(_NO_TIMEOUTS, [self._search_path])
             yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[Connections]:
-        """Yield connections that all read the store as it is now, without time limit."""
+        """Yield read-only connections without timeouts that all see the store in its present state."""
         begin = self._begin_sql(_READ_ONLY, None, statement_timeout=0) + _SELECT_NAMESPACES.format([])
         with self._transaction(begin) as transaction:
-            frozen = copy(self)
-            frozen.read_only, frozen._statement_timeout = True, 0.0
-            ((_, frozen._snapshot),) = transaction.connection.execute(_EXPORT_SNAPSHOT).fetchall()
-            frozen._start_pool()
+            connections = copy(self)
+            connections.read_only, connections._statement_timeout = True, 0.0
+            ((_, connections._snapshot_id),) = transaction.connection.execute(_EXPORT_SNAPSHOT).fetchall()
+            connections._start_pool()
             try:
-                yield frozen
+                yield connections
             finally:
-                frozen.close()
+                connections.close()
 
     def close(self) -> None:
-        """Close idle connections; one in use is closed when it is returned."""
+        """Close all idle connections; a connection in use is closed when it is returned to the pool."""
         self._closed = True
         with suppress(Empty):
             while True:
@@ -203,43 +201,44 @@ class Connections:
                 if connection is not None:
                     connection.close()
         for _ in range(self._pool_size):
-            self._pool.put(None)  # wakes a thread that waits
+            self._pool.put(None)  # wakes a thread that waits for a connection
 
     def _start_pool(self) -> None:
-        self._process = os.getpid()
-        self._pool: LifoQueue[Connection[TupleRow] | None] = LifoQueue()
+        self._process_id = os.getpid()
+        self._pool: LifoQueue[Connection | None] = LifoQueue()
         for _ in range(self._pool_size):
-            self._pool.put(None)  # the slot of a connection that is not open yet
+            self._pool.put(None)
 
-    def _connect(self) -> Connection[TupleRow]:
-        # A prepared plan for a small table would stay while the table grows.
+    def _connect(self) -> Connection:
+        # Without prepared statements: a plan for a small table would stay in use when the table has grown.
         connection = psycopg.connect(self._address, autocommit=True, prepare_threshold=None)
         register_adapters(connection)
         return connection
 
     def _begin_sql(
         self,
-        mode: str,
+        isolation_level: str,
         namespaces: Collection[str] | None,
         statement_timeout: float | None,
         timeout: float = WRITE_TIMEOUT,
     ) -> Composed:
         """Return the statements that begin a transaction: they are sent together, in one round trip."""
-        limit = self._statement_timeout if statement_timeout is None else statement_timeout
-        snapshot = SQL("SET TRANSACTION SNAPSHOT {};").format(self._snapshot) if self._snapshot else SQL("")
+        if statement_timeout is None:
+            statement_timeout = self._statement_timeout
+        set_snapshot = SQL("SET TRANSACTION SNAPSHOT {};").format(self._snapshot_id) if self._snapshot_id else SQL("")
         return _BEGIN.format(
-            mode=SQL(mode),
-            snapshot=snapshot,
+            isolation_level=SQL(isolation_level),
+            set_snapshot=set_snapshot,
             search_path=self._search_path,
             namespaces="*" if namespaces is None else "",
             now=str(to_microseconds(arguments.now())),
-            statement_timeout=str(round(limit * 1000)),
+            statement_timeout=str(round(statement_timeout * 1000)),
             lock_timeout=str(max(round(timeout * 1000), 1)),
         )
 
     @contextmanager
     def _transaction(self, begin: Composed) -> Iterator[PostgresTransaction]:
-        """Yield a transaction on a pooled connection, or on a new one if the server closed that while it was idle."""
+        """Yield a transaction on a pooled connection; replace the connection if the server closed it while idle."""
         connection = self._wait_for_connection()
         try:
             with self._translate_errors():
@@ -254,15 +253,15 @@ class Connections:
                 yield transaction
         finally:
             if connection is not None:
-                with suppress(psycopg.Error):  # a broken one has nothing to roll back
+                with suppress(psycopg.Error):  # a broken connection has nothing to roll back
                     connection.rollback()
                 if self._closed:
                     connection.close()
             self._pool.put(None if connection is None or connection.closed else connection)
 
-    def _wait_for_connection(self) -> Connection[TupleRow] | None:
-        """Return an idle connection, or ``None`` if the caller may open a new one."""
-        if self._process != os.getpid():  # pragma: no cover (forked: inherited connections belong to the parent)
+    def _wait_for_connection(self) -> Connection | None:
+        """Return an idle connection, or ``None`` if the caller may open a new connection."""
+        if self._process_id != os.getpid():  # pragma: no cover (forked: inherited connections belong to the parent)
             self._start_pool()
         try:
             connection = self._pool.get(timeout=self._pool_timeout)
@@ -276,18 +275,19 @@ class Connections:
             raise StoreError(f"{self.location} is closed; open it again to use it")
         return connection
 
-    def _begin(self, connection: Connection[TupleRow], statements: Composed) -> PostgresTransaction:
-        results = connection.execute(statements)
-        while not results.description:
-            results.nextset()
-        schema.require_version(results.fetchone(), self.location)
-        while results.nextset():
-            pass  # the last statement returns the namespaces
-        return PostgresTransaction(connection, {name: key for name, key, _ in results})
+    def _begin(self, connection: Connection, statements: Composed) -> PostgresTransaction:
+        """Run the statements of ``_begin_sql``; their first result has the version, their last the namespaces."""
+        cursor = connection.execute(statements)
+        while not cursor.description:
+            cursor.nextset()
+        schema.require_version(cursor.fetchone(), self.location)
+        while cursor.nextset():
+            pass
+        return PostgresTransaction(connection, {name: key for name, key, _ in cursor})
 
-    def _commit(self, connection: Connection[TupleRow]) -> None:
+    def _commit(self, connection: Connection) -> None:
         try:
-            done = connection.execute("COMMIT")
+            cursor = connection.execute("COMMIT")
         except psycopg.Error as error:
             if is_disconnect(error):
                 raise StoreUnavailableError(
@@ -295,7 +295,7 @@ class Connections:
                     "whole or not at all; check which before you repeat it"
                 ) from error
             raise
-        if done.statusmessage != "COMMIT":
+        if cursor.statusmessage != "COMMIT":  # PostgreSQL rolls back if a statement has failed
             raise StoreError(f"{self.location} rejected a part of a change; nothing was written")
 
     @contextmanager
@@ -303,19 +303,20 @@ class Connections:
         try:
             yield
         except psycopg.Error as error:
-            raise translate_error(self.location, error, self._secret) from error
+            raise translate_error(self.location, error, self._password) from error
 
 
-def _hashes(namespaces: Collection[str] | None) -> list[bytes]:
+def _lookup_hashes(namespaces: Collection[str] | None) -> list[bytes]:
     return [lookup_hash(name) for name in namespaces or ()]
 
 
 _READ_ONLY = "REPEATABLE READ READ ONLY"
 _READ_WRITE = "READ COMMITTED"  # not READ WRITE: an administrator may have made the database read-only
 
-# The idle timeout releases the locks of a process that hangs.
+# The setting recollect.namespaces is "*" for all namespaces. Otherwise it is empty until the statement that selects or
+# locks the namespaces sets it to their keys. The idle timeout of five minutes releases the locks of a hanging process.
 _BEGIN = SQL("""
-BEGIN ISOLATION LEVEL {mode}; {snapshot}
+BEGIN ISOLATION LEVEL {isolation_level}; {set_snapshot}
 SELECT (SELECT version FROM recollect.schema_version),
     set_config('search_path', {search_path}, true),
     set_config('recollect.namespaces', {namespaces}, true),
@@ -330,7 +331,7 @@ SELECT name, key, set_config('recollect.namespaces', string_agg(key::text, ',') 
 FROM recollect.namespaces WHERE mark = ANY ({}::bytea[])
 """)
 
-# Rows are locked in the order of their keys, so that there is no deadlock.
+# Rows are locked in the order of their keys, so that two writers do not deadlock.
 _LOCK_NAMESPACES = SQL("""
 WITH locked AS MATERIALIZED (
     SELECT key, name FROM recollect.namespaces WHERE mark = ANY ({}::bytea[]) ORDER BY key FOR NO KEY UPDATE
@@ -338,7 +339,7 @@ WITH locked AS MATERIALIZED (
 SELECT name, key, set_config('recollect.namespaces', string_agg(key::text, ',') OVER (), true) FROM locked
 """)
 
-# Existing namespaces are not inserted, because every attempt would use up a key.
+# Without the condition, ON CONFLICT would use up a key of the identity column for each existing namespace.
 _CREATE_NAMESPACES = SQL("""
 INSERT INTO recollect.namespaces (name) SELECT new.name FROM unnest({}::text[]) AS new (name)
 WHERE NOT EXISTS (SELECT 1 FROM recollect.namespaces AS n WHERE n.mark = recollect.mark(new.name))

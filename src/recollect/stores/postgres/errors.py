@@ -1,4 +1,4 @@
-"""Translate PostgreSQL's errors into ours: one line that names the database and says what to do."""
+"""Translate errors of psycopg into errors of Recollect, whose message names the database and says what to do."""
 
 from __future__ import annotations
 
@@ -16,68 +16,69 @@ from recollect.errors import (
     StoreUnavailableError,
 )
 
+_CONFLICT = "has conflicting writers; nothing was written; try again"
 _READ_ONLY = (
     "cannot be written to: it is a replica, or set to be read only; name a server that takes writes, "
     "or use read_only=True"
 )
+_MISSING_TABLE = "lacks a table or a column of the store; restore a backup"
 _DAMAGED = "is damaged; 'recollect doctor --repair' rebuilds what can be rebuilt; else restore a backup"
 _NO_CONNECTION = "has no connection left; raise max_connections of the server, or use smaller pools"
-_ERRORS: tuple[tuple[type[psycopg.Error], type[StoreError], str], ...] = (
+_PsycopgErrors = type[psycopg.Error] | tuple[type[psycopg.Error], ...]
+_STATEMENT_ERRORS: tuple[tuple[_PsycopgErrors, type[StoreError], str], ...] = (
     (errors.LockNotAvailable, StoreBusyError, "is locked by other writers; nothing was written; try again"),
-    (errors.DeadlockDetected, StoreBusyError, "has conflicting writers; nothing was written; try again"),
-    (errors.SerializationFailure, StoreBusyError, "has conflicting writers; nothing was written; try again"),
+    ((errors.DeadlockDetected, errors.SerializationFailure), StoreBusyError, _CONFLICT),
     (errors.TooManyConnections, StoreBusyError, _NO_CONNECTION),
     (errors.QueryCanceled, StoreError, "took too long and was stopped; ask for less, or raise statement_timeout"),
     (errors.DiskFull, StoreFullError, "has no space left on its disk; nothing was written"),
     (errors.ReadOnlySqlTransaction, StoreReadOnlyError, _READ_ONLY),
-    (errors.FeatureNotSupported, StoreReadOnlyError, _READ_ONLY),  # of a replica: "… during recovery"
+    (errors.FeatureNotSupported, StoreReadOnlyError, _READ_ONLY),  # a replica reports "… during recovery"
     (errors.InsufficientPrivilege, StoreError, "denies this to the role; ask its owner to grant it"),
-    (errors.UndefinedTable, StoreDamagedError, "lacks a table of the store; restore a backup"),
-    (errors.UndefinedColumn, StoreDamagedError, "lacks a table of the store; restore a backup"),
-    (errors.InvalidSchemaName, StoreDamagedError, "lacks a table of the store; restore a backup"),
-    (errors.DataCorrupted, StoreDamagedError, _DAMAGED),
-    (errors.IndexCorrupted, StoreDamagedError, _DAMAGED),
+    ((errors.UndefinedTable, errors.UndefinedColumn, errors.InvalidSchemaName), StoreDamagedError, _MISSING_TABLE),
+    ((errors.DataCorrupted, errors.IndexCorrupted), StoreDamagedError, _DAMAGED),
     (errors.ProgramLimitExceeded, StoreError, "cannot store this: a text, a vector or the name of a model is too long"),
 )
+"""Classes of psycopg, the class to raise for them, and the advice of the message; the first entry that fits counts."""
 
-_DISCONNECTS = (
+_DISCONNECT_ERRORS = (
     errors.AdminShutdown,
     errors.CrashShutdown,
     errors.CannotConnectNow,
     errors.IdleInTransactionSessionTimeout,
 )
-_CONNECTION_EXCEPTION = "08"
+_CONNECTION_EXCEPTION_CLASS = "08"  # the first two characters of the SQLSTATE of connection exceptions
 
-# libpq reports a refused login without a code, only as English text; in other languages the advice is general.
-_PASSWORD = "refused the login; check the user and the password"  # noqa: S105 (a message)
-_NAMES = "refused the login; check the names of the database and of the user"
-_REFUSALS: tuple[tuple[str, type[StoreError], str], ...] = (
-    (r"authentication failed for|no password supplied|no pg_hba.conf entry", StoreError, _PASSWORD),
-    (r"does not exist|permission denied for database|is not permitted to log in", StoreError, _NAMES),
+_WRONG_PASSWORD = "refused the login; check the user and the password"  # noqa: S105 (a message)
+_WRONG_NAMES = "refused the login; check the names of the database and of the user"
+# libpq reports a refused login without an SQLSTATE, so these patterns match the server's English messages. If the
+# server writes another language, the error says that the database cannot be reached.
+_REFUSED_LOGINS: tuple[tuple[str, type[StoreError], str], ...] = (
+    (r"authentication failed for|no password supplied|no pg_hba.conf entry", StoreError, _WRONG_PASSWORD),
+    (r"does not exist|permission denied for database|is not permitted to log in", StoreError, _WRONG_NAMES),
     (r"too many (clients|connections)|connection slots are reserved", StoreBusyError, _NO_CONNECTION),
 )
 
 
 def is_disconnect(error: psycopg.Error) -> bool:
     """Return whether an error means that the connection is broken, not that a statement failed."""
-    if isinstance(error, _DISCONNECTS):
+    if isinstance(error, _DISCONNECT_ERRORS):
         return True
     if not isinstance(error, psycopg.OperationalError):
         return False
-    return error.sqlstate is None or error.sqlstate.startswith(_CONNECTION_EXCEPTION)
+    return error.sqlstate is None or error.sqlstate.startswith(_CONNECTION_EXCEPTION_CLASS)
 
 
-def translate_error(location: str, error: psycopg.Error, secret: str | None = None) -> StoreError:
-    """Return the error to raise for an error of PostgreSQL. ``secret`` is the password, which no message shows."""
+def translate_error(location: str, error: psycopg.Error, password: str | None = None) -> StoreError:
+    """Return the error to raise for an error of psycopg; its message never contains ``password``."""
     detail = " ".join(str(error).split()) or type(error).__name__
-    if secret:
-        detail = detail.replace(secret, "…")
-    for kind, error_class, advice in _ERRORS:
-        if isinstance(error, kind):
+    if password:
+        detail = detail.replace(password, "…")
+    for psycopg_classes, error_class, advice in _STATEMENT_ERRORS:
+        if isinstance(error, psycopg_classes):
             return error_class(f"{location} {advice} ({detail})")
     if is_disconnect(error):
-        for phrase, error_class, advice in _REFUSALS:
-            if re.search(phrase, detail):
+        for pattern, error_class, advice in _REFUSED_LOGINS:
+            if re.search(pattern, detail):
                 return error_class(f"{location} {advice} ({detail})")
         return StoreUnavailableError(
             f"{location} cannot be reached; check that the server runs, and try again ({detail})"

@@ -1,7 +1,8 @@
 """Render filters and excluded terms as SQL conditions on ``living AS n``, the notes that have not expired.
 
-Metadata is also stored as texts (the column ``facts``) that are equal if SQLite considers the values equal.
-PostgreSQL's ``jsonb`` would not do: it limits sizes and rewrites numbers.
+A metadata filter compares texts, not JSON values: the column ``facts`` has one text for each metadata value. Two texts
+are equal if and only if SQLite considers the two values equal, so that both engines return the same notes. Values of
+type ``jsonb`` are not compared, because PostgreSQL limits their sizes and rewrites their numbers.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from psycopg import Connection
-from psycopg.rows import TupleRow
 
 from recollect.arguments import with_deep_stack
 from recollect.model import Filters
@@ -23,27 +23,26 @@ from recollect.stores.postgres.postings import matching_notes
 from recollect.stores.postgres.text import escape, render_tsquery
 from recollect.stores.rows import to_microseconds
 
-_MAX_TEXT_LENGTH = 200
-"""Longer values are stored as a digest."""
+_MAX_TEXT_LENGTH = 200  # a longer text of a value is replaced by its digest
 
 
 def candidate_conditions(
-    connection: Connection[TupleRow], namespace: int, filters: Filters, without: Query | None
+    connection: Connection, namespace_id: int, filters: Filters, without: Query | None
 ) -> tuple[str, list[Any]]:
-    """Return conditions and their values: notes pass the filters and have no term that ``without`` excludes."""
+    """Return SQL conditions and their parameters: notes pass the filters and have no term that ``without`` excludes."""
     conditions, values = filter_conditions(filters)
     excluded = exclusion(without) if without else None
-    query = render_tsquery(excluded, namespace) if excluded else None
+    query = render_tsquery(excluded, namespace_id) if excluded else None
     if excluded is None or query is None:
         return conditions, values
     # The tsvector of a long note may lack terms: its postings and its text are read instead.
-    rows = connection.execute(_INCOMPLETE, [namespace]).fetchall()
-    incomplete = np.array([note for (note,) in rows], np.int64)
-    matching = matching_notes(connection, namespace, excluded) if len(incomplete) else incomplete
-    return conditions + _EXCLUDED, [*values, query, np.intersect1d(matching, incomplete).tolist()]
+    rows = connection.execute(_LONG_NOTES, [namespace_id]).fetchall()
+    long_notes = np.array([note for (note,) in rows], np.int64)
+    matching = matching_notes(connection, namespace_id, excluded) if len(long_notes) else long_notes
+    return conditions + _EXCLUDED, [*values, query, np.intersect1d(matching, long_notes).tolist()]
 
 
-_INCOMPLETE = "SELECT note FROM words JOIN notes ON key = note WHERE NOT whole AND namespace = %s"
+_LONG_NOTES = "SELECT note FROM words JOIN notes ON key = note WHERE NOT whole AND namespace = %s"
 
 _EXCLUDED = """
  AND NOT EXISTS (SELECT 1 FROM words AS w WHERE w.note = n.key AND w.whole AND w.words @@ %s::tsquery)
@@ -52,12 +51,12 @@ _EXCLUDED = """
 
 
 def filter_conditions(filters: Filters) -> tuple[str, list[Any]]:
-    """Return a condition for each filter, starting with AND, and the values of its placeholders."""
-    parts: list[str] = []
+    """Return the SQL conditions of the filters, each of which starts with AND, and the parameters of the conditions."""
+    conditions: list[str] = []
     values: list[Any] = []
 
-    def add(sql: str, *params: Any) -> None:
-        parts.append(f" AND {sql}")
+    def add(condition: str, *params: Any) -> None:
+        conditions.append(f" AND {condition}")
         values.extend(params)
 
     if filters.path_prefix:
@@ -76,7 +75,7 @@ def filter_conditions(filters: Filters) -> tuple[str, list[Any]]:
             add(f"n.{name}_at < %s", to_microseconds(before))
     for key, value in filters.metadata.items():
         add("n.facts ->> %s::text = %s", key, _comparable_text(value))
-    return "".join(parts), values
+    return "".join(conditions), values
 
 
 def comparable_metadata(metadata: str) -> str:
@@ -88,11 +87,11 @@ def comparable_metadata(metadata: str) -> str:
 
 
 def _comparable_text(value: Any) -> str:
-    """Return the text of a value: two values have the same text if, and only if, SQLite considers them equal."""
+    """Return the text of a metadata value; equal texts mean that SQLite considers the values equal."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        value = _as_float(value)  # as SQLite stores it
+        value = _as_float(value)  # SQLite stores integers of more than 64 bits as floats
     text = with_deep_stack(lambda: _canonical(value))
     if len(text) <= _MAX_TEXT_LENGTH:
         return text
@@ -107,7 +106,7 @@ def _as_float(number: int) -> float:
 
 
 def _canonical(value: Any) -> str:
-    """Return JSON in which values that are equal in Python are written alike: 1 and 1.0, and ``true`` in a list."""
+    """Return JSON with one form for equal values of Python: 1 for 1, 1.0 and a nested ``true``; keys are sorted."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{json.dumps(key)}: {_canonical(value[key])}" for key in sorted(value)) + "}"
     if isinstance(value, list):

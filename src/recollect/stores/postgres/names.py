@@ -1,11 +1,14 @@
-"""Search for notes by a misspelt name: pg_trgm preselects names, then the name index computes the similarity.
+"""Search for notes by a misspelt name: pg_trgm preselects names, then the name index computes their similarities.
 
-pg_trgm pads words differently, and the server's locale defines which characters are letters. So the table has names in
-which an ASCII letter replaces each other letter. A query of ``c`` words has ``A`` trigrams, a name of ``n`` words has
-``B``, they share ``S``, and together have ``U = A + B - S``. pg_trgm has at most one more trigram for each word, so
-its similarity is at least ``S / (U + c + n)``. If ``n <= B / 2``, a Jaccard similarity of ``J = S / U`` is at least
-``J A / (1.5 A + c)`` for pg_trgm. This fails if two trigrams of a name become equal; such names, and names of very
-short words, are always compared in Python.
+*Stored names.* The server's locale defines which characters pg_trgm regards as letters. To be independent of it, the
+table ``names`` has names in which an ASCII letter or digit replaces each character outside ASCII.
+
+*Threshold.* pg_trgm pads words differently, so that its similarity is lower than that of the name index. A query of
+``c`` words has ``A`` trigrams and a name of ``n`` words has ``B``. They share ``S`` trigrams, and together have
+``U = A + B - S``. pg_trgm has at most one more trigram for each word, so its similarity is at least
+``S / (U + c + n)``. If ``n <= B / 2``, and the Jaccard similarity of the name index is ``J = S / U``, the similarity of
+pg_trgm is at least ``J A / (1.5 A + c)``. The bound fails if the replacement makes two trigrams of a name equal. Such
+names, and names with ``n > B / 2``, have ``plain = false`` and are always compared in Python.
 """
 
 from __future__ import annotations
@@ -13,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from psycopg import Connection
-from psycopg.rows import TupleRow
 
 from recollect.model import Candidate, Filters
 from recollect.query import Query, slug_text, trigrams
@@ -23,27 +25,24 @@ from recollect.stores.postgres.filters import candidate_conditions
 from recollect.stores.postgres.search import candidates_by_key
 from recollect.text import split_words
 
-_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
-_ROUNDING = 1e-4  # the server compares in float32
-_MAX_NAME_LENGTH = 1000
-"""Longer names are always compared in Python."""
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"  # the replacements of characters outside ASCII
+_ROUNDING_MARGIN = 1e-4  # the server compares similarities in float32
+_MAX_NAME_LENGTH = 1000  # longer names are always compared in Python
 
 _Name = tuple[int, str | None, str]
 """A note's key, path and title."""
 
 
-def write_names(
-    connection: Connection[TupleRow], namespace: int, names: Sequence[_Name], existing: Sequence[int]
-) -> None:
-    """Write the names of notes, given by key, path and title; ``existing`` are keys of notes that had names."""
+def write_names(connection: Connection, namespace_id: int, names: Sequence[_Name], existing: Sequence[int]) -> None:
+    """Write the names of notes, given by key, path and title; first delete the names of the notes ``existing``."""
     if existing:
         connection.execute("DELETE FROM names WHERE note = ANY (%s::bigint[])", [list(existing)])
     rows = [(note, *name) for note, path, title in names for name in sorted(_stored_names(path, title))]
     if rows:
-        connection.execute(_WRITE, [namespace, *map(list, zip(*rows, strict=True))])
+        connection.execute(_WRITE, [namespace_id, *map(list, zip(*rows, strict=True))])
 
 
-def name_problems(connection: Connection[TupleRow], names: Sequence[_Name]) -> Iterator[str]:
+def name_problems(connection: Connection, names: Sequence[_Name]) -> Iterator[str]:
     """Find notes, given by key, path and title, whose stored names differ from their path and title."""
     stored: dict[int, set[tuple[str, bool]]] = {note: set() for note, *_ in names}
     rows = connection.execute("SELECT note, name, plain FROM names WHERE note = ANY (%s::bigint[])", [list(stored)])
@@ -55,8 +54,8 @@ def name_problems(connection: Connection[TupleRow], names: Sequence[_Name]) -> I
 
 
 def search_names(
-    connection: Connection[TupleRow],
-    namespace: int,
+    connection: Connection,
+    namespace_id: int,
     words: Sequence[str],
     limit: int,
     filters: Filters,
@@ -64,18 +63,19 @@ def search_names(
     *,
     titles: bool,
 ) -> list[Candidate]:
-    """Return the notes with the names most similar to one of ``words``."""
-    # The server computes the trigrams of a word again for each name, so that long words would take long.
-    queries = [name for name in (" ".join(split_words(word)) for word in words) if 0 < len(name) <= _MAX_NAME_LENGTH]
+    """Return the notes with the names most similar to one of ``words``; without ``titles``, names are only paths."""
+    queries = [" ".join(split_words(word)) for word in words]
+    # Long queries are left out: the server computes the trigrams of a query again for each name.
+    queries = [query for query in queries if 0 < len(query) <= _MAX_NAME_LENGTH]
     connection.execute("SELECT set_config('pg_trgm.similarity_threshold', %s, true)", [str(_threshold(queries))])
-    similar = connection.execute(_SIMILAR, [namespace, list(map(_ascii_name, queries)), namespace]).fetchall()
-    conditions, values = candidate_conditions(connection, namespace, filters, without)
-    # Without titles, only paths are compared, so that notes without a path are left out.
+    preselected = connection.execute(_PRESELECT, [namespace_id, list(map(_ascii_name, queries)), namespace_id])
+    notes = [note for (note,) in preselected]
+    conditions, values = candidate_conditions(connection, namespace_id, filters, without)
     rows = connection.execute(
         "SELECT n.key, coalesce(n.path, ''), n.title FROM living AS n "  # noqa: S608 (conditions of our own)
         f"WHERE n.key = ANY (%s::bigint[]) AND (%s OR n.path IS NOT NULL) {conditions} "
         "ORDER BY coalesce(n.path, ''), n.id",
-        [[note for (note,) in similar], titles, *values],
+        [notes, titles, *values],
     ).fetchall()
     if not rows:
         return []
@@ -88,27 +88,30 @@ def search_names(
     return [candidates[key] for key in best]
 
 
-def _threshold(words: Sequence[str]) -> float:
-    """Return the similarity threshold of the server for names that are similar to one of the words."""
-    sizes = [(len(trigrams(word)), len(word.split(" "))) for word in words]
-    return min((TRIGRAM_THRESHOLD * size / (1.5 * size + count) for size, count in sizes), default=1.0) - _ROUNDING
+def _threshold(queries: Sequence[str]) -> float:
+    """Return the threshold for pg_trgm: the lowest bound ``J A / (1.5 A + c)`` of the queries."""
+    bounds = []
+    for query in queries:
+        trigram_count, word_count = len(trigrams(query)), len(query.split(" "))
+        bounds.append(TRIGRAM_THRESHOLD * trigram_count / (1.5 * trigram_count + word_count))
+    return min(bounds, default=1.0) - _ROUNDING_MARGIN
 
 
 def _stored_names(path: str | None, title: str) -> set[tuple[str, bool]]:
-    """Return the names of a note as they are stored, and whether pg_trgm can compare each."""
+    """Return pairs for the table ``names``: a name of the note, and whether pg_trgm can preselect it."""
     names = {slug_text(path or ""), " ".join(split_words(title))} - {""}
     names.update([word for name in names for word in single_words(name)])
     stored = set()
     for name in names:
-        ascii_name, size, words = _ascii_name(name), len(trigrams(name)), len(name.split(" "))
-        comparable = len(ascii_name) <= _MAX_NAME_LENGTH and len(trigrams(ascii_name)) == size >= 2 * words
-        stored.add((ascii_name[:_MAX_NAME_LENGTH], comparable))
+        ascii_name, trigram_count, word_count = _ascii_name(name), len(trigrams(name)), len(name.split(" "))
+        keeps_trigrams = len(trigrams(ascii_name)) == trigram_count >= 2 * word_count
+        stored.add((ascii_name[:_MAX_NAME_LENGTH], keeps_trigrams and len(ascii_name) <= _MAX_NAME_LENGTH))
     return stored
 
 
 def _ascii_name(name: str) -> str:
-    """Return a name with an ASCII letter for each other letter: ``ines müller`` becomes ``ines maller``."""
-    return "".join(letter if letter.isascii() else _ALPHABET[ord(letter) % len(_ALPHABET)] for letter in name)
+    """Return a name in which ASCII characters replace all others: ``ines müller`` becomes ``ines maller``."""
+    return "".join(char if char.isascii() else _ALPHABET[ord(char) % len(_ALPHABET)] for char in name)
 
 
 _WRITE = """
@@ -116,7 +119,7 @@ INSERT INTO names (namespace, note, name, plain)
 SELECT %s, note, name, plain FROM unnest(%s::bigint[], %s::text[], %s::boolean[]) AS new (note, name, plain)
 """
 
-_SIMILAR = """
+_PRESELECT = """
 SELECT note FROM names WHERE namespace = %s AND plain AND name %% ANY (%s::text[])
 UNION SELECT note FROM names WHERE namespace = %s AND NOT plain
 """

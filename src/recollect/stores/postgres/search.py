@@ -1,8 +1,9 @@
 """Lexical and vector search of one namespace in one transaction.
 
-Vector search compares all vectors of a namespace, or those that an HNSW index returns. The server compares in half
-precision, whose error is bounded: every note that can be among the nearest is scored again in float64, so that a score
-depends on the two vectors alone. A note has one row for each chunk; its similarity is that of its best chunk.
+Vector search compares the query with all vectors of a namespace, or with those that an HNSW index returns. The server
+computes similarities in half precision, whose error is bounded. Every note that can be among the nearest is then scored
+in float64, so that a score depends only on the two vectors. A note has one row in ``vectors`` for each chunk; its
+similarity is that of its best chunk.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from psycopg import Connection
-from psycopg.rows import TupleRow
 
 from recollect.model import Candidate, Filters
 from recollect.query import Query, parse
@@ -25,7 +25,7 @@ from recollect.stores.bm25 import Scores
 from recollect.stores.postgres.filters import candidate_conditions, filter_conditions
 from recollect.stores.postgres.postings import Postings, ScoreCache, count_matches
 from recollect.stores.postgres.text import lookup_hash
-from recollect.stores.postgres.vector_index import VectorIndexes, halfvec
+from recollect.stores.postgres.vector_index import SEARCH_SETTINGS, VectorIndexes, halfvec
 from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of, cosine_similarity, vectors_in
 from recollect.stores.spelling import SPELLING_CHARACTERS, SPELLING_NOTES
 from recollect.stores.sql.tables import ActiveModel
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 NOTE_COLUMNS = ", ".join(f"n.{column}" for column in CANDIDATE_COLUMNS.split(", "))
 """The columns of a candidate, of ``living AS n``."""
-FILTERED_NOTES = 1024
-"""How many of the best notes are read first if there are filters."""
-_DEPTH_FACTOR = 4
+FILTERED_NOTES = 1024  # how many of the best notes lexical search reads first if there are filters
+_DEPTH_FACTOR = 4  # each further read continues to four times as many notes
 HALF_PRECISION_ERROR = 0.0025
-"""An upper bound of the difference of two half-precision dot products of unit vectors: four roundings by 2**-11."""
+"""An upper bound of the error when two half-precision dot products are compared: four roundings by 2**-11."""
 MAX_INDEX_RESULTS = 1000
+"""The maximum number of rows that one search of the HNSW index returns, which is the maximum of ``hnsw.ef_search``."""
 
 
-def candidates_by_key(connection: Connection[TupleRow], keys: Sequence[int]) -> dict[int, Candidate]:
-    """Return visible notes by their keys, in any order."""
+def candidates_by_key(connection: Connection, keys: Sequence[int]) -> dict[int, Candidate]:
+    """Return the visible notes among ``keys`` as candidates, by key; their order is undefined."""
     rows = connection.execute(
         f"SELECT n.key, {NOTE_COLUMNS} FROM living AS n WHERE n.key = ANY (%s::bigint[])",  # noqa: S608 (fixed names)
         [keys],
@@ -55,8 +55,8 @@ def candidates_by_key(connection: Connection[TupleRow], keys: Sequence[int]) -> 
 class NamespaceSearch(NamedTuple):
     """Searches of one namespace on a connection in a read transaction."""
 
-    connection: Connection[TupleRow]
-    namespace: int
+    connection: Connection
+    namespace_id: int
     scores: ScoreCache
     indexes: VectorIndexes
 
@@ -66,7 +66,7 @@ class NamespaceSearch(NamedTuple):
         if node is None:
             return []
         candidates = []
-        rows = self._best(self.scores.scores(self.connection, self.namespace, node), limit, filters)
+        rows = self._best(self.scores.scores(self.connection, self.namespace_id, node), limit, filters)
         for rank, (score, *row) in enumerate(rows, start=1):
             candidate = candidate_of(row)
             candidate.lexical_rank = rank
@@ -75,51 +75,53 @@ class NamespaceSearch(NamedTuple):
         return candidates
 
     def _best(self, scores: Scores, limit: int, filters: Filters) -> list[tuple[Any, ...]]:
-        """Read notes in the order of their scores until enough pass the filters and have not expired.
+        """Return rows of score and candidate columns of the best visible notes that pass the filters.
 
-        Each step reads all notes of equal score, so that no tie is split between two steps.
+        Notes are read in the order of their scores, in steps of growing size, until ``limit`` notes pass. A step reads
+        all notes that tie with its last note, so that ties are ordered correctly.
         """
         conditions, values = filter_conditions(filters)
         depth = max(limit, FILTERED_NOTES) if filters else limit
-        best: list[tuple[Any, ...]] = []
+        best_rows: list[tuple[Any, ...]] = []
         read = 0
-        while read < len(scores.notes) and len(best) < limit:
-            notes, points = scores.best(depth)
-            best += self.connection.execute(
+        while read < len(scores.notes) and len(best_rows) < limit:
+            notes, note_scores = scores.best(depth)
+            best_rows += self.connection.execute(
                 f"SELECT scored.score, {NOTE_COLUMNS} FROM unnest(%s::bigint[], %s::float8[]) AS scored (key, score) "  # noqa: S608 (fixed names)
                 f"JOIN living AS n ON n.key = scored.key WHERE true {conditions} "
                 "ORDER BY scored.score DESC, coalesce(n.path, ''), n.id LIMIT %s",
-                [notes[read:].tolist(), points[read:].tolist(), *values, limit - len(best)],
+                [notes[read:].tolist(), note_scores[read:].tolist(), *values, limit - len(best_rows)],
             )
             read = len(notes)
             depth *= _DEPTH_FACTOR
-        return best
+        return best_rows
 
     def text_scores(self, query: Query, semantics: Semantics, ids: Sequence[str]) -> dict[str, float]:
-        """Return the ``search_text`` scores of the notes with these ids that match."""
+        """Return the ``search_text`` scores, by id, of the notes with these ids that match."""
         node = expression(query, semantics)
         if node is None:
             return {}
         rows: list[tuple[int, str]] = self.connection.execute(
             "SELECT key, id FROM living WHERE namespace = %s AND id_mark = ANY (%s::bytea[]) ORDER BY key",
-            [self.namespace, list(map(lookup_hash, ids))],
+            [self.namespace_id, list(map(lookup_hash, ids))],
         ).fetchall()
         if not rows:
             return {}
-        notes, scores = self.scores.scores(self.connection, self.namespace, node)
+        notes, scores = self.scores.scores(self.connection, self.namespace_id, node)
         keys = np.array([key for key, _ in rows], np.int64)
-        _, selected, matching = np.intersect1d(keys, notes, assume_unique=True, return_indices=True)
-        return {rows[row][1]: score for row, score in zip(selected.tolist(), scores[matching].tolist(), strict=True)}
+        _, row_indices, score_indices = np.intersect1d(keys, notes, assume_unique=True, return_indices=True)
+        ids_found = [rows[index][1] for index in row_indices.tolist()]
+        return dict(zip(ids_found, scores[score_indices].tolist(), strict=True))
 
     def note_counts(self, queries: Sequence[Query]) -> tuple[int, list[int]]:
-        """Return the number of notes, including expired ones, and how many of them match each query."""
+        """Return the number of notes of the namespace, and how many match each query; both include expired notes."""
         nodes = [expression(query) for query in queries]
-        ((total,),) = self.connection.execute("SELECT notes FROM namespaces WHERE key = %s", [self.namespace])
-        counts = count_matches(self.connection, self.namespace, {node for node in nodes if node is not None})
+        ((total,),) = self.connection.execute("SELECT notes FROM namespaces WHERE key = %s", [self.namespace_id])
+        counts = count_matches(self.connection, self.namespace_id, {node for node in nodes if node is not None})
         return total, [0 if node is None else counts[node] for node in nodes]
 
     def has_word(self, word: str) -> bool:
-        """Return whether a note contains a folded word."""
+        """Return whether a note contains a word, given in lower case without accents."""
         return self._matches(Match("term", word))
 
     def has_match(self, text: str) -> bool:
@@ -128,11 +130,14 @@ class NamespaceSearch(NamedTuple):
         return node is not None and self._matches(node)
 
     def _matches(self, node: Expression) -> bool:
-        return bool(self._best(self.scores.scores(self.connection, self.namespace, node), 1, Filters()))
+        """Return whether a visible note matches an expression."""
+        return bool(self._best(self.scores.scores(self.connection, self.namespace_id, node), 1, Filters()))
 
     def spellings(self, stem: str) -> Counter[str]:
-        """Count the spellings of a stem in the first notes that contain it."""
-        blocks = self.connection.execute(_FIRST_BLOCKS, [self.namespace, stem, SPELLING_NOTES], binary=True).fetchall()
+        """Return the words with a stem in the first notes that contain it, and how often each occurs."""
+        blocks = self.connection.execute(
+            _FIRST_BLOCKS, [self.namespace_id, stem, SPELLING_NOTES], binary=True
+        ).fetchall()
         notes = Postings.of_blocks(blocks).notes[:SPELLING_NOTES].tolist()
         rows = self.connection.execute(_FIELDS, [notes])
         texts = (tokens.indexed(field) for row in rows for field in row if field)
@@ -142,81 +147,84 @@ class NamespaceSearch(NamedTuple):
         )
 
     def select_candidates(self, ids: Sequence[str], filters: Filters, without: Query | None) -> list[Candidate]:
-        """Return the notes with these ids, in their order, without those that have a term that ``without`` excludes."""
-        conditions, values = candidate_conditions(self.connection, self.namespace, filters, without)
+        """Return the notes with these ids, in this order, that pass the filters and are not excluded by ``without``."""
+        conditions, values = candidate_conditions(self.connection, self.namespace_id, filters, without)
         rows = self.connection.execute(
             f"SELECT {NOTE_COLUMNS} FROM living AS n "  # noqa: S608 (fixed names)
             f"WHERE n.namespace = %s AND n.id_mark = ANY (%s::bytea[]) {conditions}",
-            [self.namespace, list(map(lookup_hash, ids)), *values],
+            [self.namespace_id, list(map(lookup_hash, ids)), *values],
         )
         candidates = {row[0]: candidate_of(row) for row in rows}
         return [candidates[note_id] for note_id in dict.fromkeys(ids) if note_id in candidates]
 
     def similarities(self, active: ActiveModel, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
-        """Return the similarities of the notes with these ids to a unit vector, as ``search_vectors`` computes them."""
+        """Return the ``search_vectors`` similarities, by id, of the notes with these ids to a unit vector."""
         rows = self.connection.execute(
             "SELECT n.id, string_agg(v.vector, ''::bytea ORDER BY v.piece) FROM living AS n "
             "JOIN vectors AS v ON v.note = n.key AND v.model = %s "
             "WHERE n.namespace = %s AND n.id_mark = ANY (%s::bytea[]) GROUP BY n.id",
-            [active.key, self.namespace, list(map(lookup_hash, ids))],
+            [active.key, self.namespace_id, list(map(lookup_hash, ids))],
             binary=True,
         )
         query = vector.astype(np.float64)
-        return {note: cosine_similarity(vectors_in(blob, active.model), query) for note, blob in rows}
+        return {note_id: cosine_similarity(vectors_in(blob, active.model), query) for note_id, blob in rows}
 
     def search_vectors(
         self, active: ActiveModel, vector: Vector, limit: int, filters: Filters, without: Query | None
     ) -> list[Candidate]:
         """Return the notes with the nearest vectors to a unit vector; ties by path, then id."""
-        conditions = candidate_conditions(self.connection, self.namespace, filters, without)
-        search = _VectorSearch(self.connection, self.namespace, active, vector, *conditions)
-        ef_search = self.indexes.ef_search(self.connection, self.namespace, active)
+        conditions = candidate_conditions(self.connection, self.namespace_id, filters, without)
+        search = _VectorSearch(self.connection, self.namespace_id, active, vector, *conditions)
+        ef_search = self.indexes.ef_search(self.connection, self.namespace_id, active)
         results = search.by_index(limit, ef_search) if ef_search else None
-        best = sorted(search.by_scan(limit) if results is None else results)[:limit]
+        if results is None:
+            results = search.by_scan(limit)
+        best = sorted(results)[:limit]
         candidates = candidates_by_key(self.connection, [key for *_, key in best])
-        for rank, (distance, *_, key) in enumerate(best, start=1):
+        for rank, (negative_similarity, *_, key) in enumerate(best, start=1):
             candidates[key].vector_rank = rank
-            candidates[key].vector_similarity = candidates[key].score = -distance
+            candidates[key].vector_similarity = candidates[key].score = -negative_similarity
         return [candidates[key] for *_, key in best]
 
 
 _Result = tuple[float, str, str, int]
-"""Negative similarity, path, id and key of a note, so that the nearest sort first."""
+"""The negative similarity, path, id and key of a note, so that the nearest notes sort first."""
 
 
 class _VectorSearch(NamedTuple):
-    """A search among the notes of a namespace that pass conditions."""
+    """A vector search among the notes of a namespace that pass conditions."""
 
-    connection: Connection[TupleRow]
-    namespace: int
+    connection: Connection
+    namespace_id: int
     active: ActiveModel
     vector: Vector
     conditions: str
+    """SQL on ``living AS n``, whose parameters are ``values``."""
     values: list[Any]
 
     def by_scan(self, limit: int) -> list[_Result]:
         """Return all notes that pass the conditions and can be among the nearest ``limit``."""
-        joined, conditions = "JOIN living AS n ON n.key = v.note", self.conditions
+        join, conditions = "JOIN living AS n ON n.key = v.note", self.conditions
         if not conditions:
-            joined, conditions = "", _NOT_EXPIRED
+            join, conditions = "", _NOT_EXPIRED
         rows = self.connection.execute(
             f"""
             WITH near AS MATERIALIZED (
                 SELECT note, min(distance) AS distance FROM (
-                    SELECT v.note, v.near <#> %s::halfvec AS distance FROM vectors AS v {joined}
-                    WHERE v.namespace = %s AND v.model = %s {conditions} OFFSET 0  -- drops the vectors here
+                    SELECT v.note, v.near <#> %s::halfvec AS distance FROM vectors AS v {join}
+                    WHERE v.namespace = %s AND v.model = %s {conditions} OFFSET 0  -- passes on distances, not vectors
                 ) AS chunks GROUP BY note
             ),
-            edge AS (SELECT distance FROM near ORDER BY distance LIMIT 1 OFFSET %s)
+            edge AS (SELECT distance FROM near ORDER BY distance LIMIT 1 OFFSET %s)  -- of the last of the nearest
             SELECT note FROM near
             WHERE distance <= coalesce((SELECT distance FROM edge), 'infinity') + {HALF_PRECISION_ERROR}
             """,  # noqa: S608 (fixed conditions and numbers)
-            [vector_literal(self.vector), self.namespace, self.active.key, *self.values, limit - 1],
+            [vector_literal(self.vector), self.namespace_id, self.active.key, *self.values, limit - 1],
         )
         return self._rescore([note for (note,) in rows])
 
     def by_index(self, limit: int, ef_search: int) -> list[_Result] | None:
-        """Return the nearest notes by the HNSW index; ``None`` if too few of its results pass the conditions."""
+        """Return at least ``limit`` notes by the HNSW index; ``None`` if too few of its results pass the conditions."""
         depth = max(2 * limit, ef_search)
         while depth <= MAX_INDEX_RESULTS:
             results = self._search_index(depth)
@@ -226,16 +234,17 @@ class _VectorSearch(NamedTuple):
         return None
 
     def _search_index(self, depth: int) -> list[_Result]:
+        """Return the notes that pass the conditions among the first ``depth`` rows of the HNSW index."""
         with self.connection.pipeline():
-            self.connection.execute(_SEARCH_SETTINGS, [str(depth)])
+            self.connection.execute(SEARCH_SETTINGS, {"ef_search": str(depth), "in_transaction": True})
             rows = self.connection.execute(
-                index_query(*self.active), [self.namespace, vector_literal(self.vector), depth]
+                index_query(*self.active), [self.namespace_id, vector_literal(self.vector), depth]
             )
             self.connection.execute("SELECT set_config('enable_sort', 'on', true)")
         return self._rescore([note for (note,) in rows])
 
     def _rescore(self, keys: Sequence[int]) -> list[_Result]:
-        """Return the exact similarities, in float64, of the notes that pass the conditions."""
+        """Return the notes among ``keys`` that pass the conditions, with their similarities in float64."""
         rows = self.connection.execute(
             f"""
             SELECT n.key, coalesce(n.path, ''), n.id, string_agg(v.vector, ''::bytea ORDER BY v.piece)
@@ -246,16 +255,19 @@ class _VectorSearch(NamedTuple):
             binary=True,
         )
         query, model = self.vector.astype(np.float64), self.active.model
-        return [(-cosine_similarity(vectors_in(blob, model), query), path, note, key) for key, path, note, blob in rows]
+        return [
+            (-cosine_similarity(vectors_in(blob, model), query), path, note_id, key)
+            for key, path, note_id, blob in rows
+        ]
 
 
 def vector_literal(vector: Vector) -> str:
-    """Return a vector as pgvector parses it."""
+    """Return a vector as text in the syntax of pgvector."""
     return "[" + ",".join(map(repr, vector.tolist())) + "]"
 
 
 def index_query(key: int, model: Model) -> str:
-    """Return the SQL that searches the HNSW index of a model; its values are namespace, vector and limit."""
+    """Return the SQL that searches the HNSW index of a model; its parameters are namespace, vector and limit."""
     near, query = halfvec("near", model), halfvec("%s", model)
     return f"SELECT note FROM vectors WHERE model = {key:d} AND namespace = %s ORDER BY {near} <#> {query} LIMIT %s"  # noqa: S608 (fixed names)
 
@@ -264,13 +276,7 @@ _FIRST_BLOCKS = "SELECT block, list FROM postings WHERE namespace = %s AND term 
 
 _FIELDS = "SELECT path, title, summary, tags, content FROM notes WHERE key = ANY (%s::bigint[]) ORDER BY key"
 
-# Excluding the few expired notes is faster than joining all others.
+# It is faster to exclude the few expired notes than to join all others.
 _NOT_EXPIRED = """AND v.note NOT IN (
     SELECT key FROM notes WHERE expires_at <= (SELECT current_setting('recollect.now')::bigint)
 )"""
-
-# The planner lacks statistics of a table that has just grown, and would sort a whole namespace.
-_SEARCH_SETTINGS = """
-SELECT set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterative_scan', 'relaxed_order', true),
-    set_config('enable_sort', 'off', true)
-"""

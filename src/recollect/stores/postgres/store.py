@@ -1,4 +1,4 @@
-"""The store in a PostgreSQL database; row-level security keeps a transaction within its namespaces."""
+"""The store in a PostgreSQL database: a :class:`~recollect.stores.base.Store`, mostly implemented by ``SqlStore``."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ from recollect.stores.sqlite.store import SQLiteStore
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-MAX_TERM_FILTERS = 4
-"""How many namespaces may have a term filter, of four megabytes each."""
+MAX_TERM_FILTERS = 4  # how many namespaces may have a cached term filter; a filter takes four megabytes
 NO_TIMEOUT = 0.0
 
 R = TypeVar("R")
@@ -44,14 +43,14 @@ R = TypeVar("R")
 class PostgresStore(SqlStore[PostgresTransaction]):
     """Notes, their terms, vectors and links in a PostgreSQL database.
 
-    Threads, processes and machines may share it. Only writers of the same namespace wait for each other.
+    Threads, processes and machines may share the database. Only writers of the same namespace wait for each other.
     """
 
     def __init__(self, address: str, *, read_only: bool = False, **options: Any) -> None:
         """Open the database at ``address``; create missing tables, unless ``read_only``.
 
-        At most ``pool_size`` connections are open at once; a caller waits ``pool_timeout`` seconds for one. No
-        statement takes longer than ``statement_timeout`` seconds.
+        ``options`` are ``pool_size``, the maximum number of open connections; ``pool_timeout``, the seconds that a
+        caller waits for a free connection; and ``statement_timeout``, the seconds after which a statement is canceled.
         """
         super().__init__(MAX_TERM_FILTERS)
         self.read_only = read_only
@@ -62,7 +61,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
 
     @classmethod
     def at(cls, url: str, *, read_only: bool = False) -> Self:
-        """Open the database at a URL, whose options may have ``pool_size`` and the timeouts."""
+        """Open the database at a URL; its query string may have the options of the constructor."""
         address, options = split_options(url)
         return cls(address, read_only=read_only, **options)
 
@@ -76,19 +75,22 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         timeout = TOUCH_TIMEOUT if accesses_only else WRITE_TIMEOUT
         with self._connections.write(namespaces, create=create, lock=not accesses_only, timeout=timeout) as transaction:
             if namespaces is not None and not accesses_only:
-                locked = list(transaction.namespaces.values())
-                remove_expired(transaction, to_microseconds(arguments.now()), namespaces=locked)
+                namespace_ids = list(transaction.namespaces.values())
+                remove_expired(transaction, to_microseconds(arguments.now()), namespace_ids=namespace_ids)
             yield transaction
 
     def expire(self, now: datetime, *, limit: int | None = None) -> int:
-        """Delete the notes that have expired, if no other transaction keeps their namespaces busy."""
+        """Delete at most ``limit`` expired notes; raise ``StoreBusyError`` if another writer has locked a namespace."""
+        if self.read_only:
+            return 0
         moment = to_microseconds(now)
-        expired = "SELECT name FROM namespaces WHERE key IN (SELECT namespace FROM notes WHERE expires_at <= :now)"
-        if self.read_only or not (names := self._read(lambda reader: reader.fetch_column(expired, now=moment), None)):
+        sql = "SELECT name FROM namespaces WHERE key IN (SELECT namespace FROM notes WHERE expires_at <= :now)"
+        names = self._read(lambda transaction: transaction.fetch_column(sql, now=moment), None)
+        if not names:
             return 0
         with self._connections.write(names, timeout=0) as transaction:
-            locked = list(transaction.namespaces.values())
-            return remove_expired(transaction, moment, namespaces=locked, limit=limit)
+            namespace_ids = list(transaction.namespaces.values())
+            return remove_expired(transaction, moment, namespace_ids=namespace_ids, limit=limit)
 
     def _search(self, transaction: PostgresTransaction, namespace_id: int) -> NamespaceSearch:
         return NamespaceSearch(transaction.connection, namespace_id, self._scores, self._vector_indexes)
@@ -103,7 +105,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         without: Query | None = None,
         model: Model | None = None,
     ) -> list[Candidate]:
-        """Return the nearest notes; in a large namespace, by an approximate index."""
+        """Return the notes with the nearest vectors; a large namespace is searched with an approximate index."""
 
         def work(transaction: PostgresTransaction) -> list[Candidate]:
             namespace_id, active = transaction.namespace_id(namespace), active_model(transaction)
@@ -133,9 +135,9 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         titles: bool = False,
         without: Query | None = None,
     ) -> list[Candidate]:
-        def work(transaction: PostgresTransaction, key: int) -> list[Candidate]:
+        def work(transaction: PostgresTransaction, namespace_id: int) -> list[Candidate]:
             count = min(limit, MAX_INTEGER)
-            return search_names(transaction.connection, key, words, count, filters, without, titles=titles)
+            return search_names(transaction.connection, namespace_id, words, count, filters, without, titles=titles)
 
         return [] if limit <= 0 else self._read_namespace(namespace, [], work)
 
@@ -153,7 +155,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         return activated
 
     def finish_indexes(self) -> None:
-        """Build and test missing vector indexes now, rather than in the background of later searches."""
+        """Build and test missing vector indexes now; otherwise a later search builds them in the background."""
         self._vector_indexes.finish()
 
     def stats(self) -> StoreStats:
@@ -177,8 +179,8 @@ class PostgresStore(SqlStore[PostgresTransaction]):
     def repair(self) -> list[Finding]:
         with self._connections.write(None, statement_timeout=NO_TIMEOUT) as transaction:
             checking.delete_wrong_vectors(transaction)
-            stored = namespaces(transaction)
-        for namespace_id, name in stored:
+            all_namespaces = namespaces(transaction)
+        for namespace_id, name in all_namespaces:
             with self._connections.write([name], statement_timeout=NO_TIMEOUT) as transaction:
                 checking.rebuild(transaction, namespace_id)
         self.finish_indexes()
@@ -186,17 +188,18 @@ class PostgresStore(SqlStore[PostgresTransaction]):
 
     def backup(self, target: Path, *, overwrite: bool = False) -> None:
         """Write the current state of the store to an SQLite file; others may read and write meanwhile."""
-        with new_file(target, overwrite=overwrite) as unfinished, self._connections.snapshot() as snapshot:
-            frozen = copy(self)  # a store that reads only the snapshot
-            frozen._connections = snapshot
-            with closing(SQLiteStore(unfinished)) as target_store:
-                copy_store(frozen, target_store)
+        with new_file(target, overwrite=overwrite) as temporary_file, self._connections.snapshot() as snapshot:
+            snapshot_store = copy(self)
+            snapshot_store._connections = snapshot
+            with closing(SQLiteStore(temporary_file)) as target_store:
+                copy_store(snapshot_store, target_store)
 
     def close(self) -> None:
         self._vector_indexes.close()
         self._connections.close()
 
 
+# The bytes of all tables of the store, with their indexes.
 _DISK_SIZE = """
 SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
 WHERE relnamespace = 'recollect'::regnamespace AND relkind = 'r'

@@ -1,7 +1,7 @@
 """Text for PostgreSQL: escaping, lookup hashes, and terms as ``tsvector`` and ``tsquery``.
 
-Terms are the stems of FTS5's own tokenizer, so that both engines match the same notes, with one exception: only the
-first thousand bytes of a prefix count. A lexeme starts with the number of its namespace.
+Terms are the stems of FTS5's own tokenizer, so that both engines match the same notes. The one exception: PostgreSQL
+compares only the first ``MAX_TERM_BYTES`` bytes of a prefix. A lexeme has the key of its namespace before the term.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from psycopg import Connection
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
-from psycopg.rows import TupleRow
 from psycopg.types.string import StrBinaryDumper, StrDumperUnknown, TextBinaryLoader, TextLoader
 
 from recollect.query.expressions import Expression, render
@@ -27,33 +26,33 @@ from recollect.stores.tokens import stems_of
 
 MAX_TERM_BYTES = 1000
 """Longer terms are truncated and end in a digest; a lexeme may have 2,046 bytes, and an index row 2,700."""
-_FTS5_BYTES = 32_768  # FTS5 ignores what follows
+_MAX_FTS5_BYTES = 32_768  # FTS5 ignores the rest of a longer token
 _HASH_BYTES = 16
 _SEPARATOR = "\x1f"  # whitespace for the tokenizer, so no term contains it
-_TRUNCATED = "\x7f"
-_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_TRUNCATION_MARK = "\x7f"  # also in no term
+_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # and lone surrogates
 
 _WEIGHTS = tuple(FIELD_WEIGHTS.values())
-_FIELD_GAP = 16
-"""Positions between two fields, so that no phrase crosses from one to the other."""
+_FIELD_GAP = 16  # unused positions between two fields, so that no phrase continues from one field to the next
+# The limits of a tsvector. Its size may be at most 1,048,575 bytes; ours leaves a margin.
 _MAX_POSITION = 16_383
-_MAX_POSITIONS = 255
-_MAX_VECTOR_BYTES = 1_000_000
+_MAX_POSITIONS = 255  # of one lexeme
+_MAX_TSVECTOR_BYTES = 1_000_000
 
-_REAL = 700  # the type ids of real and real[]
-_REAL_ARRAY = 1021
-_ARRAY_ITEM = np.dtype([("bytes", ">i4"), ("number", ">f4")])
+_REAL_OID = 700
+_REAL_ARRAY_OID = 1021
+_ARRAY_ITEM = np.dtype([("bytes", ">i4"), ("number", ">f4")])  # an item of real[] in binary: its size, then its value
 
 
 def escape(text: str) -> str:
-    """Return ``text`` without NUL, which PostgreSQL cannot store; :func:`unescape` restores it."""
+    """Return ``text`` with an escape sequence for NUL, which PostgreSQL cannot store; :func:`unescape` reverses it."""
     if "\0" not in text and "\x1a" not in text:
         return text
     return text.replace("\x1a", "\x1aS").replace("\0", "\x1aN")
 
 
 def unescape(text: str) -> str:
-    """Return the text that was escaped."""
+    """Return the text that :func:`escape` escaped."""
     return text if "\x1a" not in text else text.replace("\x1aN", "\0").replace("\x1aS", "\x1a")
 
 
@@ -63,48 +62,47 @@ def lookup_hash(text: str) -> bytes:
 
 
 def index_term(stem: str) -> str:
-    """Return a stem as the index stores it: a long one is truncated and ends in a digest of the whole."""
-    encoded = stem.encode()[:_FTS5_BYTES]
+    """Return a stem as the index stores it: a long stem is truncated and ends in a digest of the whole stem."""
+    encoded = stem.encode()[:_MAX_FTS5_BYTES]
     if len(encoded) <= MAX_TERM_BYTES:
         return stem
-    return f"{term_prefix(stem)}{_TRUNCATED}{blake2b(encoded, digest_size=8).hexdigest()}"
+    return f"{term_prefix(stem)}{_TRUNCATION_MARK}{blake2b(encoded, digest_size=8).hexdigest()}"
 
 
 def term_prefix(stem: str) -> str:
-    """Return a stem truncated to ``MAX_TERM_BYTES``, for a prefix match: longer terms are truncated likewise."""
+    """Return a stem truncated to ``MAX_TERM_BYTES``, for a prefix match with terms of :func:`index_term`."""
     return stem.encode()[:MAX_TERM_BYTES].decode(errors="ignore")
 
 
-def lexeme(namespace: int, term: str) -> str:
-    """Return a term with the number of its namespace before it, quoted for a ``tsvector`` or ``tsquery``."""
-    text = f"{namespace}{_SEPARATOR}{term}"
+def lexeme(namespace_id: int, term: str) -> str:
+    """Return a term with the key of its namespace before it, quoted for a ``tsvector`` or ``tsquery``."""
+    text = f"{namespace_id}{_SEPARATOR}{term}"
     return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 class NoteTerms(NamedTuple):
-    """The terms of a note."""
+    """The terms of a note, as :func:`index_term` returns them."""
 
-    tokens: int
-    """The number of tokens."""
+    tokens: int  # the number of tokens
     weights: dict[str, float]
     """The sum of the field weights of each term's occurrences."""
     positions: dict[str, list[int]]
-    """The positions of each term, over all fields."""
+    """The ascending positions of each term; positions are counted over all fields, from 1."""
     field_starts: Sequence[int] = (0,) * 5
     """The first position of each field."""
 
-    def tsvector(self, namespace: int) -> tuple[str, bool]:
+    def tsvector(self, namespace_id: int) -> tuple[str, bool]:
         """Return the text of the ``tsvector``, and whether it is complete: a long note may exceed its limits.
 
-        An incomplete tsvector may miss phrases; from about 100,000 distinct terms on, it also lacks terms. Positions in
-        the summary or the content have the label A.
+        Positions in the summary or the content have the label A. An incomplete tsvector lacks positions, so that a
+        phrase may not match; from about 100,000 distinct terms on, it also lacks terms.
         """
         _, _, summary, tags, content = self.field_starts
         complete = all(
             len(positions) <= _MAX_POSITIONS and positions[-1] < _MAX_POSITION for positions in self.positions.values()
         )
         text = " ".join(
-            lexeme(namespace, term)
+            lexeme(namespace_id, term)
             + ":"
             + ",".join(
                 f"{min(position, _MAX_POSITION)}{'A' if position >= content or summary <= position < tags else ''}"
@@ -112,15 +110,16 @@ class NoteTerms(NamedTuple):
             )
             for term, positions in self.positions.items()
         )
-        if len(text) * 4 <= _MAX_VECTOR_BYTES or len(text.encode()) <= _MAX_VECTOR_BYTES:
+        # A character has at most four bytes in UTF-8.
+        if len(text) * 4 <= _MAX_TSVECTOR_BYTES or len(text.encode()) <= _MAX_TSVECTOR_BYTES:
             return text, complete
-        lexemes = [lexeme(namespace, term) for term in self.positions]
-        sizes = accumulate(len(text.encode()) + 1 for text in lexemes)
-        return " ".join(text for text, size in zip(lexemes, sizes, strict=True) if size <= _MAX_VECTOR_BYTES), False
+        lexemes = [lexeme(namespace_id, term) for term in self.positions]
+        ends = accumulate(len(text.encode()) + 1 for text in lexemes)
+        return " ".join(text for text, end in zip(lexemes, ends, strict=True) if end <= _MAX_TSVECTOR_BYTES), False
 
 
 def read_terms(fields: Sequence[str | None]) -> NoteTerms:
-    """Tokenize the fields of a note, in the order of ``FIELD_WEIGHTS``."""
+    """Return the terms of a note, given by its fields in the order of ``FIELD_WEIGHTS``."""
     tokens, position = 0, 1
     starts: list[int] = []
     weights: dict[str, float] = {}
@@ -138,7 +137,7 @@ def read_terms(fields: Sequence[str | None]) -> NoteTerms:
 
 
 def phrase_weight(fields: Sequence[str | None], phrase: Sequence[str], *, prefix: bool = False) -> float:
-    """Return the summed field weights of a phrase's occurrences, which may overlap; its last term may be a prefix."""
+    """Return the summed field weights of a phrase's occurrences; with ``prefix``, its last stem matches as a prefix."""
     *front, last = phrase
     total = 0.0
     for text, weight in zip(fields, _WEIGHTS, strict=True):
@@ -151,28 +150,28 @@ def phrase_weight(fields: Sequence[str | None], phrase: Sequence[str], *, prefix
 
 
 def query_terms(text: str) -> list[str]:
-    """Return the stems of an operand of a query."""
+    """Return the stems of an operand of a query; a term or prefix may have several, as a phrase has."""
     return stems_of(_CONTROL_CHARACTERS.sub(" ", text))
 
 
-def render_tsquery(node: Expression, namespace: int) -> str | None:
-    """Return the text of the ``tsquery`` for ``node`` in a namespace; ``None`` if no note can match."""
-    return render(node, _TsQuery(namespace))
+def render_tsquery(node: Expression, namespace_id: int) -> str | None:
+    """Return the text of the ``tsquery`` for an expression in a namespace; ``None`` if no note can match."""
+    return render(node, _TsQuery(namespace_id))
 
 
 class _TsQuery:
-    """Renders nodes in tsquery syntax; ``None`` stands for what no note can match, such as punctuation alone."""
+    """Renders nodes in tsquery syntax; ``None`` is a node that no note can match, such as punctuation alone."""
 
-    def __init__(self, namespace: int) -> None:
-        self._namespace = namespace
+    def __init__(self, namespace_id: int) -> None:
+        self._namespace_id = namespace_id
 
     def match(self, kind: Kind, text: str) -> str | None:
         stems = query_terms(text)
         if not stems:
             return None
-        parts = [lexeme(self._namespace, index_term(stem)) for stem in stems]
+        parts = [lexeme(self._namespace_id, index_term(stem)) for stem in stems]
         if kind == "prefix":
-            parts[-1] = f"{lexeme(self._namespace, term_prefix(stems[-1]))}:*"
+            parts[-1] = f"{lexeme(self._namespace_id, term_prefix(stems[-1]))}:*"
         return _balanced(parts, "<->")
 
     def any_of(self, parts: Sequence[str | None]) -> str | None:
@@ -197,9 +196,9 @@ def _balanced(parts: Sequence[str], operator: str) -> str:
     return parts[0]
 
 
-def register_adapters(connection: Connection[TupleRow]) -> None:
-    """Let a connection escape and unescape text, and send float arrays in binary."""
-    for dumper in (_BinaryDumper, _TextDumper):  # psycopg prefers the one that is registered last
+def register_adapters(connection: Connection) -> None:
+    """Let a connection escape and unescape text, and send :class:`FloatArray` in binary."""
+    for dumper in (_BinaryDumper, _TextDumper):  # psycopg prefers the dumper that is registered last
         connection.adapters.register_dumper(str, dumper)
     for loader in (_BinaryLoader, _TextLoader):
         connection.adapters.register_loader("text", loader)
@@ -207,19 +206,20 @@ def register_adapters(connection: Connection[TupleRow]) -> None:
 
 
 class FloatArray(bytes):
-    """A ``real[]`` in binary: as text, parsing it would take the server longer than everything else."""
+    """A ``real[]`` in PostgreSQL's binary format; the server needs much longer to parse the text of an array."""
 
     @classmethod
     def of(cls, rows: NDArray[np.float32]) -> FloatArray:
-        """Return all numbers of rows as one array."""
+        """Return the numbers of all rows as one array."""
         items = np.empty(rows.size, dtype=_ARRAY_ITEM)
         items["bytes"], items["number"] = 4, rows.reshape(-1)
-        return cls(np.array([1, 0, _REAL, rows.size, 1], dtype=">i4").tobytes() + items.tobytes())
+        # The header: number of dimensions, whether there are NULLs, type of the items, length and lower bound.
+        return cls(np.array([1, 0, _REAL_OID, rows.size, 1], dtype=">i4").tobytes() + items.tobytes())
 
 
 class _FloatArrayDumper(Dumper):
     format = Format.BINARY
-    oid = _REAL_ARRAY
+    oid = _REAL_ARRAY_OID
 
     def dump(self, obj: Any) -> Any:
         return obj

@@ -1,31 +1,27 @@
 """A transaction of PostgreSQL: runs neutral SQL, and has the statements that only PostgreSQL runs.
 
-A statement takes all rows of a batch at once, as arrays, so that many notes need few round trips to the server.
+A statement gets all rows of a batch at once, as one array for each column, so that a batch needs few round trips.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from psycopg import Connection
-from psycopg.rows import TupleRow
 
+from recollect.model import Filters
+from recollect.stores.base import Model
 from recollect.stores.postgres.filters import comparable_metadata, filter_conditions
 from recollect.stores.postgres.names import write_names
 from recollect.stores.postgres.postings import TextChange, index_notes
 from recollect.stores.postgres.text import FloatArray, index_term, lexeme, lookup_hash
 from recollect.stores.rows import COLUMNS, Change, NoteRow, folded_name
 from recollect.stores.sql.dialect import Dialect, Row, SqlTransaction, VectorRows
-from recollect.stores.tokens import NoteText, contains_phrase, stem_stream
+from recollect.stores.tokens import NoteText, Title, contains_phrase, stem_stream
 
-if TYPE_CHECKING:
-    from recollect.model import Filters
-    from recollect.stores.base import Model
-    from recollect.stores.tokens import Title
-
-READ_VECTORS = 1000
+BATCH_VECTORS = 1000  # how many notes stored_vectors looks up with one query
 
 _DIALECT = Dialect(
     parameter="%({})s",
@@ -37,13 +33,14 @@ _DIALECT = Dialect(
     statements={},
 )
 
-_HASHED = {("entities", "name"), ("links", "name")}
-"""Columns of which only the hash is stored."""
-_CONFLICTS = {"documents": "(namespace, root_mark, name_mark)"}
+_HASHED_COLUMNS = {("entities", "name"), ("links", "name")}
+"""Tables and columns of which only the lookup hash is stored."""
+_CONFLICT_COLUMNS = {"documents": "(namespace, root_mark, name_mark)"}
+"""The unique columns of a table, which ``ON CONFLICT … DO UPDATE`` has to name."""
 
 
 def _columns(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
-    """Return rows as columns."""
+    """Return the values of each of the first ``width`` columns of rows."""
     return [[row[index] for row in rows] for index in range(width)]
 
 
@@ -53,9 +50,9 @@ class PostgresTransaction(SqlTransaction):
     dialect = _DIALECT
     first_chunk = "v.piece = 0"
 
-    def __init__(self, connection: Connection[TupleRow], namespaces: Mapping[str, int]) -> None:
-        """Use a connection that is in a transaction, which sees these namespaces."""
-        self.connection: Connection[TupleRow] = connection
+    def __init__(self, connection: Connection, namespaces: Mapping[str, int]) -> None:
+        """Use a connection whose transaction sees ``namespaces``, which maps names to keys."""
+        self.connection: Connection = connection
         self.namespaces = namespaces
 
     def fetch_together(self, queries: Iterable[tuple[str, dict[str, Any]]]) -> list[list[Row]]:
@@ -64,26 +61,20 @@ class PostgresTransaction(SqlTransaction):
         return [cursor.fetchall() for cursor in cursors]
 
     def insert(
-        self,
-        table: str,
-        columns: Sequence[str],
-        rows: Sequence[Sequence[Any]],
-        *,
-        conflict: str = "",
-        returning: str = "",
+        self, table: str, columns: Sequence[str], rows: Sequence[Row], *, conflict: str = "", returning: str = ""
     ) -> list[Row]:
         if not rows:
             return []
         values: list[list[Any]] = []
         names = []
-        for column, texts in zip(columns, _columns(rows, len(columns)), strict=True):
-            hashed = (table, column) in _HASHED
+        for column, column_values in zip(columns, _columns(rows, len(columns)), strict=True):
+            hashed = (table, column) in _HASHED_COLUMNS
             names.append(f"{column}_mark" if hashed else column)
-            values.append([lookup_hash(text) for text in texts] if hashed else texts)
+            values.append([lookup_hash(text) for text in column_values] if hashed else column_values)
         arrays = ", ".join(["%b"] * len(columns))
         sql = f"INSERT INTO {table} ({', '.join(names)}) SELECT * FROM unnest({arrays})"  # noqa: S608 (names of our own)
         if conflict:
-            sql += f" ON CONFLICT {_CONFLICTS.get(table, '')} DO {conflict}"
+            sql += f" ON CONFLICT {_CONFLICT_COLUMNS.get(table, '')} DO {conflict}"
         if returning:
             sql += f" RETURNING {returning}"
         cursor = self.connection.execute(sql, values)
@@ -93,7 +84,7 @@ class PostgresTransaction(SqlTransaction):
         return self.namespaces.get(name)
 
     def ensure_namespace(self, name: str) -> int:
-        """Return the key of a namespace; the start of the transaction created those of a batch."""
+        """Return the key of a namespace, which the start of the transaction created if it was missing."""
         return self.namespaces[name]
 
     def note_keys_after(self, cursor: int, limit: int, namespace_id: int | None, filters: Filters) -> list[int]:
@@ -118,11 +109,11 @@ class PostgresTransaction(SqlTransaction):
     def insert_notes(self, rows: Sequence[NoteRow]) -> None:
         if rows:
             values = [(*row, comparable_metadata(row.metadata)) for row in rows]
-            self.connection.execute(_INSERT, _columns(values, len(_NOTE)))
+            self.connection.execute(_INSERT, _columns(values, len(_NOTE_TYPES)))
 
     def update_notes(self, changes: Sequence[Change]) -> None:
         renamed = [change.new.key for change in changes if change.renamed]
-        if renamed:
+        if renamed:  # temporary ids and no paths, so that notes can swap them
             self.connection.execute("UPDATE notes SET id = chr(1) || key, path = NULL WHERE key = ANY (%s)", [renamed])
         rows = [
             (*change.new, comparable_metadata(change.new.metadata), change.old.last_accessed_at)
@@ -130,13 +121,13 @@ class PostgresTransaction(SqlTransaction):
             if change.old
         ]
         if rows:
-            self.connection.execute(_UPDATE, _columns(rows, len(_NOTE) + 1))
+            self.connection.execute(_UPDATE, _columns(rows, len(_NOTE_TYPES) + 1))
 
     def unindex_texts(self, namespace_id: int, notes: Sequence[int]) -> None:
         """Do nothing: ``index_texts`` removes the old terms."""
 
     def index_texts(self, namespace_id: int, changes: Sequence[Change]) -> None:
-        """Update the lexical index, and the names that misspelt ones are compared with."""
+        """Update the lexical index, and the names that a search for a misspelt name compares."""
         index_notes(
             self.connection,
             namespace_id,
@@ -164,7 +155,7 @@ class PostgresTransaction(SqlTransaction):
         rows = self.connection.execute(f"SELECT {COLUMNS} FROM notes WHERE key = ANY (%s)", [notes])  # noqa: S608 (names of our own)
         removed = map(NoteRow._make, rows.fetchall())
         index_notes(self.connection, namespace_id, [TextChange(row.key, row.indexed_fields, None) for row in removed])
-        # What triggers count is deleted at once: the deletion of each note would do so one by one.
+        # Cascades of the deletion would delete these rows, and run their triggers, for each note separately.
         for table in ("mentions", "titled", "vectors"):
             self.connection.execute(f"DELETE FROM {table} WHERE note = ANY (%s)", [notes])  # noqa: S608 (a name of our own)
 
@@ -201,42 +192,43 @@ class PostgresTransaction(SqlTransaction):
         return self.connection.execute(_CHAINS, params)
 
     def index_state(self, namespace_id: int) -> tuple[int, bool, bool]:
-        ((number, has_terms, has_titles),) = self.connection.execute(
+        ((revision, has_terms, has_titles),) = self.connection.execute(
             "SELECT revision, notes > 0, EXISTS (SELECT 1 FROM titles WHERE namespace = s.key) "
             "FROM namespaces AS s WHERE key = %s",
             [namespace_id],
         ).fetchall()
-        return number, has_terms, has_titles
+        return revision, has_terms, has_titles
 
     def indexed_terms(self, namespace_id: int) -> Iterable[str]:
         rows = self.connection.execute("SELECT DISTINCT term FROM postings WHERE namespace = %s", [namespace_id])
-        return (word for (word,) in rows)
+        return (term for (term,) in rows)
 
     def titles_starting_with(self, namespace_id: int, runs: Sequence[str]) -> Iterable[Row]:
-        # "!" follows the space in Unicode: between a run and the run with "!" are the titles that start with it.
+        # A title that starts with a run is the run itself, or continues with a space. "!" follows the space in Unicode,
+        # so these titles sort from the run (inclusive) to the run with "!" (exclusive).
         params = {"namespace": namespace_id, "runs": runs, "ends": [f"{run}!" for run in runs]}
         return self.connection.execute(_TITLES, params)
 
     def notes_containing(
         self, namespace_id: int, titles: Mapping[int, Title], exclude: Sequence[int], limit: int
     ) -> dict[int, list[int]]:
-        phrases = [(key, *_phrase(namespace_id, title)) for key, title in titles.items()]
+        queries = [(key, *_title_queries(namespace_id, title)) for key, title in titles.items()]
         rows = self.connection.execute(
-            _CONTAINING, [exclude, limit + 1, namespace_id, exclude, *_columns(phrases, 3)]
+            _CONTAINING, [exclude, limit + 1, namespace_id, exclude, *_columns(queries, 3)]
         ).fetchall()
-        doubtful = list({note for _, _, maybe in rows for note in maybe})
+        long_notes = list({note for _, _, possible in rows for note in possible})
         sql = "SELECT key, title, summary, content FROM notes WHERE key = ANY (%s::bigint[])"
-        texts = {row[0]: NoteText(*row) for row in self.connection.execute(sql, [doubtful])} if doubtful else {}
+        texts = {row[0]: NoteText(*row) for row in self.connection.execute(sql, [long_notes])} if long_notes else {}
         return {
-            key: [*certain, *(note for note in maybe if _contains(texts[note], titles[key]))]
-            for key, certain, maybe in rows
+            key: [*matching, *(note for note in possible if _contains(texts[note], titles[key]))]
+            for key, matching, possible in rows
         }
 
     def lock_models(self) -> None:
         self.connection.execute("LOCK TABLE models IN SHARE ROW EXCLUSIVE MODE")
 
     def lock_texts(self, notes: Sequence[int] | None) -> None:
-        """Lock the namespaces: all who write lock the row of theirs first."""
+        """Lock the namespaces of the notes: every transaction that changes texts locks its namespaces first."""
         if notes is None:
             self.connection.execute("LOCK TABLE namespaces IN EXCLUSIVE MODE")
         else:
@@ -247,7 +239,7 @@ class PostgresTransaction(SqlTransaction):
             )
 
     def insert_vectors(self, model_key: int, model: Model, vectors: Sequence[VectorRows]) -> None:
-        """Insert vectors: each chunk has a row, and a copy in half precision that is indexed."""
+        """Insert vectors: one row for each chunk, with a second copy in half precision for the index."""
         rows = [
             (vector.note, chunk, vector.namespace, vector.digest, row.astype(model.precision).tobytes())
             for vector in vectors
@@ -260,27 +252,28 @@ class PostgresTransaction(SqlTransaction):
 
     def stored_vectors(self, model_key: int, notes: Sequence[tuple[str, str, bytes]]) -> Mapping[int, bytes]:
         stored: dict[int, bytes] = {}
-        for start in range(0, len(notes), READ_VECTORS):
+        for start in range(0, len(notes), BATCH_VECTORS):
             batch = [
                 (lookup_hash(name), lookup_hash(note_id), digest)
-                for name, note_id, digest in notes[start : start + READ_VECTORS]
+                for name, note_id, digest in notes[start : start + BATCH_VECTORS]
             ]
             rows = self.connection.execute(_STORED_VECTORS, [*_columns(batch, 3), model_key], binary=True)
-            stored.update((start + position - 1, vector) for position, vector in rows)
+            stored.update((start + ordinality - 1, vector) for ordinality, vector in rows)
         return stored
 
 
-def _phrase(namespace_id: int, title: Title) -> tuple[str, str]:
-    """Return the queries for a title: as a phrase in a summary or content, and as terms anywhere."""
-    terms = [lexeme(namespace_id, index_term(stem)) for stem in title.stems.split(" ")]
-    return " <-> ".join(f"{word}:A" for word in terms), " & ".join(terms)
+def _title_queries(namespace_id: int, title: Title) -> tuple[str, str]:
+    """Return two tsqueries for a title: its phrase in a summary or content (label A), and all its terms anywhere."""
+    lexemes = [lexeme(namespace_id, index_term(stem)) for stem in title.stems.split(" ")]
+    return " <-> ".join(f"{text}:A" for text in lexemes), " & ".join(lexemes)
 
 
 def _contains(text: NoteText, title: Title) -> bool:
+    """Return whether the summary or the content of a note contains the stems of a title."""
     return contains_phrase(title.stems, f" {' '.join(stem_stream([text.summary, text.content]))} ")
 
 
-_NOTE = {
+_NOTE_TYPES = {
     **dict.fromkeys(NoteRow._fields, "text"),
     **dict.fromkeys(
         ("key", "position", "created_at", "updated_at", "last_accessed_at", "expires_at", "document"), "bigint"
@@ -289,14 +282,15 @@ _NOTE = {
     "importance": "double precision",
     "facts": "jsonb",
 }
-"""The types of a note's columns; ``facts`` is what filters compare of its metadata."""
-_NAMES = ", ".join(_NOTE)
-_ARRAYS = ", ".join(f"%b::{kind}[]" for kind in _NOTE.values())
+"""The SQL types of the columns of ``notes``; ``facts`` has the texts of the metadata values, which filters compare."""
+_NAMES = ", ".join(_NOTE_TYPES)
+_ARRAYS = ", ".join(f"%b::{sql_type}[]" for sql_type in _NOTE_TYPES.values())
 
 _INSERT = f"INSERT INTO notes ({_NAMES}) SELECT {_NAMES} FROM unnest({_ARRAYS}) AS new ({_NAMES})"  # noqa: S608 (names of our own)
 
-# Recording an access does not wait for the namespace: unless the batch itself changes that time, it stays.
-_NEW_VALUES = {name: f"new.{name}" for name in _NOTE} | {
+# A transaction that records accesses does not lock the namespace, so the stored time may be later than the one that the
+# batch has read: it stays, unless the batch itself changes the time.
+_NEW_VALUES = {name: f"new.{name}" for name in _NOTE_TYPES} | {
     "last_accessed_at": "CASE WHEN new.last_accessed_at IS DISTINCT FROM new.accessed_before "
     "THEN new.last_accessed_at ELSE notes.last_accessed_at END"
 }
@@ -315,7 +309,7 @@ WITH late AS MATERIALIZED (
 UPDATE notes AS n SET last_accessed_at = late.moment FROM late WHERE n.key = late.key
 """
 
-# The note that a link points to: by id, by path, both also with the suffix, or by name.
+# The note that a link points to: by id, by path, by either of them with the suffix .md, or by name.
 _LINKED_NOTE = """coalesce(
     (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.id_mark = {plain}),
     (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.path_mark = {plain}),
@@ -356,19 +350,21 @@ SELECT run, last, key, words FROM runs LEFT JOIN titles ON namespace = %(namespa
 WHERE last IS NOT NULL
 """
 
-_MAYBE_CUT = 900  # lexemes: a tsvector that was cut has more
+# A tsvector that lacks terms has more lexemes than this: a million bytes, with at most about 1,000 for each lexeme.
+_MIN_TRUNCATED_LEXEMES = 900
 
-# For a note that is too long for its tsvector, the text decides. Notes are joined so that its lexemes alone, which
-# carry no policy, do not show the namespace either.
+# The first array of a title has the notes whose tsvector has the phrase. The second has long notes, whose tsvector is
+# incomplete: the caller has to read their texts. Long notes are joined with ``notes`` to select their namespace.
 _CONTAINING = f"""
 SELECT title.key,
     ARRAY(SELECT note FROM words WHERE words @@ title.phrase::tsquery AND whole AND note <> ALL (%s) LIMIT %s),
     ARRAY(SELECT w.note FROM words AS w JOIN notes AS n ON n.key = w.note
         WHERE NOT w.whole AND n.namespace = %s AND w.note <> ALL (%s)
-        AND (w.words @@ title.words::tsquery OR length(w.words) > {_MAYBE_CUT}))
+        AND (w.words @@ title.words::tsquery OR length(w.words) > {_MIN_TRUNCATED_LEXEMES}))
 FROM unnest(%b::bigint[], %b::text[], %b::text[]) AS title (key, phrase, words)
 """  # noqa: S608 (a number of our own)
 
+# The rows of all vectors are sent as one array of numbers, from which each row takes its part.
 _INSERT_VECTORS = """
 INSERT INTO vectors (model, near, note, piece, namespace, digest, vector)
 SELECT %s, (%s)[(at - 1) * %s + 1 : at * %s]::halfvec, note, piece, namespace, digest, vector
@@ -385,7 +381,7 @@ JOIN vectors AS v ON v.note = n.key AND v.model = %s AND v.digest = given.digest
 GROUP BY given.position
 """
 
-# What is compared is computed first: under row-level security no index is used for a function of another table.
+# The sub-select computes the hashes first: under row-level security, no index is used to compare with a function.
 _TARGET = f"""(
     SELECT {_LINKED_NOTE.format(plain="l.target_mark", suffixed="link.suffixed", name="link.name")} FROM (
         SELECT mark(l.target || '.md') AS suffixed, CASE WHEN strpos(l.target, '/') = 0 THEN l.name_mark END AS name
@@ -393,8 +389,8 @@ _TARGET = f"""(
     ) AS link
 )"""  # noqa: S608 (an expression of our own)
 
-# UNION drops duplicate pairs, so that a cycle ends. OFFSET 0 has the planner look links up by their
-# target, which few share, and not by their kind, whatever it believes of tables without statistics.
+# UNION drops duplicate pairs, so that a cycle ends. OFFSET 0 makes the planner look links up by their target, which few
+# links share, and not by their kind: without statistics of the table it might choose the kind.
 _CHAINS = f"""
 WITH RECURSIVE chain (old, new) AS (
     SELECT NULL::bigint, key FROM living

@@ -1,9 +1,9 @@
-"""HNSW indexes for namespaces that are too large to compare every vector.
+"""HNSW indexes for namespaces that are too large to compare every vector: when they are built, tested and used.
 
-A thread builds a missing index in the background; until then, searches compare all vectors. Each model has its own
-index. The recall of an HNSW graph depends on the vectors: it is high for those of texts, which form clusters, and low
-for random ones. So an index is tested before it is used: some stored vectors are searched with and without it. The
-lowest ``ef_search`` with enough recall is stored as the comment of the index, or 0 if there is none.
+Each model has its own index. A thread builds a missing index in the background; until then, searches compare all
+vectors. The recall of an HNSW graph depends on the vectors: it is high for text embeddings, which form clusters, and
+low for random vectors. So an index is tested before it is used: some stored vectors are searched with and without it.
+The lowest ``ef_search`` with enough recall is stored in the comment of the index, or 0 if none has enough.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
 from psycopg import Connection
-from psycopg.rows import TupleRow
 
 from recollect.errors import RecollectWarning, StoreError
 from recollect.stores.base import Model
@@ -25,26 +24,23 @@ from recollect.stores.sql.tables import ActiveModel
 if TYPE_CHECKING:
     from recollect.stores.postgres.connections import Connections
 
-MAX_EXACT_NOTES = 20_000
-"""Up to this many notes, a search compares all vectors of a namespace."""
+MAX_EXACT_NOTES = 20_000  # up to this many notes, a search compares all vectors of a namespace
 MIN_SHARE = 0.2
 """The minimum share of all notes for a namespace to use the index, which finds too few notes of a small namespace."""
-MAX_INDEX_DIMENSION = 4000
-"""The limit of an index of ``halfvec``."""
+MAX_INDEX_DIMENSION = 4000  # the limit of an HNSW index of halfvec
 RETEST_GROWTH = 2
-"""An index is tested again when there are this many times as many notes."""
-RETRY_SECONDS = 30.0
-"""Seconds before a missing index is looked for again: another process may be building it."""
+"""An index is tested again when the store has more than this many times as many notes as at the last test."""
+RETRY_SECONDS = 30.0  # before a missing index is looked for again: another process may be building it
 EF_SEARCH = (200, 400, 800)
-"""The values that are tested; with lower ones, some queries find no neighbours at all."""
-MIN_RECALL = 0.97
+"""The values of ``hnsw.ef_search`` to test; with lower values, some queries find no neighbours at all."""
+MIN_RECALL = 0.97  # of the nearest _TEST_LIMIT notes, over _TEST_QUERIES queries
 _TEST_QUERIES = 24
 _TEST_LIMIT = 10
 
-_NAME = "vectors_near_"
-_LOCK = (0x5265636C, 1)  # "Recl"; the first is of migrations
-_MIN_PGVECTOR = (0, 8)  # earlier versions have no iterative scan, and may return too little
-_BUILD_MEMORY = 256  # megabytes; a larger index is built much slower
+_INDEX_PREFIX = "vectors_near_"  # the key of the model follows
+_BUILD_LOCK = (0x5265636C, 1)  # an advisory lock; schema.py has the lock of migrations
+_MIN_PGVECTOR_VERSION = (0, 8)  # earlier versions have no iterative scan, and may return too few rows
+_BUILD_MEMORY = 256  # megabytes; an index that needs more memory is built much slower
 
 
 def halfvec(value: str, model: Model) -> str:
@@ -53,20 +49,20 @@ def halfvec(value: str, model: Model) -> str:
 
 
 class RecallTest(NamedTuple):
-    """The result of a test."""
+    """The result of a recall test of an index."""
 
     ef_search: int
-    """0 if the recall is too low at every value."""
+    """The lowest value with enough recall; 0 if the recall is too low at every value."""
     notes: int
-    """How many notes the store had."""
+    """The number of notes of the store at the time of the test."""
 
     def __str__(self) -> str:
-        """Return the comment of the index."""
+        """Return the comment of the index, in which ``ef_search`` is called breadth."""
         return f"breadth {self.ef_search} for {self.notes} notes"
 
     @classmethod
     def parse(cls, comment: str | None) -> RecallTest | None:
-        """Return the test that a comment describes; ``None`` for any other comment."""
+        """Return the test result in the comment of an index; ``None`` if there is none."""
         match = re.fullmatch(r"breadth (\d+) for (\d+) notes", comment or "")
         return cls(*map(int, match.groups())) if match else None
 
@@ -80,9 +76,9 @@ class VectorIndexes:
         self._thread: threading.Thread | None = None
         self._failed = False
         self._closed = False
-        self._started = -math.inf
+        self._start_time = -math.inf  # of the last thread, in seconds of time.monotonic
 
-    def ef_search(self, connection: Connection[TupleRow], namespace: int, active: ActiveModel) -> int:
+    def ef_search(self, connection: Connection, namespace_id: int, active: ActiveModel) -> int:
         """Return the ``ef_search`` for this namespace; 0 if all vectors must be compared.
 
         A missing index is built in the background, and one that has grown much is tested again.
@@ -90,40 +86,42 @@ class VectorIndexes:
         key, model = active
         if model.dimension > MAX_INDEX_DIMENSION:
             return 0
-        ((notes, all_notes, comment),) = connection.execute(_STATE, [f"recollect.{_NAME}{key}", namespace]).fetchall()
+        ((notes, all_notes, comment),) = connection.execute(
+            _STATE, [f"recollect.{_INDEX_PREFIX}{key}", namespace_id]
+        ).fetchall()
         if notes <= MAX_EXACT_NOTES:
             return 0
         test = RecallTest.parse(comment)
         outdated = test is None or all_notes > RETEST_GROWTH * test.notes
-        if outdated and time.monotonic() - self._started >= RETRY_SECONDS:
+        if outdated and time.monotonic() - self._start_time >= RETRY_SECONDS:
             self.start()
         return test.ef_search if test and notes >= MIN_SHARE * all_notes else 0
 
     def start(self) -> None:
-        """Build missing indexes and drop unused ones in the background."""
+        """Run :meth:`ensure` in a background thread, unless one is running or an earlier one failed."""
         with self._lock:
             running = self._thread is not None and self._thread.is_alive()
             if running or self._failed or self._closed or self._connections.read_only:
                 return
-            self._started = time.monotonic()
+            self._start_time = time.monotonic()
             self._thread = threading.Thread(target=self._run, name="recollect-vector-index", daemon=True)
             self._thread.start()
 
     def finish(self) -> None:
-        """Build missing indexes, and wait for them: a background thread would end with the process."""
+        """Build missing indexes, and wait until they are built: a background thread would end with the process."""
         self.wait()  # a running thread may have started before something changed
         self._failed = False
         self.start()
         self.wait()
 
     def wait(self) -> None:
-        """Wait until no index is being built here."""
+        """Wait for the background thread, if one is running."""
         thread = self._thread
         if thread is not None:
             thread.join()
 
     def close(self) -> None:
-        """Start no more threads; the server finishes what it is building."""
+        """Start no more threads; the server finishes an index that it is building."""
         with self._lock:
             self._closed = True
 
@@ -131,7 +129,7 @@ class VectorIndexes:
         try:
             self.ensure()
         except StoreError as error:
-            self._failed = True  # not repeated: searches work without
+            self._failed = True  # not repeated: searches work without an index
             if not self._closed:
                 warnings.warn(
                     f"vectors are searched without an index, which takes longer: {error}",
@@ -140,50 +138,51 @@ class VectorIndexes:
                 )
 
     def ensure(self) -> None:
-        """Build the index of the active model, if a namespace is large enough; drop those of other models.
+        """Build the index of the active model, if a namespace is large enough; drop the indexes of other models.
 
-        Two processes that build would deadlock until the server cancels one, so only the one with the lock builds. The
-        lock belongs to the server's side of the connection, which keeps building when the process ends.
+        Two processes that build an index would deadlock until the server cancels one, so only the process with the lock
+        builds. The server holds the lock for the connection, and keeps building when the process ends.
         """
         with self._connections.autocommit_connection() as connection:
-            ((locked, version, models, largest),) = connection.execute(_PLAN, _LOCK).fetchall()
-            if not locked or tuple(map(int, version.split(".")[:2])) < _MIN_PGVECTOR:
+            ((locked, version, dimensions, largest_namespace),) = connection.execute(_PLAN, _BUILD_LOCK).fetchall()
+            if not locked or tuple(map(int, version.split(".")[:2])) < _MIN_PGVECTOR_VERSION:
                 return
-            active = models or {}
-            for name, valid, building in connection.execute(_EXISTING, [f"{_NAME}%"]).fetchall():
-                key = name.removeprefix(_NAME)
-                if key not in active or not (valid or building):
-                    connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {_NAME}{int(key):d}")
-            for key, dimension in active.items() if (largest or 0) > MAX_EXACT_NOTES else ():
-                if dimension <= MAX_INDEX_DIMENSION:
+            active_dimensions: dict[str, int] = dimensions or {}  # by the key of the active model; empty without one
+            for name, valid, building in connection.execute(_EXISTING, [f"{_INDEX_PREFIX}%"]).fetchall():
+                key = name.removeprefix(_INDEX_PREFIX)
+                if key not in active_dimensions or not (valid or building):
+                    connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {_INDEX_PREFIX}{int(key):d}")
+            for key, dimension in active_dimensions.items():
+                if (largest_namespace or 0) > MAX_EXACT_NOTES and dimension <= MAX_INDEX_DIMENSION:
                     self._build(connection, int(key), Model("", dimension))
 
-    def _build(self, connection: Connection[TupleRow], key: int, model: Model) -> None:
-        """Build and test the index, unless it exists and was tested."""
+    def _build(self, connection: Connection, key: int, model: Model) -> None:
+        """Build the index of a model, unless it exists, and test it, unless it has a recent test result."""
         near = halfvec("near", model)
         connection.execute(_BUILD_SETTINGS, [_BUILD_MEMORY])
         connection.execute(
-            f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {_NAME}{key:d} ON vectors "
+            f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {_INDEX_PREFIX}{key:d} ON vectors "
             f"USING hnsw ({near} halfvec_ip_ops) WHERE model = {key:d}"
         )
-        ((comment, all_notes),) = connection.execute(_TESTED, [f"recollect.{_NAME}{key}"]).fetchall()
+        ((comment, all_notes),) = connection.execute(_TESTED, [f"recollect.{_INDEX_PREFIX}{key}"]).fetchall()
         test = RecallTest.parse(comment)
         if test is None or all_notes > RETEST_GROWTH * test.notes:
-            # A new index tells the planner the number of rows, but not their statistics.
+            # From a new index the planner knows the number of rows, but not the statistics of their values.
             connection.execute("ANALYZE vectors, notes")
             test = RecallTest(measure_recall(connection, key, model), all_notes)
-            connection.execute(f"COMMENT ON INDEX {_NAME}{key:d} IS '{test}'")
+            connection.execute(f"COMMENT ON INDEX {_INDEX_PREFIX}{key:d} IS '{test}'")
 
 
-def measure_recall(connection: Connection[TupleRow], key: int, model: Model) -> int:
-    """Return the lowest ``ef_search`` with enough recall for the index of a model; 0 if there is none.
+def measure_recall(connection: Connection, key: int, model: Model) -> int:
+    """Return the lowest ``ef_search`` with enough recall for the index of a model; 0 if none has enough.
 
-    The connection must be in no transaction; afterwards it sees all namespaces.
+    The recall is the share of the exact ``_TEST_LIMIT`` nearest notes among ``ef_search`` rows of the index, which a
+    search scores again. The connection must be in no transaction; afterwards it sees all namespaces.
     """
     connection.execute("SELECT set_config('recollect.namespaces', '*', false)")
     ((first, last),) = connection.execute(_KEY_RANGE, [key]).fetchall()
-    notes = [first + (last - first) * index // _TEST_QUERIES for index in range(_TEST_QUERIES)]
-    queries = [vector for (vector,) in connection.execute(_SAMPLE, [notes, key])]
+    sample_keys = [first + (last - first) * index // _TEST_QUERIES for index in range(_TEST_QUERIES)]
+    queries = [vector for (vector,) in connection.execute(_SAMPLE, [sample_keys, key])]
 
     def search(statement: str, vector: str, limit: int) -> set[int]:
         return {note for (note,) in connection.execute(statement, [vector, limit])}
@@ -194,7 +193,7 @@ def measure_recall(connection: Connection[TupleRow], key: int, model: Model) -> 
     near, parameter = halfvec("near", model), halfvec("%s", model)
     indexed = f"SELECT note FROM vectors WHERE model = {key:d} ORDER BY {near} <#> {parameter} LIMIT %s"  # noqa: S608 (fixed names)
     for ef_search in EF_SEARCH:
-        connection.execute(_TEST_SETTINGS, [str(ef_search)])
+        connection.execute(SEARCH_SETTINGS, {"ef_search": str(ef_search), "in_transaction": False})
         hits = sum(
             len(neighbours & search(indexed, query, ef_search))
             for query, neighbours in zip(queries, expected, strict=True)
@@ -204,6 +203,7 @@ def measure_recall(connection: Connection[TupleRow], key: int, model: Model) -> 
     return 0
 
 
+# The numbers of notes of a namespace and of the store, and the comment of an index if the index is valid.
 _STATE = """
 SELECT s.notes, (SELECT sum(notes)::bigint FROM namespaces),
     (SELECT obj_description(indexrelid, 'pg_class') FROM pg_index WHERE indexrelid = to_regclass(%s) AND indisvalid)
@@ -219,14 +219,14 @@ SELECT pg_try_advisory_lock(%s, %s), (SELECT extversion FROM pg_extension WHERE 
     (SELECT max(notes) FROM namespaces)
 """
 
-# An index that is not valid is being built by another process, or was abandoned.
+# An index that is not valid is being built by another process, or its build failed.
 _EXISTING = """
 SELECT c.relname, i.indisvalid, EXISTS (SELECT 1 FROM pg_stat_progress_create_index WHERE index_relid = c.oid)
 FROM pg_class AS c JOIN pg_index AS i ON i.indexrelid = c.oid
 WHERE c.relnamespace = 'recollect'::regnamespace AND c.relname LIKE %s
 """
 
-# One worker: several need shared memory, of which a server in a container often has too little.
+# No parallel workers: they need shared memory, of which a server in a container often has too little.
 _BUILD_SETTINGS = """
 SELECT set_config('max_parallel_maintenance_workers', '0', false),
     set_config('maintenance_work_mem', greatest(%s * 1024, (
@@ -236,14 +236,17 @@ SELECT set_config('max_parallel_maintenance_workers', '0', false),
 
 _KEY_RANGE = "SELECT coalesce(min(note), 0), coalesce(max(note), 0) FROM vectors WHERE model = %s"
 
+# For each key, the vector of the first note from this key on.
 _SAMPLE = """
-SELECT v.near::text FROM unnest(%s::bigint[]) AS first CROSS JOIN LATERAL (
-    SELECT near FROM vectors WHERE model = %s AND note >= first ORDER BY note LIMIT 1
+SELECT v.near::text FROM unnest(%s::bigint[]) AS sample (key) CROSS JOIN LATERAL (
+    SELECT near FROM vectors WHERE model = %s AND note >= sample.key ORDER BY note LIMIT 1
 ) AS v
 """
 
-# Without sorting the planner has to use the index.
-_TEST_SETTINGS = """
-SELECT set_config('hnsw.ef_search', %s, false), set_config('hnsw.iterative_scan', 'relaxed_order', false),
-    set_config('enable_sort', 'off', false)
+# Without sorting, the planner has to use the index. It would sort the rows of a table that has just grown and has no
+# statistics yet. The settings are for the transaction, or else for the connection.
+SEARCH_SETTINGS = """
+SELECT set_config('hnsw.ef_search', %(ef_search)s, %(in_transaction)s),
+    set_config('hnsw.iterative_scan', 'relaxed_order', %(in_transaction)s),
+    set_config('enable_sort', 'off', %(in_transaction)s)
 """

@@ -1,1 +1,1 @@
-"""What the SQL engines, SQLite and PostgreSQL, do alike: one implementation over a small dialect object."""
+"""The code that SQLite and PostgreSQL share: it runs neutral SQL, which ``dialect.py`` translates for each engine."""

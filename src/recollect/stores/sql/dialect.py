@@ -1,6 +1,6 @@
-"""Neutral SQL: statements that are translated for both engines, and the transaction that runs them.
+"""Neutral SQL, its translation for each engine, the contract of a transaction, and caches of derived values.
 
-A statement is written once, in the SQL that both engines know, with these additions:
+A neutral statement is written in the SQL that both engines know, with these additions:
 
 ======================== =========================================== ==========================
 neutral                  SQLite                                      PostgreSQL
@@ -14,9 +14,10 @@ neutral                  SQLite                                      PostgreSQL
 ``visible_notes``        ``notes``                                   ``living``
 ======================== =========================================== ==========================
 
-PostgreSQL looks long texts up by a hash of sixteen bytes, because a row of its indexes has no space for them.
+PostgreSQL looks texts up by a hash of sixteen bytes, because a long text does not fit into a row of an index.
 ``LOOKUP(+kind)`` keeps SQLite from using the index of that column. ``STRAIGHT_JOIN`` reads its left side first, as in
-MySQL; PostgreSQL's planner needs no hint. ``visible_notes`` are those that have not expired.
+MySQL; PostgreSQL's planner needs no hint. ``visible_notes`` are the notes that have not expired; in SQLite, a temporary
+view named ``notes`` hides the expired notes while there are any.
 """
 
 from __future__ import annotations
@@ -24,16 +25,15 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from numpy import float32
-    from numpy.typing import NDArray
+from numpy import float32
+from numpy.typing import NDArray
 
-    from recollect.model import Filters
-    from recollect.stores.base import Model
-    from recollect.stores.rows import Change, NoteRow
-    from recollect.stores.tokens import Title
+from recollect.model import Filters
+from recollect.stores.base import Model
+from recollect.stores.rows import Change, NoteRow
+from recollect.stores.tokens import Title
 
 Row = tuple[Any, ...]
 
@@ -41,11 +41,11 @@ MAX_INTEGER = 2**62
 """A limit that means no limit: more rows than any store has, but an integer that both engines accept."""
 
 _TOKEN = re.compile(
-    r"IN (?P<hashed>LOOKUP_)?LIST\(:(?P<list>\w+)\)"
-    r"|LOOKUP\(:(?P<lookup>\w+)\)"
-    r"|LOOKUP\((?P<hint>\+?)(?P<column>[\w.]+)\)"
-    r"|(?<![:\w]):(?P<name>\w+)"
-    r"|(?P<word>\bSTRAIGHT_JOIN\b|\bvisible_notes\b|%)"
+    r"IN (?P<hashed>LOOKUP_)?LIST\(:(?P<list>\w+)\)"  # IN LIST(:keys), IN LOOKUP_LIST(:ids)
+    r"|LOOKUP\(:(?P<lookup>\w+)\)"  # LOOKUP(:id)
+    r"|LOOKUP\((?P<hint>\+?)(?P<column>[\w.]+)\)"  # LOOKUP(id), LOOKUP(+n.kind)
+    r"|(?<![:\w]):(?P<name>\w+)"  # :name, but not the cast ::name
+    r"|(?P<keyword>\bSTRAIGHT_JOIN\b|\bvisible_notes\b|%)"
 )
 
 
@@ -59,16 +59,14 @@ class Statement(NamedTuple):
 class Dialect(NamedTuple):
     """The SQL of one engine where the engines differ."""
 
-    parameter: str
-    in_list: str
+    parameter: str  # the format string of a parameter, to which its name is applied
+    in_list: str  # the format string of IN LIST(:name)
     column: Callable[[str, str], str]
     """Maps the column of ``LOOKUP(column)``, and its hint ``+`` or "", to the SQL of the indexed column."""
-    replacements: Mapping[str, str]
-    """The SQL for keywords such as ``STRAIGHT_JOIN``."""
-    list_value: Callable[[Sequence[Any]], Any]
-    lookup_value: Callable[[str], Any]
-    statements: dict[str, Statement]
-    """The cache of rendered statements."""
+    replacements: Mapping[str, str]  # the SQL for keywords such as STRAIGHT_JOIN
+    list_value: Callable[[Sequence[Any]], Any]  # converts the value of a LIST parameter
+    lookup_value: Callable[[str], Any]  # converts a text of a LOOKUP parameter
+    statements: dict[str, Statement]  # the cache of rendered statements
 
     def render(self, sql: str) -> Statement:
         """Translate neutral SQL for this engine; each statement is translated once."""
@@ -90,36 +88,34 @@ class Dialect(NamedTuple):
     def _render(self, sql: str) -> Statement:
         lookups: set[str] = set()
 
-        def rendered(token: re.Match[str]) -> str:
+        def render_token(token: re.Match[str]) -> str:
             if token["hashed"] or token["lookup"]:
                 lookups.add(token["list"] or token["lookup"])
             if token["list"]:
                 return self.in_list.format(token["list"])
             if token["column"]:
                 return self.column(token["column"], token["hint"])
-            if token["word"]:
-                return self.replacements[token["word"]]
+            if token["keyword"]:
+                return self.replacements[token["keyword"]]
             return self.parameter.format(token["lookup"] or token["name"])
 
-        return Statement(_TOKEN.sub(rendered, sql), frozenset(lookups))
+        return Statement(_TOKEN.sub(render_token, sql), frozenset(lookups))
 
 
 class VectorRows(NamedTuple):
-    """The vectors of a note's chunks, at unit length, to be written."""
+    """The vectors of one note to write."""
 
     note: int
     namespace: int
-    digest: bytes
-    """The digest of the embedded text."""
-    rows: NDArray[float32]
+    digest: bytes  # of the embedded text
+    rows: NDArray[float32]  # one row of unit length for each chunk
 
 
 class SqlTransaction(Protocol):
-    """An open transaction: runs neutral SQL, and has the few statements that the engines do not share."""
+    """An open transaction: it runs neutral SQL, and each engine adds the statements that the engines do not share."""
 
     first_chunk: ClassVar[str] = "true"
-    """The condition that a row of ``vectors AS v`` is that of a note's first chunk."""
-
+    """The condition that a row of ``vectors AS v`` has the first chunk of a note; SQLite has all chunks in one row."""
     dialect: ClassVar[Dialect]
     connection: Any
 
@@ -138,7 +134,7 @@ class SqlTransaction(Protocol):
         self.run(sql, params)
 
     def fetch_value(self, sql: str, **params: Any) -> Any:
-        """Return the first column of the first row of a neutral query, ``None`` where it has no row."""
+        """Return the first column of the first row of a neutral query; ``None`` if it returns no row."""
         rows = self.fetch(sql, **params)
         return rows[0][0] if rows else None
 
@@ -147,54 +143,51 @@ class SqlTransaction(Protocol):
         return [row[0] for row in self.fetch(sql, **params)]
 
     def fetch_dict(self, sql: str, **params: Any) -> dict[Any, Any]:
-        """Return the two columns of a neutral query as a dictionary."""
+        """Return the first column of a neutral query mapped to the second."""
         return {key: value for key, value in self.fetch(sql, **params)}  # noqa: C416 (rows have any length for mypy)
 
     def fetch_together(self, queries: Iterable[tuple[str, dict[str, Any]]]) -> list[list[Row]]:
-        """Return the rows of several queries, which do not depend on each other."""
+        """Return the rows of each of several independent queries, in one round trip if the engine can."""
         return [self.fetch(sql, **params) for sql, params in queries]
 
     def insert(
-        self,
-        table: str,
-        columns: Sequence[str],
-        rows: Sequence[Sequence[Any]],
-        *,
-        conflict: str = "",
-        returning: str = "",
+        self, table: str, columns: Sequence[str], rows: Sequence[Row], *, conflict: str = "", returning: str = ""
     ) -> list[Row]:
-        """Insert rows and return the columns ``returning`` of each.
+        """Insert rows; return the columns that ``returning`` names, of each row.
 
-        ``conflict`` is what to do if a row exists already, such as ``NOTHING``; without it, that is an error.
+        ``conflict`` is what follows ``ON CONFLICT DO``, such as ``NOTHING``; without it, an existing row is an error.
         """
 
     def namespace_id(self, name: str) -> int | None:
-        """Return the key of a namespace, ``None`` if nothing was ever stored in it."""
+        """Return the key of a namespace; ``None`` if nothing was ever stored in it."""
 
     def ensure_namespace(self, name: str) -> int:
         """Return the key of a namespace; create it if it is new."""
 
     def revision(self, namespace_id: int) -> int:
-        """Return the revision of a namespace: it grows whenever a name or term in it changes."""
-        number: int = self.fetch_value("SELECT revision FROM namespaces WHERE key = :key", key=namespace_id)
-        return number
+        """Return the revision of a namespace, which grows whenever a term or a name of a note in it changes."""
+        revision: int = self.fetch_value("SELECT revision FROM namespaces WHERE key = :key", key=namespace_id)
+        return revision
 
     def restart(self) -> None:
-        """Restart a reading transaction, if the engine can, so that it sees what others wrote."""
-        return  # PostgreSQL keeps its snapshot
+        """Restart a read transaction, so that it sees the latest commits. PostgreSQL does nothing."""
+        return
 
     def hides_notes(self) -> bool:
         """Return whether there may be expired notes that ``visible_notes`` leaves out."""
         return True
 
     def note_keys_after(self, cursor: int, limit: int, namespace_id: int | None, filters: Filters) -> list[int]:
-        """Return the next keys of visible notes that pass the filters, in their order."""
+        """Return the first ``limit`` keys after ``cursor`` of visible notes that pass the filters, in order."""
 
     def touch_notes(self, namespace_id: int, accessed: Mapping[str, int]) -> int:
-        """Set the last access times of notes, by id, where they are later than the stored ones; return the number."""
+        """Set the access times of notes, by id, in microseconds since 1970; return the number of changed notes.
+
+        A time that is not later than the stored time is ignored.
+        """
 
     def new_keys(self, limit: int) -> Iterator[int]:
-        """Yield at most ``limit`` keys for new notes, higher than all earlier ones."""
+        """Yield at most ``limit`` keys for new notes, higher than the keys of all earlier notes."""
 
     def insert_notes(self, rows: Sequence[NoteRow]) -> None:
         """Insert new notes."""
@@ -212,9 +205,10 @@ class SqlTransaction(Protocol):
         """Remove notes from the lexical index before they are deleted."""
 
     def resolve_links(self, namespace_id: int, targets: Iterable[str]) -> dict[str, int]:
-        """Return the visible notes that link targets refer to: by id, by path, both also with ``.md``, or by name.
+        """Return the visible note that each link target refers to, for the targets that refer to a note.
 
-        A name is the last part of a path; of several notes the one with the shortest path is chosen.
+        A target is an id, a path, either of them without ``.md``, or a name: the last part of a path. Of several notes
+        with the same name, the note with the shortest path is chosen.
         """
 
     def adjacent_notes(self, notes: Sequence[int], distance: int) -> tuple[list[Row], list[Row]]:
@@ -223,10 +217,10 @@ class SqlTransaction(Protocol):
     def superseding_pairs(
         self, namespace_id: int, ids: Sequence[str], created_before: int, limit: int
     ) -> Iterable[Row]:
-        """Return pairs of a superseded note and one that supersedes it, along the chains of these notes."""
+        """Return pairs of the ids of a superseded note and of its direct successor, in the chains of these notes."""
 
     def index_state(self, namespace_id: int) -> tuple[int, bool, bool]:
-        """Return the revision of a namespace, whether its lexical index has notes, and whether it has titles."""
+        """Return the revision of a namespace, whether its lexical index has notes, and whether any note has a title."""
 
     def indexed_terms(self, namespace_id: int) -> Iterable[str]:
         """Return the terms of the lexical index of a namespace."""
@@ -248,21 +242,21 @@ class SqlTransaction(Protocol):
         """
 
     def lock_models(self) -> None:
-        """Let no other transaction add a model until this one ends."""
+        """Let no other transaction add a model until this transaction ends."""
 
     def lock_texts(self, notes: Sequence[int] | None) -> None:
-        """Let no other transaction change the texts of these notes (``None``: of any note) until this one ends."""
+        """Let no other transaction change the texts of these notes (``None``: of all) until this transaction ends."""
 
     def insert_vectors(self, model_key: int, model: Model, vectors: Sequence[VectorRows]) -> None:
         """Insert vectors of notes that have none of this model yet."""
 
     def stored_vectors(self, model_key: int, notes: Sequence[tuple[str, str, bytes]]) -> Mapping[int, bytes]:
-        """Return the vectors of notes, given by namespace, id and digest of their text, by position in ``notes``."""
+        """Return the vectors of notes, given by name of the namespace, id and text digest, by index in ``notes``."""
 
 
 MAX_NAMESPACES = 256
 """The maximum number of cached namespaces: a server may have one for each person."""
-MAX_COUNTS = 10_000
+MAX_COUNTS = 10_000  # the maximum number of cached counts of a namespace
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -270,7 +264,7 @@ T = TypeVar("T", bound=SqlTransaction)
 
 
 class _Entry(Generic[V]):
-    """The revision and the value of one namespace, and the lock of the thread that derives it."""
+    """The cached revision and value of one namespace, and the lock of the thread that derives the value."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -308,7 +302,7 @@ class RevisionCache(Generic[T, V]):
         if cached is not None and cached[0] == transaction.revision(namespace_id):
             return cached[1]
         with entry.lock:
-            # Another thread may have derived it meanwhile, from a later state than this transaction saw.
+            # Another thread may have derived the value meanwhile, from a later state than this transaction saw.
             transaction.restart()
             revision = transaction.revision(namespace_id)
             cached = entry.cached
@@ -319,18 +313,19 @@ class RevisionCache(Generic[T, V]):
 
 
 class NoteCounts(Generic[K]):
-    """A cache of how many notes of a namespace match an expression, at one revision. Thread-safe."""
+    """A cache of how many notes match an expression, for one revision of a namespace. Thread-safe."""
 
     def __init__(self, total: int) -> None:
         self.total = total
         self._counts: dict[K, int] = {}
 
     def get(self, expressions: Sequence[K | None], count: Callable[[set[K]], dict[K, int]]) -> list[int]:
-        """Return how many notes match each expression (``None``: 0); ``count`` is called for those not cached."""
+        """Return how many notes match each expression (``None``: 0); ``count`` computes the counts that are missing."""
         counts = self._counts
-        missing = {node for node in expressions if node is not None and node not in counts}
+        keys = [expression for expression in expressions if expression is not None]
+        missing = {key for key in keys if key not in counts}
         if len(counts) + len(missing) > MAX_COUNTS:
-            counts = self._counts = {node: counts[node] for node in expressions if node is not None and node in counts}
+            counts = self._counts = {key: counts[key] for key in keys if key in counts}
         if missing:
             counts |= count(missing)
-        return [0 if node is None else counts[node] for node in expressions]
+        return [0 if expression is None else counts[expression] for expression in expressions]

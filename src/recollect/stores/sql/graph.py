@@ -1,6 +1,6 @@
-"""The edges of notes: neighbours in a session, links, mentions and shared entities.
+"""The edges of the note graph: neighbours in a session, links, mentions and shared entities.
 
-Many notes are looked up at once, with one query for each kind of edge. See ``dialect.py`` for the SQL macros.
+The edges of many notes are read at once, with one query for each kind of edge. ``dialect.py`` has the SQL macros.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from recollect.stores.tokens import MAX_TITLE_NOTES
 ADJACENT = frozenset(("previous", "next"))
 DERIVED = ADJACENT | {"mention", "entity"}
 """The kinds of edges that are not links."""
-MAX_ENTITY_NOTES = 64
-"""An entity that more notes share makes no edges."""
+MAX_ENTITY_NOTES = 64  # an entity that more notes share makes no edges
 
 
 class KeyEdge(NamedTuple):
@@ -34,7 +33,7 @@ class KeyEdge(NamedTuple):
 
 
 class _Source(NamedTuple):
-    """A note whose edges are looked up."""
+    """A note whose edges are looked up; its columns are what links to it may have as their target."""
 
     key: int
     id: str
@@ -49,7 +48,7 @@ def edges(
     distance: int,
     kinds: Collection[str] | None = None,
 ) -> list[Edge]:
-    """Return the edges of the notes with these ids, or those of some kinds."""
+    """Return the edges of the notes with these ids; ``distance`` is the maximum distance of neighbours in a session."""
     rows = transaction.fetch(
         "SELECT key, id, path, name FROM visible_notes "
         "WHERE namespace = :namespace AND LOOKUP(id) IN LOOKUP_LIST(:ids)",
@@ -83,10 +82,10 @@ def successors(
     ):
         return {}
     before = MAX_INTEGER if created_before is None else to_microseconds(created_before)
-    direct: dict[str, list[str]] = {}
-    for old, new in transaction.superseding_pairs(namespace_id, ids, before, MAX_SUPERSESSIONS):
-        direct.setdefault(old, []).append(new)
-    return {old: tuple(sorted(later)) for old, later in sorted(direct.items())}
+    successor_ids: dict[str, list[str]] = {}
+    for old_id, new_id in transaction.superseding_pairs(namespace_id, ids, before, MAX_SUPERSESSIONS):
+        successor_ids.setdefault(old_id, []).append(new_id)
+    return {old_id: tuple(sorted(new_ids)) for old_id, new_ids in sorted(successor_ids.items())}
 
 
 def _edges(
@@ -96,25 +95,25 @@ def _edges(
     distance: int,
     kinds: Collection[str] | None,
 ) -> tuple[list[KeyEdge], dict[int, str]]:
-    """Return the edges of notes to visible notes, by note and kind, and the ids of these by key."""
+    """Return the edges from ``sources`` to visible notes, ordered by source and kind, and the target ids by key."""
     if not sources:
         return [], {}
     keys = [source.key for source in sources]
     edge_lists: list[Iterable[KeyEdge]] = []
     if kinds is None or not ADJACENT.isdisjoint(kinds):
         previous, following = transaction.adjacent_notes(keys, max(distance, 0))
-        edge_lists += _adjacent(previous, "previous"), _adjacent(following, "next")
+        edge_lists += _adjacent_edges(previous, "previous"), _adjacent_edges(following, "next")
     if kinds is None or not DERIVED.issuperset(kinds):
-        edge_lists.append(_links(transaction, namespace_id, sources, kinds))
+        edge_lists.append(_link_edges(transaction, namespace_id, sources, kinds))
     queries: list[tuple[str, dict[str, Any]]] = []
-    directions: list[tuple[str, Literal["out", "in"]]] = []
+    query_edges: list[tuple[str, Literal["out", "in"]]] = []  # the kind and direction of the edges of each query
     if kinds is None or "mention" in kinds:
-        queries += ((sql, {"notes": keys, "limit": MAX_TITLE_NOTES}) for sql in (_MENTIONED, _MENTIONING))
-        directions += ("mention", "out"), ("mention", "in")
+        queries += ((sql, {"notes": keys, "limit": MAX_TITLE_NOTES}) for sql in (_MENTIONED_NOTES, _MENTIONING_NOTES))
+        query_edges += ("mention", "out"), ("mention", "in")
     if kinds is None or "entity" in kinds:
-        queries.append((_SHARING, {"notes": keys, "limit": MAX_ENTITY_NOTES}))
-        directions.append(("entity", "out"))
-    for rows, (kind, direction) in zip(transaction.fetch_together(queries), directions, strict=True):
+        queries.append((_NOTES_SHARING_ENTITIES, {"notes": keys, "limit": MAX_ENTITY_NOTES}))
+        query_edges.append(("entity", "out"))
+    for rows, (kind, direction) in zip(transaction.fetch_together(queries), query_edges, strict=True):
         edge_lists.append([KeyEdge(source, target, kind, direction) for source, target in rows])
     merged = merge_edges(keys, edge_lists, kinds)
     # The queries for titles and entities may return expired notes.
@@ -127,7 +126,7 @@ def _edges(
 def merge_edges(
     notes: Iterable[int], edge_lists: Iterable[Iterable[KeyEdge]], kinds: Collection[str] | None = None
 ) -> list[KeyEdge]:
-    """Return the distinct edges of several lists, or those of some kinds: by note, then in the order of the lists."""
+    """Return the distinct edges of several lists without loops, ordered by source as in ``notes``, then by list."""
     by_note: dict[int, dict[KeyEdge, None]] = {note: {} for note in notes}
     for edge_list in edge_lists:
         for edge in edge_list:
@@ -136,18 +135,19 @@ def merge_edges(
     return [edge for note_edges in by_note.values() for edge in note_edges]
 
 
-def _adjacent(rows: Iterable[Row], kind: str) -> Iterator[KeyEdge]:
-    for note, group in groupby(rows, key=lambda row: row[0]):
-        for distance, (_, other) in enumerate(group, start=1):
-            yield KeyEdge(note, other, kind, "out", distance)
+def _adjacent_edges(rows: Iterable[Row], kind: str) -> Iterator[KeyEdge]:
+    """Yield an edge for each pair of a note and a neighbour in its session; the pairs of a note are nearest first."""
+    for note, pairs in groupby(rows, key=lambda row: row[0]):
+        for distance, (_, neighbour) in enumerate(pairs, start=1):
+            yield KeyEdge(note, neighbour, kind, "out", distance)
 
 
-def _links(
+def _link_edges(
     transaction: SqlTransaction, namespace_id: int, sources: Sequence[_Source], kinds: Collection[str] | None
 ) -> Iterator[KeyEdge]:
-    """Yield the links from notes, then the links to them.
+    """Yield edges for the links from ``sources``, then for the links to them.
 
-    A target may be an id or a path, with or without ``.md``, or a name.
+    The target of a link may be an id or a path, with or without ``.md``, or a name.
     """
     condition = "" if kinds is None else "AND LOOKUP(+kind) IN LOOKUP_LIST(:kinds)"
     names = [name for source in sources for name in (source.id, source.path) if name]
@@ -181,29 +181,32 @@ UNION SELECT source, place, kind, target FROM links
 WHERE namespace = :namespace AND LOOKUP(name) IN LOOKUP_LIST(:names) {condition}
 """
 
-# Titles that too many notes have are ignored, and sections of one document do not mention each other.
+# In the queries for mentions, note m.note (n) mentions title t, which note b.note (o) has.
+# A title makes no edges if too many notes mention it (t.common), or if more than :limit notes have it.
 _DISTINCTIVE = (
     "t.key = {}.title AND NOT t.common AND NOT EXISTS (SELECT 1 FROM titled WHERE title = t.key LIMIT 1 OFFSET :limit)"
 )
+# Sections of one document do not mention each other: they have the same session, which starts their paths.
 _OTHER_DOCUMENT = (
     "STRAIGHT_JOIN notes AS n ON n.key = m.note STRAIGHT_JOIN notes AS o ON o.key = b.note AND "
     "(o.session = n.session AND substr(n.path, 1, length(n.session)) = n.session "
     "AND substr(o.path, 1, length(n.session)) = n.session) IS NOT TRUE"
 )
 
-_MENTIONED = f"""
+_MENTIONED_NOTES = f"""
 SELECT m.note, b.note FROM mentions AS m STRAIGHT_JOIN titles AS t ON {_DISTINCTIVE.format("m")}
 STRAIGHT_JOIN titled AS b ON b.title = m.title {_OTHER_DOCUMENT}
 WHERE m.note IN LIST(:notes) AND m.exact ORDER BY m.note, b.note
 """  # noqa: S608 (conditions of our own)
 
-_MENTIONING = f"""
+_MENTIONING_NOTES = f"""
 SELECT b.note, m.note FROM titled AS b STRAIGHT_JOIN titles AS t ON {_DISTINCTIVE.format("b")}
 STRAIGHT_JOIN mentions AS m ON m.title = b.title AND m.exact {_OTHER_DOCUMENT}
 WHERE b.note IN LIST(:notes) ORDER BY b.note, m.note
 """  # noqa: S608 (conditions of our own)
 
-_SHARING = """
+# An entity makes no edges if more than :limit notes share it.
+_NOTES_SHARING_ENTITIES = """
 SELECT e.note, other.note FROM entities AS e
 STRAIGHT_JOIN entities AS other ON other.namespace = e.namespace AND LOOKUP(other.name) = LOOKUP(e.name)
 WHERE e.note IN LIST(:notes) AND NOT EXISTS (

@@ -1,4 +1,4 @@
-"""The part of a store that both SQL engines share: everything but vector search, checks and backups."""
+"""The base class of both SQL stores: all public methods of ``stores/base.py`` but vector search, checks and backups."""
 
 from __future__ import annotations
 
@@ -28,36 +28,35 @@ if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
 BATCH_NOTES = 512
-"""How many notes an iteration reads at a time."""
 BATCH_DOCUMENTS = 256
-TOUCH_TIMEOUT = 1.0
-"""How many seconds a transaction that writes only access times waits for other writers."""
+"""How many notes or documents one query of an iteration reads."""
+TOUCH_TIMEOUT = 1.0  # how many seconds a transaction that writes only access times waits for other writers
 
 T = TypeVar("T", bound=SqlTransaction)
 R = TypeVar("R")
 
 
 class NamespaceSearch(Protocol):
-    """The searches of one namespace in a transaction."""
+    """The searches of one namespace in a read transaction."""
 
     def search_text(self, query: Query, semantics: Semantics, limit: int, filters: Filters) -> list[Candidate]:
         """Return the best notes by BM25; ties by path, then id."""
 
     def text_scores(self, query: Query, semantics: Semantics, ids: Sequence[str]) -> dict[str, float]:
-        """Return the ``search_text`` scores of the notes with these ids that match."""
+        """Return the ``search_text`` scores, by id, of the notes with these ids that match."""
 
     def select_candidates(self, ids: Sequence[str], filters: Filters, without: Query | None) -> list[Candidate]:
-        """Return the notes with these ids, in their order, without those that have a term that ``without`` excludes."""
+        """Return the notes with these ids, in this order, that pass the filters and are not excluded by ``without``."""
 
     def similarities(self, active: tables.ActiveModel, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
-        """Return the similarities of the notes with these ids to a unit vector."""
+        """Return the cosine similarities, by id, of the notes with these ids to a unit vector."""
 
 
 class SqlStore(ABC, Generic[T]):
     """Notes, their terms, vectors and links in the tables of an SQL engine."""
 
     def __init__(self, max_term_filters: int) -> None:
-        """Start with empty caches; ``max_term_filters`` is how many namespaces may have a term filter."""
+        """Start with an empty cache of term filters for at most ``max_term_filters`` namespaces."""
         self._term_filters = TermFilterCache(max_term_filters)
 
     @abstractmethod
@@ -70,8 +69,8 @@ class SqlStore(ABC, Generic[T]):
     ) -> AbstractContextManager[T]:
         """Open a write transaction on namespaces (``None``: all); it is committed unless an error is raised.
 
-        It first deletes the expired notes of the namespaces. With ``create``, missing namespaces are created. With
-        ``accesses_only`` it deletes nothing, and waits for other writers only :data:`TOUCH_TIMEOUT` seconds.
+        The transaction first deletes the expired notes of the namespaces. With ``create``, it creates missing
+        namespaces. With ``accesses_only`` it deletes nothing, and waits only :data:`TOUCH_TIMEOUT` seconds for others.
         """
 
     @abstractmethod
@@ -79,7 +78,7 @@ class SqlStore(ABC, Generic[T]):
         """Return the object that searches a namespace in this transaction."""
 
     def _read_namespace(self, namespace: str, default: R, work: Callable[[T, int], R]) -> R:
-        """Return the result of ``work`` for a namespace, or the default if nothing was ever stored in it."""
+        """Return the result of ``work`` for the key of a namespace; ``default`` if nothing was ever stored in it."""
 
         def read(transaction: T) -> R:
             namespace_id = transaction.namespace_id(namespace)
@@ -88,7 +87,7 @@ class SqlStore(ABC, Generic[T]):
         return self._read(read, namespace)
 
     def _read_one_or_all(self, namespace: str | None, default: R, work: Callable[[T, int | None], R]) -> R:
-        """Return the result of ``work`` for a namespace, or for all (``None``)."""
+        """Return the result of ``work`` for a namespace, as :meth:`_read_namespace` does, or for all (``None``)."""
         if namespace is None:
             return self._read(lambda transaction: work(transaction, None), None)
         return self._read_namespace(namespace, default, work)
@@ -201,8 +200,8 @@ class SqlStore(ABC, Generic[T]):
             namespace_id = transaction.namespace_id(namespace)
             if namespace_id is None:
                 return 0
-            moments = {note_id: to_microseconds(moment) for note_id, moment in access_times.items()}
-            return transaction.touch_notes(namespace_id, moments)
+            microseconds = {note_id: to_microseconds(moment) for note_id, moment in access_times.items()}
+            return transaction.touch_notes(namespace_id, microseconds)
 
     def notes(self, *, namespace: str | None = None, filters: Filters | None = None) -> Iterator[Note]:
         """Iterate over the notes in the order of their creation; concurrent writes may or may not be seen."""
@@ -255,7 +254,7 @@ class SqlStore(ABC, Generic[T]):
 
     @abstractmethod
     def _spelling_index(self, transaction: T, namespace_id: int) -> SpellingIndex:
-        """Return the access of spelling suggestions to the lexical index of a namespace."""
+        """Return the view of a namespace's lexical index that spelling suggestions need."""
 
     @abstractmethod
     def _vocabulary(self, transaction: T, namespace_id: int) -> Vocabulary:
@@ -310,7 +309,7 @@ class SqlStore(ABC, Generic[T]):
 
 @contextmanager
 def new_file(target: Path, *, overwrite: bool, source: Path | None = None) -> Iterator[Path]:
-    """Yield the path of a temporary SQLite file that replaces ``target`` at the end, unless an error is raised.
+    """Yield the path for a temporary SQLite file, which replaces ``target`` at the end, unless an error is raised.
 
     An existing file is an error, unless ``overwrite``; it must not be ``source``, the file that is copied.
     """
@@ -319,12 +318,12 @@ def new_file(target: Path, *, overwrite: bool, source: Path | None = None) -> It
             raise ArgumentError("target", f"{target} exists; choose another name")
         if any(target.with_name(target.name + suffix).exists() for suffix in ("-wal", "-journal")):
             raise ArgumentError("target", f"{target} is in use, or was not closed; choose another name")
-        unfinished = target.with_name(f"{target.name}.{urandom(4).hex()}.partial")
+        temporary_file = target.with_name(f"{target.name}.{urandom(4).hex()}.partial")
         try:
-            yield unfinished
-            unfinished.replace(target)
+            yield temporary_file
+            temporary_file.replace(target)
         finally:
             for suffix in ("", "-wal", "-shm"):
-                unfinished.with_name(unfinished.name + suffix).unlink(missing_ok=True)
+                temporary_file.with_name(temporary_file.name + suffix).unlink(missing_ok=True)
     except (OSError, UnicodeError) as error:
         raise StoreError(f"{str(target)!a} cannot be written: {error}") from error

@@ -1,4 +1,7 @@
-"""Rows of notes, links, documents, models and vectors: read, written and deleted."""
+"""Read, write and delete the rows of notes, links, documents, embedding models and vectors, in either engine.
+
+``dialect.py`` describes the macros of the SQL. An ``int`` is the key of a row, if nothing else is said.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _NOTE_COLUMNS = ", ".join(f"n.{column}" for column in COLUMNS.split(", "))
 
 
 def note_keys(transaction: SqlTransaction, namespace_id: int, names: Sequence[str]) -> list[int | None]:
-    """Return the key of the visible note for each name, which is an id or else a path."""
+    """Return the key of the visible note with each name, or ``None``; a name is an id, or else a path."""
     rows = transaction.fetch(
         "SELECT key, id, 0 FROM visible_notes WHERE namespace = :namespace AND LOOKUP(id) IN LOOKUP_LIST(:names) "
         "UNION ALL "
@@ -31,21 +34,21 @@ def note_keys(transaction: SqlTransaction, namespace_id: int, names: Sequence[st
         namespace=namespace_id,
         names=names,
     )
-    keys = {(name, by_path): key for key, name, by_path in rows}
+    keys = {(name, is_path): key for key, name, is_path in rows}
     return [keys.get((name, 0), keys.get((name, 1))) for name in names]
 
 
 def existing_note(transaction: SqlTransaction, name: str, namespace: str) -> tuple[int, int]:
-    """Return the keys of a namespace and of a note in it, by id or path; raise an error if it does not exist."""
+    """Return the keys of a namespace and of a note in it, given by id or path; raise an error if there is none."""
     namespace_id = transaction.namespace_id(namespace)
-    (key,) = (None,) if namespace_id is None else note_keys(transaction, namespace_id, [name])
+    key = None if namespace_id is None else note_keys(transaction, namespace_id, [name])[0]
     if namespace_id is None or key is None:
         raise NoteNotFoundError(f"there is no note {name!r} in namespace {namespace!r}")
     return namespace_id, key
 
 
 def notes_by_key(transaction: SqlTransaction, keys: Sequence[int]) -> dict[int, Note]:
-    """Return notes by their keys, in the same order."""
+    """Return the notes with these keys, by key, in the order of ``keys``."""
     if not keys:
         return {}
     rows = transaction.fetch(
@@ -59,7 +62,7 @@ def notes_by_key(transaction: SqlTransaction, keys: Sequence[int]) -> dict[int, 
 
 
 def links_by_source(transaction: SqlTransaction, notes: Sequence[int]) -> dict[int, tuple[Link, ...]]:
-    """Return the links of the notes that have any, in their order."""
+    """Return the links of each note that has any, by key; the links of a note are in their stored order."""
     if not notes:
         return {}
     rows = transaction.fetch(
@@ -71,24 +74,21 @@ def links_by_source(transaction: SqlTransaction, notes: Sequence[int]) -> dict[i
     }
 
 
-def write_links(transaction: SqlTransaction, links: Iterable[tuple[int, int, Sequence[Link]]]) -> None:
-    """Replace the links of notes, each given by its key, its namespace and its links."""
-    changed = list(links)
-    if not changed:
+def write_links(transaction: SqlTransaction, links: Sequence[tuple[int, int, Sequence[Link]]]) -> None:
+    """Replace the links of notes; an item has a note, its namespace and its new links."""
+    if not links:
         return
-    transaction.execute("DELETE FROM links WHERE source IN LIST(:notes)", notes=[note for note, *_ in changed])
-    _insert_links(
-        transaction,
-        [
-            (namespace_id, note, position, link)
-            for note, namespace_id, note_links in changed
-            for position, link in enumerate(note_links)
-        ],
-    )
+    transaction.execute("DELETE FROM links WHERE source IN LIST(:notes)", notes=[note for note, *_ in links])
+    rows = [
+        (namespace_id, note, position, link)
+        for note, namespace_id, note_links in links
+        for position, link in enumerate(note_links)
+    ]
+    _insert_links(transaction, rows)
 
 
 def add_link(transaction: SqlTransaction, namespace_id: int, note: int, link: Link) -> bool:
-    """Append a link to the links of a note; return whether it is new."""
+    """Append a link to the links of a note; return False if the note has the link already."""
     positions = _link_positions(transaction, note)
     if link in positions:
         return False
@@ -97,23 +97,23 @@ def add_link(transaction: SqlTransaction, namespace_id: int, note: int, link: Li
 
 
 def remove_link(transaction: SqlTransaction, note: int, link: Link) -> bool:
-    """Delete a link of a note; return whether it existed."""
+    """Delete a link of a note; return False if the note does not have the link."""
     position = _link_positions(transaction, note).get(link)
-    if position is not None:
-        transaction.execute(
-            "DELETE FROM links WHERE source = :note AND place = :position", note=note, position=position
-        )
-    return position is not None
+    if position is None:
+        return False
+    sql = "DELETE FROM links WHERE source = :note AND place = :position"
+    transaction.execute(sql, note=note, position=position)
+    return True
 
 
 def _link_positions(transaction: SqlTransaction, note: int) -> dict[Link, int]:
-    """Return the links of a note with their positions, which may have gaps."""
+    """Return the position of each link of a note; the numbers may have gaps."""
     rows = transaction.fetch("SELECT kind, target, place FROM links WHERE source = :note", note=note)
     return {Link(kind, target): position for kind, target, position in rows}
 
 
 def _insert_links(transaction: SqlTransaction, links: Iterable[tuple[int, int, int, Link]]) -> None:
-    """Insert links, each given by its namespace, its source note, its position and itself."""
+    """Insert links; an item has a namespace, a source note, the position of the link in that note, and the link."""
     transaction.insert(
         "links",
         ("source", "namespace", "place", "kind", "target", "name"),
@@ -132,18 +132,19 @@ def delete_notes(transaction: SqlTransaction, namespace_id: int, notes: Sequence
 
 
 def remove_expired(
-    transaction: SqlTransaction, now: int, *, namespaces: Sequence[int] | None = None, limit: int | None = None
+    transaction: SqlTransaction, now: int, *, namespace_ids: Sequence[int] | None = None, limit: int | None = None
 ) -> int:
-    """Delete notes that have expired at ``now``, in microseconds since 1970, the earliest first; return how many.
+    """Delete notes of some or all namespaces that have expired; return the number of deleted notes.
 
-    If there are none, this takes one lookup in the index of expiring notes.
+    ``now`` is in microseconds since 1970. At most ``limit`` notes are deleted, those that expired earliest. If no note
+    has expired, this takes one lookup in the index of expiring notes.
     """
-    within = "" if namespaces is None else "AND namespace IN LIST(:namespaces)"
+    condition = "" if namespace_ids is None else "AND namespace IN LIST(:namespaces)"
     rows = transaction.fetch(
-        f"SELECT namespace, key FROM notes WHERE expires_at <= :now {within} ORDER BY expires_at LIMIT :limit",  # noqa: S608 (a condition of our own)
+        f"SELECT namespace, key FROM notes WHERE expires_at <= :now {condition} ORDER BY expires_at LIMIT :limit",  # noqa: S608 (a condition of our own)
         now=now,
         limit=MAX_INTEGER if limit is None else limit,
-        **({} if namespaces is None else {"namespaces": namespaces}),
+        namespaces=namespace_ids or (),
     )
     for namespace_id, group in groupby(sorted(rows), key=lambda row: row[0]):
         delete_notes(transaction, namespace_id, [key for _, key in group])
@@ -153,7 +154,7 @@ def remove_expired(
 def upsert_documents(
     transaction: SqlTransaction, fingerprints: Mapping[tuple[int, str, str], str]
 ) -> dict[tuple[int, str, str], int]:
-    """Set the fingerprints of documents, given by namespace, root and name; return their keys."""
+    """Set the fingerprints of documents, given by namespace, root and name; return the keys of these documents."""
     rows = transaction.insert(
         "documents",
         ("namespace", "root", "name", "fingerprint"),
@@ -165,7 +166,7 @@ def upsert_documents(
 
 
 def document_fingerprints(transaction: SqlTransaction, namespace_id: int, root: str) -> dict[str, str]:
-    """Return the fingerprints of the documents below ``root`` by their names."""
+    """Return the fingerprint of each document below ``root``, by name."""
     return transaction.fetch_dict(
         "SELECT name, fingerprint FROM documents WHERE namespace = :namespace AND LOOKUP(root) = LOOKUP(:root)",
         namespace=namespace_id,
@@ -191,12 +192,12 @@ def remove_documents(transaction: SqlTransaction, namespace_id: int, root: str, 
 def document_records_after(
     transaction: SqlTransaction, namespace_id: int | None, cursor: int, limit: int
 ) -> dict[int, DocumentRecord]:
-    """Return the next documents after a key, of one namespace or of all, by their keys."""
-    within = "" if namespace_id is None else "AND d.namespace = :namespace"
+    """Return the first ``limit`` documents after the key ``cursor``, of one namespace or of all (``None``), by key."""
+    condition = "" if namespace_id is None else "AND d.namespace = :namespace"
     rows = transaction.fetch(
         "SELECT d.key, s.name, root, d.name, fingerprint "  # noqa: S608 (a condition of our own)
         "FROM documents AS d JOIN namespaces AS s ON s.key = d.namespace "
-        f"WHERE d.key > :cursor {within} ORDER BY d.key LIMIT :limit",
+        f"WHERE d.key > :cursor {condition} ORDER BY d.key LIMIT :limit",
         cursor=cursor,
         limit=limit,
         namespace=namespace_id,
@@ -211,7 +212,7 @@ def document_records_after(
 
 
 def set_document_notes(transaction: SqlTransaction, records: Sequence[tuple[int, DocumentRecord]]) -> None:
-    """Set the fingerprints and the notes of documents, each given with the key of its namespace."""
+    """Set the fingerprints and the lists of notes of documents; an item has the key of the document's namespace."""
     keys = upsert_documents(
         transaction, {(namespace_id, record.root, record.name): record.fingerprint for namespace_id, record in records}
     )
@@ -225,31 +226,31 @@ def set_document_notes(transaction: SqlTransaction, records: Sequence[tuple[int,
         )
 
 
-UNNAMED_MODEL = "given"
-"""The model name for vectors that the caller passed without a model."""
-
+UNNAMED_MODEL = "given"  # the model name for vectors that the caller passed without a model
 IS_MODEL = "(m.name, m.dimension, m.precision) = (:name, :dimension, :precision)"
+"""The condition that a row of ``models AS m`` is the model whose fields are the parameters of the query."""
 _HAS_VECTOR = (
     "EXISTS (SELECT 1 FROM vectors AS v JOIN models AS m ON m.key = v.model "  # noqa: S608 (a condition of our own)
     f"WHERE v.note = n.key AND {IS_MODEL})"
 )
+"""The condition that the note ``n`` has a vector of this model."""
 
 
 class ActiveModel(NamedTuple):
-    """The model that the store is searched with, and its key in the table of models."""
+    """The model whose vectors are searched, and its key in the table ``models``."""
 
     key: int
     model: Model
 
 
 def active_model(transaction: SqlTransaction) -> ActiveModel | None:
-    """Return the active model; ``None`` if there is none yet."""
+    """Return the active model; ``None`` if the store has no vectors yet."""
     rows = transaction.fetch("SELECT key, name, dimension, precision FROM models WHERE active")
     return ActiveModel(rows[0][0], Model(*rows[0][1:])) if rows else None
 
 
 def _model_key(transaction: SqlTransaction, model: Model) -> int:
-    """Return the key of a model; make it the active model if there is none."""
+    """Return the key of a model; insert it if it is new, and make it the active model if there is none."""
     params = model._asdict()
     transaction.execute(
         "INSERT INTO models (name, dimension, precision) VALUES (:name, :dimension, :precision) ON CONFLICT DO NOTHING",
@@ -264,9 +265,9 @@ def _model_key(transaction: SqlTransaction, model: Model) -> int:
 
 
 def write_vectors(transaction: SqlTransaction, model: Model | None, vectors: Sequence[NewVector]) -> None:
-    """Write vectors in place of those of the same notes and model.
+    """Write vectors of a model, and delete the vectors that the notes had of this model.
 
-    Vectors without a model are assumed to be of the active model, if there is one.
+    ``model`` is ``None`` if it is unknown: then the vectors are assumed to be of the active model, if there is one.
     """
     active = active_model(transaction)
     if active is None or (model is not None and active.model != model):
@@ -275,8 +276,8 @@ def write_vectors(transaction: SqlTransaction, model: Model | None, vectors: Seq
     if model is None:
         model = active.model if active else Model(UNNAMED_MODEL, np.shape(vectors[0].vector)[-1])
     for vector in vectors:
-        if np.shape(vector.vector)[-1] != model.dimension:
-            dimension = np.shape(vector.vector)[-1]
+        dimension = np.shape(vector.vector)[-1]
+        if dimension != model.dimension:
             raise ArgumentError(
                 "vector", f"has {dimension} numbers; the model {model.name!r} makes vectors of {model.dimension}"
             )
@@ -286,21 +287,21 @@ def write_vectors(transaction: SqlTransaction, model: Model | None, vectors: Seq
         model=key,
         notes=[vector.note for vector in vectors],
     )
-    chunks = [np.atleast_2d(vector.vector) for vector in vectors]
-    rows = to_unit_length(np.concatenate(chunks))
-    ends = np.cumsum([len(chunk) for chunk in chunks])
+    matrices = [np.atleast_2d(vector.vector) for vector in vectors]  # a row for each chunk of the note
+    rows = to_unit_length(np.concatenate(matrices))
+    ends = np.cumsum([len(matrix) for matrix in matrices])
     transaction.insert_vectors(
         key,
         model,
         [
-            VectorRows(vector.note, vector.namespace, vector.digest, rows[end - len(chunk) : end])
-            for vector, chunk, end in zip(vectors, chunks, ends, strict=True)
+            VectorRows(vector.note, vector.namespace, vector.digest, rows[end - len(matrix) : end])
+            for vector, matrix, end in zip(vectors, matrices, ends, strict=True)
         ],
     )
 
 
 def vectors_of(transaction: SqlTransaction, active: ActiveModel, notes: Sequence[Note]) -> list[Vector | None]:
-    """Return the vector of each note, ``None`` if it was computed from another text."""
+    """Return the vector of each note, or a row for each of its chunks; ``None`` if the note has none of its text."""
     key, model = active
     digests = [
         (note.namespace, note.id, text_digest(embedding_text(note.title, note.summary, note.content))) for note in notes
@@ -316,7 +317,7 @@ def vectors_of(transaction: SqlTransaction, active: ActiveModel, notes: Sequence
 def stored_texts(
     transaction: SqlTransaction, namespace_id: int, model: Model, ids: Sequence[str], paths: Sequence[str]
 ) -> list[StoredText]:
-    """Return the texts of the notes with one of these ids or paths, and whether they have a vector of ``model``."""
+    """Return the texts of the notes with one of these ids or paths, each with whether it has a vector of ``model``."""
     # One query for each column: with OR, SQLite reads the whole namespace.
     stored: dict[str, StoredText] = {}
     for column, names in (("id", ids), ("path", paths)):
@@ -333,7 +334,7 @@ def stored_texts(
 
 
 def pending(transaction: SqlTransaction, model: Model, limit: int, cursor: int) -> list[PendingNote]:
-    """Return the next notes after a key, of any namespace, that have no vector of ``model``."""
+    """Return the first ``limit`` notes after the key ``cursor``, of any namespace, that have no vector of ``model``."""
     rows = transaction.fetch(
         "SELECT key, title, summary, content FROM visible_notes AS n "  # noqa: S608 (a condition of our own)
         f"WHERE key > :cursor AND NOT {_HAS_VECTOR} ORDER BY key LIMIT :limit",
@@ -345,21 +346,21 @@ def pending(transaction: SqlTransaction, model: Model, limit: int, cursor: int) 
 
 
 def embed(transaction: SqlTransaction, model: Model, vectors: Sequence[tuple[PendingNote, Vector]]) -> int:
-    """Write vectors of notes whose text is still the one that was embedded; return how many."""
-    latest = {note.key: (note, vector) for note, vector in vectors}
-    transaction.lock_texts(list(latest))
+    """Write the vectors of notes whose text is still the embedded text; return the number of these notes."""
+    by_key = {note.key: (note, vector) for note, vector in vectors}
+    transaction.lock_texts(list(by_key))
     rows = transaction.fetch(
-        "SELECT key, namespace, title, summary, content FROM visible_notes WHERE key IN LIST(:keys)", keys=list(latest)
+        "SELECT key, namespace, title, summary, content FROM visible_notes WHERE key IN LIST(:keys)", keys=list(by_key)
     )
     stored = {key: (namespace_id, embedding_text(*text)) for key, namespace_id, *text in rows}
-    current = [
+    new_vectors = [
         NewVector(key, stored[key][0], text_digest(note.text), vector)
-        for key, (note, vector) in latest.items()
+        for key, (note, vector) in by_key.items()
         if key in stored and stored[key][1] == note.text
     ]
-    if current:
-        write_vectors(transaction, model, current)
-    return len(current)
+    if new_vectors:
+        write_vectors(transaction, model, new_vectors)
+    return len(new_vectors)
 
 
 def activate(transaction: SqlTransaction, model: Model) -> bool:
@@ -379,9 +380,9 @@ def activate(transaction: SqlTransaction, model: Model) -> bool:
 
 
 def count_rows(transaction: SqlTransaction) -> dict[str, Any]:
-    """Count notes, links, documents, vectors and expiring notes, without hidden notes and what belongs to them."""
+    """Return the counts of ``StoreStats``; expired notes, their links and their vectors are not counted."""
     links, vectors = "links", "vectors AS v"
-    if transaction.hides_notes():
+    if transaction.hides_notes():  # without expired notes, counting needs no joins
         links = "links JOIN visible_notes AS n ON n.key = source"
         vectors = "(SELECT vectors.* FROM vectors JOIN visible_notes AS n ON n.key = note) AS v"
     notes = transaction.fetch(

@@ -1,7 +1,7 @@
-"""Connections to one SQLite file: one writer and many readers, for threads and for processes.
+"""The connections of a process to one SQLite file: one for writing, and a pool for reading.
 
-In WAL mode readers do not wait for a writer. Writers wait for each other: within this process for a lock, between
-processes for SQLite's own. A commit is on the disk when it returns.
+Threads and processes may share the file. In WAL mode readers do not wait for a writer. Writers wait for each other:
+threads of one process for a Python lock, processes for SQLite's lock. When a commit returns, its data is on the disk.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from recollect.stores.sqlite import schema
 from recollect.stores.tokens import indexed
 
 WRITE_TIMEOUT = 60.0
-"""Seconds to wait for other writers before giving up."""
+"""How many seconds to wait for writers of other processes. A fork waits as long for readers, and readers for a fork."""
 _NOT_WRITABLE = "cannot be written to; make it and its folder writable, or use read_only=True"
 _LOCKED = "is locked by other writers; nothing was written"
 _DAMAGED = "is damaged; 'recollect doctor --repair' rebuilds what can be rebuilt; else restore a backup"
-_ERRORS: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
+_ERRORS: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (  # SQLite's error, ours, and our message
     (apsw.BusyError, StoreBusyError, _LOCKED),
     (apsw.LockedError, StoreBusyError, _LOCKED),
     (apsw.FullError, StoreFullError, "has no space left on its disk; nothing was written"),
@@ -47,20 +47,17 @@ class Connections:
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         """Open the file, and create or migrate it if necessary and allowed."""
-        self.path = path
-        """The path as the caller wrote it, for messages."""
+        self.path = path  # as the caller wrote it, for messages
         with self._translate_errors():
-            self.file = Path(os.path.realpath(path))
-            """The resolved path: the working directory may change later."""
+            self.file = Path(os.path.realpath(path))  # absolute: the working directory may change later
         self.read_only = read_only
-        self._writing = threading.Lock()
-        self._changed = threading.Condition(threading.RLock())  # guards what follows
+        self._write_lock = threading.Lock()
+        self._pool_changed = threading.Condition(threading.RLock())  # guards the fields below
         self._writer: apsw.Connection | None = None
         self._idle: list[apsw.Connection] = []
         self._immutable: set[apsw.Connection] = set()
-        self._in_use = 1
-        self.forking = False
-        """Whether a fork waits for connections that are in use."""
+        self._in_use = 1  # the connection of _open_first, until _return
+        self.forking = False  # whether a fork waits until no connection is in use
         self._closed = False
         self._return(self._open_first())
         _OPEN.add(self)
@@ -78,14 +75,14 @@ class Connections:
 
     @contextmanager
     def writing(self, timeout: float | None = None) -> Iterator[apsw.Connection]:
-        """Yield the writing connection in a transaction; it is committed unless an error is raised.
+        """Yield the writing connection in a transaction, which is committed unless an error is raised.
 
-        ``timeout`` is how many seconds to wait for other writers. Without it, writers of this process wait as long as
-        necessary, and for other processes :data:`WRITE_TIMEOUT`.
+        ``timeout`` is how many seconds to wait for other writers. By default, there is no limit for threads of this
+        process, and :data:`WRITE_TIMEOUT` for other processes.
         """
         if self.read_only:
             raise StoreReadOnlyError(f"{self.path} was opened with read_only=True; open it without to change it")
-        if not self._writing.acquire(timeout=-1 if timeout is None else timeout):
+        if not self._write_lock.acquire(timeout=-1 if timeout is None else timeout):
             raise StoreBusyError(f"{self.path} {_LOCKED}")
         try:
             with self._translate_errors():
@@ -96,16 +93,16 @@ class Connections:
                 with _write_transaction(self._writer):
                     yield self._writer
         finally:
-            self._writing.release()
+            self._write_lock.release()
 
     @contextmanager
     def maintaining(self, path: Path | None = None) -> Iterator[apsw.Connection]:
-        """Yield a connection that sees expired notes, for statements that SQLite counts as writes."""
+        """Yield a connection without a transaction that may write and sees expired notes; errors name ``path``."""
         with self._translate_errors(path):
             connection = self._take()
             try:
                 connection.pragma("query_only", value=False)
-                connection.execute("DROP VIEW IF EXISTS temp.notes")  # that of hide_expired
+                connection.execute("DROP VIEW IF EXISTS temp.notes")  # the view of hide_expired
                 yield connection
             finally:
                 connection.pragma("query_only", value=True)
@@ -117,32 +114,32 @@ class Connections:
             connection.execute("VACUUM INTO ?", (_uri(target),))
 
     def close(self) -> None:
-        """Close idle connections; one in use is closed when it is returned."""
-        with self._writing:
+        """Close idle connections; a connection in use is closed when it is returned."""
+        with self._write_lock:
             self._closed = True
             self._close_idle()
 
     def before_fork(self) -> None:
-        """Wait until no connection is in use, and close all.
+        """Wait until no connection is in use, and close all of them.
 
-        SQLite's locks do not survive a fork: a child with a copy of an open connection would take the parent's locks
-        for its own, and corrupt the file. Both processes open new connections when they need them.
+        SQLite's locks do not survive a fork: a child process with a copy of an open connection would assume that it
+        has the locks of the parent, and could corrupt the file. Both processes open new connections when necessary.
         """
-        self._writing.acquire()
-        self._changed.acquire()
-        self.forking = True  # new readers wait, so that the present ones can finish
-        self._changed.wait_for(lambda: not self._in_use, timeout=WRITE_TIMEOUT)
+        self._write_lock.acquire()
+        self._pool_changed.acquire()
+        self.forking = True  # new readers wait, so that those that use a connection can finish
+        self._pool_changed.wait_for(lambda: not self._in_use, timeout=WRITE_TIMEOUT)
         self._close_idle()
 
     def after_fork(self) -> None:
         """Allow new connections again, in the parent and in the child."""
         self.forking = False
-        self._changed.notify_all()
-        self._changed.release()
-        self._writing.release()
+        self._pool_changed.notify_all()
+        self._pool_changed.release()
+        self._write_lock.release()
 
     def _close_idle(self) -> None:
-        with self._changed:
+        with self._pool_changed:
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None
@@ -150,8 +147,9 @@ class Connections:
                 self._idle.pop().close()
 
     def _take(self) -> apsw.Connection:
-        with self._changed:
-            self._changed.wait_for(lambda: not self.forking, timeout=WRITE_TIMEOUT)
+        """Return an idle or new connection for reading, and count it as in use."""
+        with self._pool_changed:
+            self._pool_changed.wait_for(lambda: not self.forking, timeout=WRITE_TIMEOUT)
             self._check_open()
             self._in_use += 1
             if self._idle:
@@ -159,17 +157,18 @@ class Connections:
         try:
             return self._connect_for_reading()
         except BaseException:
-            with self._changed:
+            with self._pool_changed:
                 self._in_use -= 1
             raise
 
     def _return(self, connection: apsw.Connection) -> None:
+        """End the transaction of a connection, and put it back into the pool."""
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-        with self._changed:
+        with self._pool_changed:
             self._in_use -= 1
-            self._changed.notify_all()
-            # An immutable connection would never see what others write.
+            self._pool_changed.notify_all()
+            # An immutable connection is not used again: it would never see what other processes write.
             if self._closed or connection in self._immutable:
                 self._immutable.discard(connection)
                 connection.close()
@@ -181,6 +180,7 @@ class Connections:
             raise StoreError(f"{self.path} is closed; open it again to use it")
 
     def _open_first(self) -> apsw.Connection:
+        """Create or migrate the file if necessary, and return its first connection for reading."""
         with self._translate_errors():
             if self.file.is_dir():
                 raise StoreError(f"{self.path} is a directory; give the path of a file")
@@ -197,12 +197,12 @@ class Connections:
             connection = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
             if connection.readonly("main"):
                 raise StoreReadOnlyError(f"{self.path} {_NOT_WRITABLE}")
-            current = schema.is_current(connection, str(self.path))
+            is_current = schema.is_current(connection, str(self.path))
             if connection.pragma("journal_mode") != "wal":  # a new file, or a backup
-                # Five vectors of 384 numbers fit into a page; of SQLite's default 4096 a quarter would stay empty.
+                # Five vectors of 384 numbers fit into a page of 8192 bytes; SQLite's default of 4096 wastes a quarter.
                 connection.pragma("page_size", 8192)
                 _enable_wal(connection)
-            if not current:
+            if not is_current:
                 if connection.pragma("user_version"):  # a new file has nothing to copy
                     self._back_up(connection)
                 with _write_transaction(connection):
@@ -219,9 +219,9 @@ class Connections:
             os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode=0o600))
             connection.execute("VACUUM INTO ?", (_uri(unfinished),))
             copy = apsw.Connection(_uri(unfinished), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
-            copied = copy.pragma("user_version")
+            copied_version = copy.pragma("user_version")
             copy.close()
-            if copied == version:
+            if copied_version == version:
                 unfinished.chmod(self.file.stat().st_mode & 0o777)
                 unfinished.replace(target)
         finally:
@@ -230,11 +230,11 @@ class Connections:
     def _connect_for_reading(self) -> apsw.Connection:
         try:
             connection = self._connect(apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE)
-            connection.execute("SELECT 1 FROM sqlite_schema").get  # noqa: B018 (opens the file, which SQLite puts off)
+            connection.execute("SELECT 1 FROM sqlite_schema").get  # noqa: B018 (SQLite opens the file at the first read)
         except (apsw.CantOpenError, apsw.ReadOnlyError):
             if not self.read_only or not self.file.exists() or self.file.with_name(self.file.name + "-wal").exists():
                 raise
-            # In a read-only folder the index of the WAL cannot be created; without a WAL none is needed.
+            # SQLite cannot create the WAL's index (-shm) in a read-only folder. Without a WAL, none is needed.
             connection = self._connect(apsw.SQLITE_OPEN_READONLY, "immutable=1")
             self._immutable.add(connection)
         connection.pragma("query_only", value=True)
@@ -247,27 +247,25 @@ class Connections:
             "indexed", lambda *texts: indexed(texts[0]), 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
         )
         connection.create_scalar_function("same_json", _same_json, 2, deterministic=True)
-        # SQLite calls into Python every few milliseconds, so that an interrupt takes effect during a long search.
+        # Every 100,000 instructions (some milliseconds) SQLite calls Python, so that an interrupt ends a long search.
         connection.set_progress_handler(lambda: False, 100_000)
-        connection.pragma("cache_size", -16 * 1024)  # KiB
+        connection.pragma("cache_size", -16 * 1024)  # a negative number is KiB
         connection.pragma("foreign_keys", value=True)
         connection.pragma("synchronous", "full")
-        connection.pragma(
-            "wal_autocheckpoint", 4000
-        )  # pages: a large batch is not checkpointed every few hundred notes
+        connection.pragma("wal_autocheckpoint", 4000)  # pages, so that a large batch has few checkpoints
         connection.pragma("secure_delete", value=True)  # overwrite deleted content
         return connection
 
     @contextmanager
     def _translate_errors(self, path: Path | None = None) -> Iterator[None]:
-        """Translate SQLite's errors into ours: one line that names the file and says what to do."""
+        """Translate SQLite's errors to a ``StoreError``: one line that names the file and says what to do."""
         path = path or self.path
         try:
             yield
         except apsw.Error as error:
-            for kind, error_class, advice in _ERRORS:
-                if isinstance(error, kind):
-                    raise error_class(f"{path} {advice} ({error})") from error
+            for apsw_class, error_class, message in _ERRORS:
+                if isinstance(error, apsw_class):
+                    raise error_class(f"{path} {message} ({error})") from error
             if "no such table" in str(error):
                 raise StoreDamagedError(f"{path} {_DAMAGED} ({error})") from error
             raise StoreError(f"{path}: {error}") from error
@@ -277,7 +275,7 @@ class Connections:
 
 @contextmanager
 def _write_transaction(connection: apsw.Connection) -> Iterator[None]:
-    """Start to write; at the end commit, or roll back if an error or an interrupt was raised."""
+    """Begin a transaction that writes; commit it at the end, or roll it back if an error or interrupt was raised."""
     try:
         connection.execute("BEGIN IMMEDIATE")
         yield
@@ -289,29 +287,30 @@ def _write_transaction(connection: apsw.Connection) -> Iterator[None]:
 
 
 def _same_json(*values: Any) -> bool:
+    """Return whether two JSON texts have the same value; available in SQL."""
     return with_deep_stack(lambda: bool(json.loads(values[0]) == json.loads(values[1])))
 
 
 def _uri(path: Path, options: str = "") -> str:
-    """Return the path as a URI, which may have any bytes."""
+    """Return a path, which may have any bytes, as the URI that SQLite opens; ``options`` is its query string."""
     return f"file:{quote(os.fsencode(path.absolute()))}?{options}"
 
 
 def _enable_wal(connection: apsw.Connection) -> None:
-    """Switch to WAL mode; SQLite does not wait for another process that does so, so try again."""
-    end = time.monotonic() + WRITE_TIMEOUT
+    """Switch to WAL mode; retry while another process does the same, because SQLite does not wait for it."""
+    deadline = time.monotonic() + WRITE_TIMEOUT
     while True:
         try:
             connection.pragma("journal_mode", "wal")
             return
         except apsw.BusyError:
-            if time.monotonic() > end:
+            if time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
 
 
-_OPEN: WeakSet[Connections] = WeakSet()
-_forking: list[Connections] = []
+_OPEN: WeakSet[Connections] = WeakSet()  # of this process
+_forking: list[Connections] = []  # those that _before_fork locked, for _after_fork
 
 
 def _before_fork() -> None:

@@ -1,7 +1,14 @@
-"""The posting lists of one namespace: a snapshot, its tombstones, and a delta of the notes added since.
+"""The posting lists of one namespace: how a snapshot is kept up to date with the tables, and searched.
 
-FTS5 is the source of truth. The lists only serve to rank disjunctions of single terms faster than FTS5, which scores
-every match. The BM25 scores are the same, bit for bit.
+FTS5 is the source of truth. The posting lists rank disjunctions of single terms faster than FTS5, which scores every
+match, and give the same BM25 scores, bit for bit. A view shows them as one transaction sees them. It has three parts:
+
+- the lists of the snapshot (:mod:`recollect.stores.sqlite.posting_lists`), memory-mapped and shared by all views;
+- tombstones: the rows of the snapshot whose note was changed or deleted since;
+- the delta, in memory: the lists of the notes that were added or changed since, with rows numbered from 0. It has
+  tombstones, too, for notes that were changed or deleted after they were added to it.
+
+When the namespace has a new revision, the next search reads the changes from the tables and derives a new view.
 """
 
 from __future__ import annotations
@@ -30,21 +37,12 @@ from recollect.stores.sqlite.posting_lists import (
     tokenize_notes,
     top_candidates,
 )
-from recollect.stores.sqlite.snapshots import (
-    LEXICAL,
-    NewSnapshot,
-    SnapshotArrays,
-    SnapshotIndex,
-    SnapshotRef,
-    Snapshots,
-    max_delta,
-)
+from recollect.stores.sqlite.snapshots import NewSnapshot, SnapshotArrays, SnapshotIndex, SnapshotRef
 from recollect.stores.sqlite.transaction import fetch, revision
 from recollect.stores.tokens import BREAK, stems_of
 
-READ_NOTES = 2_000
-MAX_TERM_LENGTH = 8_000
-"""Longer terms are left to FTS5, which truncates them."""
+READ_NOTES = 2_000  # how many notes are read from the table at a time
+MAX_TERM_LENGTH = 8_000  # characters; FTS5 searches longer terms, because it truncates them
 
 _NO_ROWS = np.empty(0, np.int64)
 _HIGHEST_KEY = "SELECT coalesce(max(key), 0) FROM main.notes WHERE namespace = ?"
@@ -65,45 +63,45 @@ def term_query(node: Expression) -> list[str] | None:
 
 
 class DeltaList(NamedTuple):
-    """The ascending delta rows that have a term, and its weight in each."""
+    """The posting list of a term in the delta: ascending rows, and the weighted frequency of the term in each."""
 
     rows: NDArray[np.int64]
     weights: NDArray[np.int64]
 
     def select(self, members: NDArray[np.bool_]) -> DeltaList:
-        """Return some of the rows."""
+        """Return the postings at which the mask ``members`` is true."""
         return DeltaList(self.rows[members], self.weights[members])
 
 
 class DeltaPostings:
-    """Append-only posting lists of the notes that were added since a snapshot.
+    """Append-only posting lists of the notes that were added or changed since a snapshot.
 
-    Readers pass the number of notes (``count``) that existed when their view was taken; others may append meanwhile.
+    Views share it: each passes how many notes belong to it (``count``). Other threads may append notes meanwhile.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # an array cannot grow while it is copied
         self._keys = array("q")
         self._lengths = array("q")
-        self._lists: dict[str, tuple[array[int], array[int]]] = {}
+        self._lists: dict[str, tuple[array[int], array[int]]] = {}  # the rows and the weights of each term
 
     def append(self, notes: Sequence[NoteFields]) -> int:
-        """Add notes, and return their number of tokens."""
+        """Add notes, and return how many tokens they have together."""
         numbers = term_numbers()
         *postings, lengths = tokenize_notes(notes, numbers)
         terms = list(numbers)
         with self._lock:
-            first = len(self._keys)
-            for term, row, weight in zip(*map(np.ndarray.tolist, postings), strict=True):
-                rows, weights = self._lists.setdefault(terms[term], (array("q"), array("q")))
-                rows.append(first + row)
+            first_row = len(self._keys)
+            for number, row, weight in zip(*map(np.ndarray.tolist, postings), strict=True):
+                rows, weights = self._lists.setdefault(terms[number], (array("q"), array("q")))
+                rows.append(first_row + row)
                 weights.append(weight)
             self._lengths.extend(lengths.tolist())
             self._keys.extend(key for key, *_ in notes)
         return int(lengths.sum())
 
     def notes(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the keys of the first ``count`` notes, and their numbers of tokens."""
+        """Return two arrays for the first ``count`` notes: their keys, and their lengths in tokens."""
         with self._lock:
             return np.array(self._keys[:count], dtype=np.int64), np.array(self._lengths[:count], dtype=np.int64)
 
@@ -124,24 +122,19 @@ class _TermPostings(NamedTuple):
 
 
 class PostingsView(NamedTuple):
-    """The posting lists as one transaction sees them."""
+    """The posting lists at one revision of the namespace: snapshot, tombstones and delta."""
 
-    lists: PostingLists
+    lists: PostingLists  # of the snapshot
     key_order: NDArray[np.intp]
     """The rows of ``lists`` sorted by key. They are mostly in this order: only a changed note has a row at the end."""
     delta: DeltaPostings
-    notes: int
+    notes: int  # the number of notes, and of their tokens: the collection statistics of BM25
     tokens: int
     revision: int
-    """The revision of the namespace that the view shows."""
-    last_key: int
-    """The highest key at the revision: a note with a higher one is new."""
-    tombstones: Rows = np.empty(0, np.int32)
-    """Ascending rows of ``lists`` that were changed or deleted since the snapshot."""
-    delta_size: int = 0
-    """How many notes of the delta belong to the view."""
-    delta_tombstones: NDArray[np.int64] = _NO_ROWS
-    """Ascending rows of the delta that were changed or deleted after they were added."""
+    last_key: int  # the highest key of a note at this revision: notes with higher keys were added later
+    tombstones: Rows = np.empty(0, np.int32)  # ascending rows of ``lists``
+    delta_size: int = 0  # how many notes of the delta belong to the view
+    delta_tombstones: NDArray[np.int64] = _NO_ROWS  # ascending rows of the delta
 
     @classmethod
     def of_snapshot(cls, ref: SnapshotRef, snapshot: SnapshotArrays) -> PostingsView:
@@ -159,17 +152,18 @@ class PostingsView(NamedTuple):
 
     @property
     def changes(self) -> int:
-        """How many notes were added, changed or deleted since the snapshot."""
+        """How many rows the delta and the tombstones have: a measure of what changed since the snapshot."""
         return self.delta_size + len(self.tombstones)
 
     def without(self, keys: Sequence[int]) -> PostingsView:
-        """Return the view without the notes with these keys."""
+        """Return a view without the notes with these keys."""
         if not keys:
             return self
-        lists, deleted = self.lists, np.array(keys, dtype=np.int64)
-        rows, delta_rows = self._rows_of(deleted), self._delta_rows_of(deleted)
+        lists, deleted_keys = self.lists, np.array(keys, dtype=np.int64)
+        rows, delta_rows = self._rows_of(deleted_keys), self._delta_rows_of(deleted_keys)
         rows = np.setdiff1d(rows, lists.tombstones)
-        deleted_tokens = lists.lengths[rows].sum() + self.delta.notes(self.delta_size)[1][delta_rows].sum()
+        _, delta_lengths = self.delta.notes(self.delta_size)
+        deleted_tokens = lists.lengths[rows].sum() + delta_lengths[delta_rows].sum()
         return self._replace(
             tombstones=np.union1d(self.tombstones, rows),
             delta_tombstones=np.union1d(self.delta_tombstones, delta_rows),
@@ -178,7 +172,7 @@ class PostingsView(NamedTuple):
         )
 
     def with_notes(self, notes: Sequence[NoteFields]) -> PostingsView:
-        """Return the view with further notes, which are appended to the delta."""
+        """Return a view with further notes, which are appended to the delta."""
         tokens = self.delta.append(notes) if notes else 0
         return self._replace(
             delta_size=self.delta_size + len(notes), notes=self.notes + len(notes), tokens=self.tokens + tokens
@@ -190,19 +184,20 @@ class PostingsView(NamedTuple):
         return self.tokens / max(1, self.notes)
 
     def document_frequency(self, term: str) -> int:
-        """Return how many notes have a term."""
+        """Return how many notes contain a term."""
         return self._postings(term).document_frequency
 
     def search(self, terms: Sequence[str], limit: int) -> Scores:
-        """Return the best ``limit`` notes, and all that tie with the last of them."""
+        """Return the keys and scores of the best ``limit`` notes, and of all that tie with the last of them."""
         postings = {term: self._postings(term) for term in dict.fromkeys(terms)}
         lists = [postings[term].snapshot for term in terms if len(postings[term].snapshot.rows)]
         rows = top_candidates(lists, self.lists.lengths, self.average_length, limit, self.tombstones)
+        # The delta is small: all of its matches are candidates.
         delta_rows = np.unique(np.concatenate([entry.delta.rows for entry in postings.values()]))
         return self._score(terms, postings, rows, delta_rows).best(limit)
 
     def scores(self, terms: Sequence[str], ids: Mapping[int, str]) -> dict[str, float]:
-        """Return the scores of the notes in ``ids`` (key → id) that match, by id; they equal those of ``search``.
+        """Return the ``search`` scores of the notes in ``ids`` (a mapping from keys to ids) that match, by id.
 
         The time is linear in the number of keys and terms, and logarithmic in the number of notes.
         """
@@ -219,26 +214,29 @@ class PostingsView(NamedTuple):
                 entry = entry._replace(delta=entry.delta.select(np.isin(entry.delta.rows, delta_rows)))
             postings[term] = entry
         notes, scores = self._score(terms, postings, rows, delta_rows)
-        scored = zip(notes.tolist(), scores.tolist(), strict=True)
-        return {ids[note]: score for note, score in scored if score > 0}  # every matching term adds a positive score
+        pairs = zip(notes.tolist(), scores.tolist(), strict=True)
+        return {ids[key]: score for key, score in pairs if score > 0}  # every matching term adds a positive score
 
     def _rows_of(self, keys: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the ascending snapshot rows of these keys, without tombstones; if a key has several, the last."""
+        """Return the ascending snapshot rows of the notes with these keys, without tombstones of the view."""
+        # If a key has several rows, the last is valid: the others are tombstones of the snapshot.
         indices = np.searchsorted(self.lists.keys, keys, side="right", sorter=self.key_order) - 1
         keys, rows = keys[indices >= 0], self.key_order[indices[indices >= 0]]
         rows = np.sort(rows[self.lists.keys[rows] == keys]).astype(np.int32)
         return rows[~np.isin(rows, self.tombstones)] if len(self.tombstones) else rows
 
     def _delta_rows_of(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the ascending delta rows of the notes with these keys, without tombstones."""
         if not self.delta_size:
             return _NO_ROWS
-        rows = np.flatnonzero(np.isin(self.delta.notes(self.delta_size)[0], keys))
+        delta_keys, _ = self.delta.notes(self.delta_size)
+        rows = np.flatnonzero(np.isin(delta_keys, keys))
         return rows[~np.isin(rows, self.delta_tombstones)]
 
     def _score(
         self, terms: Sequence[str], postings: Mapping[str, _TermPostings], rows: Rows, delta_rows: NDArray[np.int64]
     ) -> Scores:
-        """Return the exact scores of rows of the snapshot, followed by those of the delta."""
+        """Return the keys and exact scores of rows of the snapshot, followed by those of rows of the delta."""
         keys, lengths = self.lists.keys[rows], self.lists.lengths[rows].astype(np.float64)
         if len(delta_rows):
             delta_keys, delta_lengths = self.delta.notes(self.delta_size)
@@ -246,13 +244,14 @@ class PostingsView(NamedTuple):
             lengths = np.concatenate((lengths, delta_lengths[delta_rows]))
         norms = length_norms(lengths, self.average_length)
         scores = np.zeros(len(norms))
-        # Term by term in the order of the query: floating-point sums in another order differ in the last bits.
+        # The terms are added in the order of the query, as FTS5 does: in another order, the last bits would differ.
         for term in terms:
             members, weights = _weights(postings[term], rows, delta_rows)
             scores[members] += postings[term].snapshot.idf * saturation(weights, norms[members])
         return Scores(keys, scores)
 
     def _postings(self, term: str) -> _TermPostings:
+        """Return the postings of a term; those of the snapshot include tombstones of the view."""
         lists = self.lists
         delta = self.delta.postings(term, self.delta_size)
         if len(self.delta_tombstones):
@@ -261,25 +260,25 @@ class PostingsView(NamedTuple):
         start, end = (0, 0) if number is None else lists.offsets[number : number + 2].tolist()
         rows = lists.rows[start:end]
         deleted = int(np.isin(self.tombstones, rows).sum()) if len(self.tombstones) else 0
-        frequency = len(rows) - deleted + len(delta.rows)
+        document_frequency = len(rows) - deleted + len(delta.rows)
         # If the average length grew, saturations are higher now, at most by the quotient of the two averages.
         growth = max(1.0, self.average_length / lists.average_length) * (1 + TOLERANCE)
         max_saturation = 0.0 if number is None else float(lists.max_saturations[number]) * growth
-        weight = idf(self.notes, frequency)
-        term_list = TermList(rows, lists.weights[start:end], weight, weight * max_saturation)
-        return _TermPostings(term_list, delta, frequency)
+        term_idf = idf(self.notes, document_frequency)
+        term_list = TermList(rows, lists.weights[start:end], term_idf, term_idf * max_saturation)
+        return _TermPostings(term_list, delta, document_frequency)
 
 
 def _weights(
     postings: _TermPostings, rows: Rows, delta_rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return which of these rows (snapshot, then delta) have a term, and its weight in each."""
+    """Return the indices in ``rows`` + ``delta_rows`` of the notes that contain a term, and its weight in each."""
     members, weights = _NO_ROWS, np.empty(0)
-    known, delta = postings.snapshot, postings.delta
-    if len(known.rows):
-        indices = np.minimum(np.searchsorted(known.rows, rows), len(known.rows) - 1)
-        members = np.flatnonzero(known.rows[indices] == rows)
-        weights = known.weights[indices[members]].astype(np.float64)
+    snapshot, delta = postings.snapshot, postings.delta
+    if len(snapshot.rows):
+        indices = np.minimum(np.searchsorted(snapshot.rows, rows), len(snapshot.rows) - 1)
+        members = np.flatnonzero(snapshot.rows[indices] == rows)
+        weights = snapshot.weights[indices[members]].astype(np.float64)
     if len(delta.rows):
         members = np.concatenate((members, len(rows) + np.searchsorted(delta_rows, delta.rows)))
         weights = np.concatenate((weights, delta.weights))
@@ -287,43 +286,39 @@ def _weights(
 
 
 class PostingsIndex(SnapshotIndex):
-    """The posting lists of a namespace."""
+    """The posting lists of one namespace in this process: the latest view, and how snapshots are built."""
 
     min_rows = 2_000  # with fewer notes, FTS5 takes a millisecond or two
-    added_rows = "main.notes WHERE namespace = ?1 AND key > ?3"
-
-    def __init__(self, snapshots: Snapshots, namespace: int) -> None:
-        super().__init__(snapshots, namespace, LEXICAL)
+    added_rows_sql = "main.notes WHERE namespace = ?1 AND key > ?3"
 
     def _clear(self) -> None:
         self._view: PostingsView | None = None
-        self._seen: tuple[int, SnapshotRef | None] | None = None
-        """The revision and snapshot of ``_view``."""
+        self._view_state: tuple[int, SnapshotRef | None] | None = None  # the revision and the snapshot of the view
 
     def view(self, connection: apsw.Connection) -> PostingsView | None:
-        """Restart the connection's transaction, and return the lists as it sees them; ``None`` if there are none."""
+        """Restart the transaction, and return the lists as it sees them; ``None`` without a snapshot recent enough."""
         with self._lock:
             connection.execute("ROLLBACK; BEGIN")
-            now, ref = revision(connection, self._namespace), self._current(connection)
-            if self._seen != (now, ref):
+            current_revision, ref = revision(connection, self._namespace_id), self._current(connection)
+            if self._view_state != (current_revision, ref):
                 view = self._view
                 self._clear()  # so that after an interrupt, the incomplete delta is not used
                 if ref is not None:
-                    # A new snapshot trims the change log, so that a view of an older one cannot be updated.
+                    # A new snapshot trims the change log, so that a view of an older snapshot cannot be updated.
                     if view is None or ref != self._ref:
                         self._ref, snapshot = ref, self._load_file(ref)
                         view = snapshot and PostingsView.of_snapshot(ref, snapshot)
-                    self._view = view and self._advance(connection, view, now)
+                    self._view = view and self._advance(connection, view, current_revision)
                 if self._view is None:
                     self.needs_snapshot = self.is_stale(connection)
                 else:
-                    self.needs_snapshot = self._view.changes > max_delta(len(self._view.lists.keys)) // 2
-                self._seen = now, ref
+                    self.needs_snapshot = self._view.changes > self.max_delta(len(self._view.lists.keys)) // 2
+                self._view_state = current_revision, ref
             return self._view
 
     @staticmethod
     def _is_consistent(arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> bool:
-        # The names in the file are those of SNAPSHOT_ARRAYS, not of PostingLists.
+        # The names in the file are those of SNAPSHOT_ARRAYS, not those of the fields of PostingLists.
         terms, offsets = len(arrays["word_ends"]), arrays["places"]
         return (
             arrays.keys() == {*SNAPSHOT_ARRAYS}
@@ -337,7 +332,7 @@ class PostingsIndex(SnapshotIndex):
     def _read_snapshot(
         self, connection: apsw.Connection, ref: SnapshotRef | None, stopped: Callable[[], bool]
     ) -> NewSnapshot | None:
-        """Read what a new snapshot needs; return its last key and a function that builds its arrays."""
+        """Read the notes of a new snapshot: those that the current snapshot lacks, or all if there is none."""
         snapshot = self._load_file(ref, verify=True) if ref else None
         base, last_key, changed = EMPTY, 0, []
         if snapshot is not None and ref is not None:
@@ -345,41 +340,43 @@ class PostingsIndex(SnapshotIndex):
             changed = [key for key in self._changed_since(connection, ref.revision) if key <= last_key]
             view = PostingsView.of_snapshot(ref, snapshot).without(changed)
             base = view.lists.without_rows(view.tombstones) if len(view.tombstones) else view.lists
-            if len(base.tombstones) * 4 > len(base.keys):  # so much was deleted that starting over is cheaper
+            if len(base.tombstones) * 4 > len(base.keys):  # a quarter of the rows: index all notes again
                 base, last_key, changed = EMPTY, 0, []
         builder = PostingsBuilder(base)
         for notes in self._notes_after(connection, last_key):
             if stopped():
                 return None
             builder.add(notes)
-        if notes := self._notes(connection, changed):
-            builder.add(notes)
+        if changed_notes := self._notes(connection, changed):
+            builder.add(changed_notes)
 
         def build() -> SnapshotArrays:
             lists = builder.build()
             arrays: dict[str, Any] = dict(zip(SNAPSHOT_ARRAYS, lists[:-1], strict=True))
             return SnapshotArrays(arrays, {"average": lists.average_length})
 
-        return connection.execute(_HIGHEST_KEY, (self._namespace,)).get, build
+        return connection.execute(_HIGHEST_KEY, (self._namespace_id,)).get, build
 
-    def _advance(self, connection: apsw.Connection, view: PostingsView, now: int) -> PostingsView | None:
-        """Return the view at revision ``now``; ``None`` if there are too many changes to read during a search."""
-        limit = max_delta(len(view.lists.keys))
+    def _advance(self, connection: apsw.Connection, view: PostingsView, new_revision: int) -> PostingsView | None:
+        """Return a view at a new revision; ``None`` if there are too many changes to read during a search."""
+        limit = self.max_delta(len(view.lists.keys))
         changed = self._changed_since(connection, view.revision)
         if view.changes + len(changed) + self._count_added(connection, view.last_key, limit) > limit:
             return None
-        known = [key for key in changed if key <= view.last_key]
-        new = next(self._notes_after(connection, view.last_key, limit=limit + 1), [])
-        advanced = view.without(known).with_notes([*self._notes(connection, known), *new])
-        return advanced._replace(revision=now, last_key=connection.execute(_HIGHEST_KEY, (self._namespace,)).get)
+        changed = [key for key in changed if key <= view.last_key]
+        added_notes = next(self._notes_after(connection, view.last_key, limit=limit + 1), [])
+        new_view = view.without(changed).with_notes([*self._notes(connection, changed), *added_notes])
+        last_key = connection.execute(_HIGHEST_KEY, (self._namespace_id,)).get
+        return new_view._replace(revision=new_revision, last_key=last_key)
 
     def _notes_after(self, connection: apsw.Connection, last_key: int, limit: int = READ_NOTES) -> Iterator[list[Any]]:
-        """Yield batches of the notes after a key; expired ones too, because FTS5 has them."""
+        """Yield batches of the notes with a higher key, with their indexed fields; FTS5 also has the expired ones."""
         sql = f"{_SELECT_NOTES} AND key > ? ORDER BY key LIMIT ?"
-        while rows := fetch(connection, sql, (self._namespace, last_key, limit)):
+        while rows := fetch(connection, sql, (self._namespace_id, last_key, limit)):
             yield rows
             last_key = rows[-1][0]
 
     def _notes(self, connection: apsw.Connection, keys: Sequence[int]) -> list[Any]:
+        """Return the notes with these keys that still exist, with their indexed fields."""
         sql = f"{_SELECT_NOTES} AND key = ?"
-        return [row for key in sorted(keys) for row in fetch(connection, sql, (self._namespace, key))]
+        return [note for key in sorted(keys) for note in fetch(connection, sql, (self._namespace_id, key))]

@@ -1,18 +1,25 @@
-"""Posting lists of a namespace as arrays, as a snapshot file has them, and how they are built.
+"""Posting lists of one namespace as numpy arrays, how they are built, and MaxScore, which finds the best notes in them.
 
-A row is the index of a note in ``keys``. For each term, in byte order, ``offsets`` delimits its list: the ascending
-rows of the notes that have it, and its weight in each, the sum of its field weights over all occurrences.
-``max_saturations`` has the highest saturation in each list, for the average length at the time of building.
+*Layout.* Row r is the note with the key ``keys[r]`` and ``lengths[r]`` tokens. A note that changed has a new row; its
+old row is a tombstone and in no list. Terms are stems in UTF-8, numbered in byte order. Term t has the bytes from
+``term_ends[t - 1]`` to ``term_ends[t]`` of ``terms``. Its list is the range from ``offsets[t]`` to ``offsets[t + 1]``
+of two parallel arrays: ``rows``, the ascending rows of the notes that contain the term, and ``weights``, its weighted
+frequency in each (the sum of the field weights of all occurrences). ``max_saturations[t]`` is the highest saturation
+in the list (see :func:`saturation`), for the average length at the time of building.
 
-Lists are built in parts of some thousand notes, each sorted by term. Merging sorts nothing: the rows of a later part
-follow those of an earlier one, so that a merged list is the lists of all parts one after the other.
+*Building.* Notes are indexed in parts, each sorted by term. Merging sorts no postings: the rows of a later part are
+higher than those of an earlier one, so a merged list is the concatenation of the lists of all parts.
 
-MaxScore (Turtle and Flood, "Query Evaluation: Strategies and Optimizations", 1995), term at a time, returns the notes
-that can be among the k best for a disjunction, without scoring every match: lists are taken in descending order of the
-most that they can add to a score. Once the remaining lists together cannot lift a new note above the k-th best, no more
-notes enter; the remaining lists are only looked up for the notes that are in, and notes that can no longer reach the
-k-th best are dropped. Its scores are approximate (float32, and not in the order of the query): the caller scores the
-result exactly.
+*MaxScore* (Turtle and Flood, "Query Evaluation: Strategies and Optimizations", 1995), one list after the other, returns
+the notes that can be among the k best for a disjunction of terms, without scoring every match:
+
+1. Sort the lists by the most that each can add to a score, highest first.
+2. Add the scores of one list after the other to the candidates. The threshold is the k-th best sum so far.
+3. When all remaining lists together cannot lift a new note to the threshold, stop adding candidates. Look the existing
+   candidates up in the remaining lists, and drop those that can no longer reach the threshold.
+
+These scores are approximate: they are float32, and not added in the order of the query. The caller scores the returned
+notes exactly.
 """
 
 from __future__ import annotations
@@ -31,44 +38,35 @@ from recollect.stores.tokens import BREAK, stem_stream
 
 Rows = NDArray[np.int32]
 _Integers = NDArray[np.int64]
-NoteFields = Sequence[Any]
-"""The key of a note, and its indexed fields in the order of ``FIELD_WEIGHTS``."""
-PART_NOTES = 20_000
-"""Notes in a part: few enough that a part needs little memory beside the whole."""
-COPY_POSTINGS = 1 << 22
-"""Postings that are copied at once."""
-_K1, _B = np.float32(1.2), np.float32(0.75)
-FIRST_POSTINGS = 4_096
-"""How many postings of the first lists are merged at once, without checking whether fewer would suffice."""
-TOLERANCE = 1e-4
-"""An upper bound of the relative error of float32 sums of hundreds of terms."""
+_Lengths = NDArray[np.int32]
+_Floats = NDArray[np.float32]
+_Weights = NDArray[np.unsignedinteger[Any]]
+NoteFields = Sequence[Any]  # the key of a note, and its indexed fields in the order of FIELD_WEIGHTS
+PART_NOTES = 20_000  # notes in a part: few enough that a part needs little memory beside the whole
+COPY_POSTINGS = 1 << 22  # postings that are copied at once, to limit the memory of temporary arrays
+FIRST_POSTINGS = 4_096  # MaxScore adds the first lists at once, up to this many postings: pruning so few takes longer
+TOLERANCE = 1e-4  # an upper bound of the relative error of float32 sums of hundreds of terms
+_K1, _B = np.float32(1.2), np.float32(0.75)  # the BM25 parameters of FTS5
 _WEIGHTS = np.array(list(FIELD_WEIGHTS.values()), dtype=np.int64)
 
 
 class PostingLists(NamedTuple):
-    """Posting lists as arrays."""
+    """Posting lists as arrays; the module's docstring describes the layout. The defaults are lists of no notes."""
 
-    keys: NDArray[np.int64]
-    """The key of each row's note. A note that changed has a new row; its old row is a tombstone."""
-    lengths: NDArray[np.int32]
-    """The number of tokens of each note."""
-    terms: NDArray[np.uint8]
-    """All terms in UTF-8, concatenated."""
-    term_ends: NDArray[np.int64]
-    term_heads: NDArray[np.uint64]
-    """The first eight bytes of each term as a big-endian number, for the first step of a binary search."""
-    offsets: NDArray[np.int64]
-    """The start of each term's list, and the end of the last."""
-    rows: NDArray[np.int32]
-    weights: NDArray[np.unsignedinteger[Any]]
-    max_saturations: NDArray[np.float32]
-    tombstones: NDArray[np.int32]
-    """Ascending rows of notes that were changed or deleted; no list has them."""
-    average_length: float
-    """The average number of tokens for which ``max_saturations`` was computed."""
+    keys: _Integers = np.empty(0, np.int64)
+    lengths: _Lengths = np.empty(0, np.int32)
+    terms: NDArray[np.uint8] = np.empty(0, np.uint8)
+    term_ends: _Integers = np.empty(0, np.int64)
+    term_heads: NDArray[np.uint64] = np.empty(0, np.uint64)  # the first 8 bytes of each term, big-endian: for find()
+    offsets: _Integers = np.zeros(1, np.int64)
+    rows: Rows = np.empty(0, np.int32)
+    weights: _Weights = np.empty(0, np.uint16)
+    max_saturations: _Floats = np.empty(0, np.float32)
+    tombstones: Rows = np.empty(0, np.int32)  # ascending
+    average_length: float = 1.0  # in tokens; max_saturations was computed for it
 
     def find(self, term: str) -> int | None:
-        """Return the number of a term, if a note has it."""
+        """Return the number of a term; ``None`` if no note contains it."""
         encoded = term.encode()
         head = np.uint64(_head(encoded))
         low, high = int(self.term_heads.searchsorted(head)), int(self.term_heads.searchsorted(head, "right"))
@@ -79,24 +77,24 @@ class PostingLists(NamedTuple):
         return self.terms[self.term_ends[number - 1] if number else 0 : self.term_ends[number]].tobytes()
 
     def decode_terms(self) -> list[bytes]:
-        """Return all terms in UTF-8."""
+        """Return all terms in UTF-8, in the order of their numbers."""
         blob, ends = self.terms.tobytes(), self.term_ends.tolist()
         return [blob[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
-    def without_rows(self, rows: NDArray[np.int32]) -> PostingLists:
-        """Return the lists without these rows, which become tombstones, and without terms that no other row has."""
+    def without_rows(self, rows: Rows) -> PostingLists:
+        """Return the lists without these rows, which become tombstones, and without terms whose list is empty then."""
         alive = np.ones(len(self.keys), dtype=np.bool_)
         alive[rows] = False
         remaining = alive[self.rows]
         counts = np.add.reduceat(remaining, self.offsets[:-1], dtype=np.int64)
         used = counts > 0
-        sizes = np.diff(self.term_ends, prepend=0)
+        term_sizes = np.diff(self.term_ends, prepend=0)
         lengths = self.lengths.copy()
         lengths[rows] = 0
         return self._replace(
             lengths=lengths,
-            terms=self.terms[np.repeat(used, sizes)],
-            term_ends=np.cumsum(sizes[used]),
+            terms=self.terms[np.repeat(used, term_sizes)],
+            term_ends=np.cumsum(term_sizes[used]),
             term_heads=self.term_heads[used],
             offsets=np.concatenate(([0], np.cumsum(counts[used]))),
             rows=self.rows[remaining],
@@ -107,25 +105,12 @@ class PostingLists(NamedTuple):
 
 
 SNAPSHOT_ARRAYS = ("keys", "lengths", "words", "word_ends", "heads", "places", "rows", "weights", "peaks", "dead")
-"""The names of the fields in a snapshot file."""
-
-EMPTY = PostingLists(
-    keys=np.empty(0, np.int64),
-    lengths=np.empty(0, np.int32),
-    terms=np.empty(0, np.uint8),
-    term_ends=np.empty(0, np.int64),
-    term_heads=np.empty(0, np.uint64),
-    offsets=np.zeros(1, np.int64),
-    rows=np.empty(0, np.int32),
-    weights=np.empty(0, np.uint16),
-    max_saturations=np.empty(0, np.float32),
-    tombstones=np.empty(0, np.int32),
-    average_length=1.0,
-)
+"""The names of the array fields in a snapshot file, in the order of the fields."""
+EMPTY = PostingLists()
 
 
 def _encode_terms(terms: Sequence[bytes]) -> dict[str, Any]:
-    """Return sorted terms as arrays."""
+    """Return the fields of ``PostingLists`` that describe sorted terms."""
     return {
         "terms": np.frombuffer(b"".join(terms), dtype=np.uint8),
         "term_ends": np.cumsum([len(term) for term in terms], dtype=np.int64),
@@ -138,36 +123,37 @@ def _head(term: bytes) -> int:
 
 
 def term_numbers() -> dict[str, int]:
-    """Return a dictionary that numbers terms in the order of first access, including the break between fields."""
+    """Return an empty dictionary that gives each term the next number, from 0, when it is accessed first."""
     return defaultdict(count().__next__)
 
 
-def tokenize_notes(
-    notes: Sequence[NoteFields], numbers: dict[str, int]
-) -> tuple[_Integers, _Integers, _Integers, _Integers]:
-    """Return the postings of notes (terms, rows, weights), and their lengths; new terms are added to ``numbers``."""
-    fields = len(_WEIGHTS)
+def tokenize_notes(notes: Sequence[NoteFields], numbers: dict[str, int]) -> tuple[_Integers, ...]:
+    """Return the postings of notes, and the length of each note in tokens; new terms are added to ``numbers``.
+
+    The postings are three parallel arrays, sorted by term, then row: term number, row (index in ``notes``) and weight.
+    """
+    field_count = len(_WEIGHTS)
     tokens = stem_stream([text or "" for _, *texts in notes for text in texts])
     terms = np.fromiter(map(numbers.__getitem__, tokens), dtype=np.int64, count=len(tokens))
-    breaks = terms == numbers[BREAK]
-    texts = np.cumsum(breaks)[~breaks]
+    breaks = terms == numbers[BREAK]  # between two fields: their cumulative count numbers the fields of all notes
+    fields = np.cumsum(breaks)[~breaks]
     terms = terms[~breaks]
-    rows = texts // fields
+    rows = fields // field_count
     lengths = np.bincount(rows, minlength=len(notes))
-    pairs, indices = np.unique(terms * len(notes) + rows, return_inverse=True)
-    weights = np.bincount(indices, weights=_WEIGHTS[texts % fields], minlength=len(pairs)).astype(np.int64)
-    return pairs // len(notes), pairs % len(notes), weights, lengths
+    postings, indices = np.unique(terms * len(notes) + rows, return_inverse=True)
+    weights = np.bincount(indices, weights=_WEIGHTS[fields % field_count], minlength=len(postings)).astype(np.int64)
+    return postings // len(notes), postings % len(notes), weights, lengths
 
 
 class PostingsBuilder:
-    """Builds posting lists from existing ones and further notes."""
+    """Builds posting lists from existing lists (``base``) and further notes."""
 
     def __init__(self, base: PostingLists = EMPTY) -> None:
         self._parts = [base]
         self._start_part()
 
     def add(self, notes: Sequence[NoteFields]) -> None:
-        """Add notes."""
+        """Add notes, which get the next rows."""
         terms, rows, weights, lengths = tokenize_notes(notes, self._numbers)
         self._postings.append((terms, rows + len(self._keys), weights, lengths))
         self._keys += (key for key, *_ in notes)
@@ -186,59 +172,60 @@ class PostingsBuilder:
         self._postings: list[tuple[_Integers, ...]] = []
 
     def _finish_part(self) -> None:
-        """Sort the postings of the part, which are sorted by row, by term."""
+        """Renumber the terms of the part in byte order, and sort its postings by term; a stable sort keeps the rows."""
         encoded = sorted((term.encode(), number) for term, number in self._numbers.items() if term != BREAK)
-        rank = np.zeros(len(self._numbers), dtype=np.int32)
-        rank[[number for _, number in encoded]] = np.arange(len(encoded), dtype=np.int32)
+        new_numbers = np.zeros(len(self._numbers), dtype=np.int32)
+        new_numbers[[number for _, number in encoded]] = np.arange(len(encoded), dtype=np.int32)
         terms, rows, weights, lengths = map(np.concatenate, zip(*self._postings, strict=True))
-        ranks = rank[terms]
-        order = np.argsort(ranks, kind="stable")
-        small = not len(weights) or weights.max() <= np.iinfo(np.uint16).max
+        terms = new_numbers[terms]
+        order = np.argsort(terms, kind="stable")
+        fits_uint16 = not len(weights) or weights.max() <= np.iinfo(np.uint16).max
         self._parts.append(
             EMPTY._replace(
                 keys=np.array(self._keys, dtype=np.int64),
                 lengths=lengths.astype(np.int32),
                 **_encode_terms([term for term, _ in encoded]),
-                offsets=np.concatenate(([0], np.cumsum(np.bincount(ranks, minlength=len(encoded))))),
+                offsets=np.concatenate(([0], np.cumsum(np.bincount(terms, minlength=len(encoded))))),
                 rows=rows[order].astype(np.int32),
-                weights=weights[order].astype(np.uint16 if small else np.uint32),
+                weights=weights[order].astype(np.uint16 if fits_uint16 else np.uint32),
             )
         )
         self._start_part()
 
 
 def _merge(parts: Sequence[PostingLists]) -> PostingLists:
-    """Return the concatenated lists of all parts; the rows of each part follow those of the previous one."""
-    terms_of = [part.decode_terms() for part in parts]
-    terms = sorted(set().union(*terms_of))
-    number = {term: index for index, term in enumerate(terms)}
-    ranks = [np.fromiter(map(number.__getitem__, words), dtype=np.int64, count=len(words)) for words in terms_of]
+    """Return the concatenated lists of all parts; the rows of each part follow those of the previous part."""
+    part_terms = [part.decode_terms() for part in parts]
+    terms = sorted(set().union(*part_terms))
+    number_of = {term: number for number, term in enumerate(terms)}
+    # For each part, the merged number of each of its terms.
+    merged = [np.fromiter(map(number_of.__getitem__, names), dtype=np.int64, count=len(names)) for names in part_terms]
     counts = np.zeros(len(terms), dtype=np.int64)
-    for part, rank in zip(parts, ranks, strict=True):
-        counts[rank] += np.diff(part.offsets)
+    for part, numbers in zip(parts, merged, strict=True):
+        counts[numbers] += np.diff(part.offsets)
     offsets = np.concatenate(([0], np.cumsum(counts)))
     rows = np.empty(offsets[-1], dtype=np.int32)
     weights = np.empty(offsets[-1], dtype=np.result_type(*(part.weights.dtype for part in parts)))
-    free, first_row, tombstones = offsets[:-1].copy(), 0, []
-    for part, rank in zip(parts, ranks, strict=True):
-        shifts = free[rank] - part.offsets[:-1]
+    next_offsets, first_row, part_tombstones = offsets[:-1].copy(), 0, []
+    for part, numbers in zip(parts, merged, strict=True):
+        shifts = next_offsets[numbers] - part.offsets[:-1]  # from the place of each list in the part to its target
         sizes = np.diff(part.offsets)
-        for first, last in _batches(part.offsets):
-            start, end = part.offsets[first], part.offsets[last]
-            targets = np.repeat(shifts[first:last], sizes[first:last]) + np.arange(start, end)
+        for first_term, end_term in _batches(part.offsets):
+            start, end = part.offsets[first_term], part.offsets[end_term]
+            targets = np.repeat(shifts[first_term:end_term], sizes[first_term:end_term]) + np.arange(start, end)
             rows[targets] = part.rows[start:end] + np.int32(first_row)
             weights[targets] = part.weights[start:end]
-        free[rank] += sizes
-        tombstones.append(part.tombstones + first_row)
+        next_offsets[numbers] += sizes
+        part_tombstones.append(part.tombstones + first_row)
         first_row += len(part.keys)
     lengths = np.concatenate([part.lengths for part in parts])
-    dead = np.concatenate(tombstones).astype(np.int32)
-    average_length = float(lengths.sum() / max(1, len(lengths) - len(dead))) or 1.0
+    tombstones = np.concatenate(part_tombstones).astype(np.int32)
+    average_length = float(lengths.sum() / max(1, len(lengths) - len(tombstones))) or 1.0
     max_saturations = np.empty(len(terms), dtype=np.float32)
-    for first, last in _batches(offsets):
-        start, end = offsets[first], offsets[last]
+    for first_term, end_term in _batches(offsets):
+        start, end = offsets[first_term], offsets[end_term]
         saturations = saturation(weights[start:end], lengths[rows[start:end]], average_length)
-        max_saturations[first:last] = np.maximum.reduceat(saturations, offsets[first:last] - start)
+        max_saturations[first_term:end_term] = np.maximum.reduceat(saturations, offsets[first_term:end_term] - start)
     return PostingLists(
         keys=np.concatenate([part.keys for part in parts]),
         lengths=lengths,
@@ -247,34 +234,31 @@ def _merge(parts: Sequence[PostingLists]) -> PostingLists:
         rows=rows,
         weights=weights,
         max_saturations=max_saturations,
-        tombstones=dead,
+        tombstones=tombstones,
         average_length=average_length,
     )
 
 
-def _batches(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Yield ranges of terms whose lists are processed together."""
-    first = 0
-    while first < len(offsets) - 1:
-        last = int(np.searchsorted(offsets, offsets[first] + COPY_POSTINGS))
-        last = min(max(last, first + 1), len(offsets) - 1)
-        yield first, last
-        first = last
+def _batches(offsets: _Integers) -> Iterator[tuple[int, int]]:
+    """Yield ranges of term numbers (first, last + 1) whose lists have about :data:`COPY_POSTINGS` postings together."""
+    first_term = 0
+    while first_term < len(offsets) - 1:
+        end_term = int(np.searchsorted(offsets, offsets[first_term] + COPY_POSTINGS))
+        end_term = min(max(end_term, first_term + 1), len(offsets) - 1)
+        yield first_term, end_term
+        first_term = end_term
 
 
 class TermList(NamedTuple):
-    """The posting list of a term."""
+    """The posting list of one term of a query."""
 
-    rows: NDArray[np.int32]
-    weights: NDArray[np.unsignedinteger[Any]]
+    rows: Rows
+    weights: _Weights
     idf: float
-    max_score: float
-    """The maximum that the term can add to the score of a note."""
+    max_score: float  # the most that the term can add to a score: the idf times the highest saturation
 
 
-def saturation(
-    weights: NDArray[np.unsignedinteger[Any]], lengths: NDArray[np.int32], average_length: float
-) -> NDArray[np.float32]:
+def saturation(weights: _Weights, lengths: _Lengths, average_length: float) -> _Floats:
     """Return the BM25 term scores of notes without the idf: w·(k1 + 1) / (w + k1·(1 - b + b·length / average))."""
     scores = weights.astype(np.float32)
     norm = lengths * np.float32(float(_K1 * _B) / average_length)
@@ -286,55 +270,57 @@ def saturation(
 
 
 def top_candidates(
-    lists: Sequence[TermList], lengths: NDArray[np.int32], average_length: float, limit: int, tombstones: Rows
+    lists: Sequence[TermList], lengths: _Lengths, average_length: float, limit: int, tombstones: Rows
 ) -> Rows:
-    """Return the ascending rows of all notes that can be among the best ``limit`` or tie with the last."""
+    """Return the ascending rows of all notes that can be among the best ``limit`` or tie with the last, by MaxScore."""
     if not lists:
         return np.empty(0, dtype=np.int32)
     ordered = sorted(lists, key=lambda term: -term.max_score)
-    # The maximum that all lists from an index on can add to a score.
+    # remaining[i] is the most that the lists from index i on can add to a score.
     remaining = np.cumsum([0.0, *(term.max_score for term in reversed(ordered))])[::-1].tolist()
     sizes = [len(term.rows) for term in ordered]
-    taken = max(1, int(np.searchsorted(np.cumsum(sizes), FIRST_POSTINGS, side="right")))
-    rows = np.concatenate([term.rows for term in ordered[:taken]])
-    weights = np.concatenate([term.weights for term in ordered[:taken]])
+    first_lists = ordered[: max(1, int(np.searchsorted(np.cumsum(sizes), FIRST_POSTINGS, side="right")))]
+    rows = np.concatenate([term.rows for term in first_lists])
+    weights = np.concatenate([term.weights for term in first_lists])
     scores = saturation(weights, lengths[rows], average_length)
-    scores *= np.repeat(np.array([term.idf for term in ordered[:taken]], np.float32), sizes[:taken])
-    if taken > 1:
+    scores *= np.repeat(np.array([term.idf for term in first_lists], np.float32), sizes[: len(first_lists)])
+    if len(first_lists) > 1:
         rows, indices = np.unique(rows, return_inverse=True)
         scores = np.bincount(indices, weights=scores).astype(np.float32)
     if len(tombstones):
         alive = ~np.isin(rows, tombstones)
         rows, scores = rows[alive], scores[alive]
-    grows = True
-    for index in range(taken, len(ordered)):
+    accepts_new = True
+    for index in range(len(first_lists), len(ordered)):
         term = ordered[index]
-        grows = grows and _threshold(scores, limit) <= remaining[index] * (1 + TOLERANCE)
-        if not grows:
+        accepts_new = accepts_new and _threshold(scores, limit) <= remaining[index] * (1 + TOLERANCE)
+        if not accepts_new:
             rows, scores = _prune(rows, scores, limit, remaining[index])
+        # The candidates (by index in ``rows``) that the list has, and their indices in the list.
         indices = np.minimum(np.searchsorted(term.rows, rows), len(term.rows) - 1)
         members = np.flatnonzero(term.rows[indices] == rows)
         indices = indices[members]
-        if grows:
-            added = saturation(term.weights, lengths[term.rows], average_length) * np.float32(term.idf)
-            scores[members] += added[indices]
-            new = ~np.isin(term.rows, tombstones) if len(tombstones) else np.ones(len(term.rows), dtype=np.bool_)
-            new[indices] = False
-            rows, scores = np.concatenate((rows, term.rows[new])), np.concatenate((scores, added[new]))
+        if accepts_new:
+            term_scores = saturation(term.weights, lengths[term.rows], average_length) * np.float32(term.idf)
+            scores[members] += term_scores[indices]
+            is_new = ~np.isin(term.rows, tombstones) if len(tombstones) else np.ones(len(term.rows), dtype=np.bool_)
+            is_new[indices] = False
+            rows = np.concatenate((rows, term.rows[is_new]))
+            scores = np.concatenate((scores, term_scores[is_new]))
         else:
-            added = saturation(term.weights[indices], lengths[rows[members]], average_length)
-            scores[members] += added * np.float32(term.idf)
+            term_scores = saturation(term.weights[indices], lengths[rows[members]], average_length)
+            scores[members] += term_scores * np.float32(term.idf)
     rows, _ = _prune(rows, scores, limit, 0.0)
     return np.sort(rows)
 
 
-def _threshold(scores: NDArray[np.float32], limit: int) -> float:
-    """Return the last of the best ``limit`` scores; 0 while there are fewer."""
-    count = len(scores)
-    return 0.0 if count < limit else float(np.partition(scores, count - limit)[count - limit])
+def _threshold(scores: _Floats, limit: int) -> float:
+    """Return the ``limit``-th best score; 0 if there are fewer scores."""
+    index = len(scores) - limit
+    return 0.0 if index < 0 else float(np.partition(scores, index)[index])
 
 
-def _prune(rows: Rows, scores: NDArray[np.float32], limit: int, remaining: float) -> tuple[Rows, NDArray[np.float32]]:
-    """Drop the notes that cannot reach the threshold even if the remaining lists add their maximum."""
-    reaching = scores >= (_threshold(scores, limit) * (1 - TOLERANCE) - remaining) / (1 + TOLERANCE)
-    return rows[reaching], scores[reaching]
+def _prune(rows: Rows, scores: _Floats, limit: int, remaining: float) -> tuple[Rows, _Floats]:
+    """Return the rows that can reach the threshold if the remaining lists add ``remaining``, and their scores."""
+    can_reach = scores >= (_threshold(scores, limit) * (1 - TOLERANCE) - remaining) / (1 + TOLERANCE)
+    return rows[can_reach], scores[can_reach]

@@ -1,10 +1,18 @@
-"""The tables of a store in SQLite, and migrations from older versions.
+"""The tables of an SQLite store, and the migrations that create them or update those of an older version.
 
-``PRAGMA user_version`` counts the migrations of a file; ``PRAGMA application_id`` marks it as ours. Every namespace has
-its own FTS5 index, so that the statistics of one tenant never change the scores of another. The index has external
-content, a view over the notes, from which SQLite can check and rebuild it.
+- ``namespaces``, ``documents``, ``notes``, ``links``: the source of truth. ``links.place`` is the position of a link
+  among the links of its note.
+- ``models``, ``vectors``: the embedding models, and one row for each note and model. ``vectors.vector`` concatenates
+  the unit vectors of the note's chunks, each with ``dimension`` numbers of type ``precision``.
+- ``titles``, ``titled``, ``mentions``: the distinct titles, the notes that have a title, and the notes whose text
+  mentions a title. ``titles.namers`` is the number of mentions; ``titles.common`` is 1 if there were too many.
+- ``entities``: the named entities in the metadata of notes.
+- ``snapshots``, ``word_changes``: see :mod:`recollect.stores.sqlite.snapshots`.
+- ``words_<namespace>``: the FTS5 index of a namespace: one for each, so that the terms of one tenant never change the
+  scores of another. It has no texts: SQLite checks and rebuilds it from the view ``words_<namespace>_text``.
 
-The comments in the statements below are stored in every file: they do not change.
+``PRAGMA user_version`` is the number of migrations that a file has had; ``PRAGMA application_id`` marks it as a store.
+SQLite stores the comments in the statements below in every file, so they must not change.
 """
 
 from __future__ import annotations
@@ -175,21 +183,19 @@ CREATE TABLE word_changes (        -- notes whose words changed or went since; n
 """
 
 _MIGRATIONS = (_NOTES, _REVISIONS, _GRAPH, _EXPIRY, _NAMESPACED_LINKS, _SNAPSHOTS)
-"""Migration n migrates a file from version n to n + 1. Never change one, only append."""
-
+"""``_MIGRATIONS[n]`` migrates a file from schema version n to n + 1. Never change a migration; append a new one."""
 SCHEMA_VERSION = len(_MIGRATIONS)
-
-TABLES = re.findall(r"CREATE TABLE (\w+)", "".join(_MIGRATIONS))
+TABLES = re.findall(r"CREATE TABLE (\w+)", "".join(_MIGRATIONS))  # all but those of the FTS5 indexes
 
 
 def is_current(connection: apsw.Connection, location: str) -> bool:
-    """Return whether a file needs no migration; raise an error if it is no store, or one of a newer version."""
+    """Return whether a file has the current schema; raise an error if it is not a store or has a newer schema."""
     # One statement, because another process may be creating the store.
-    version, application, used = connection.execute(
+    version, application_id, has_tables = connection.execute(
         "SELECT user_version, application_id, EXISTS (SELECT 1 FROM sqlite_schema) "
         "FROM pragma_user_version, pragma_application_id"
     ).get
-    if application != APPLICATION_ID and (version or used):
+    if application_id != APPLICATION_ID and (version or has_tables):
         raise StoreDamagedError(f"{location} is an SQLite database, but not a Recollect store; choose another file")
     if version > SCHEMA_VERSION:
         raise StoreVersionError(
@@ -200,15 +206,15 @@ def is_current(connection: apsw.Connection, location: str) -> bool:
 
 
 def migrate(connection: apsw.Connection, location: str) -> None:
-    """Migrate a file in the connection's transaction, unless another process has done so meanwhile."""
+    """Migrate a file within the connection's transaction, unless another process has already migrated it."""
     from recollect.stores.sqlite.transaction import SqliteTransaction  # noqa: PLC0415 (it imports this module)
 
     if is_current(connection, location):
         return
-    before = connection.pragma("user_version")
-    for migration in _MIGRATIONS[before:]:
+    old_version = connection.pragma("user_version")
+    for migration in _MIGRATIONS[old_version:]:
         connection.execute(migration)
-    if before in (1, 2):  # without titles, mentions and entities
+    if old_version in (1, 2):  # such a file has notes, but no titles, mentions and entities
         transaction = SqliteTransaction(connection)
         for (namespace_id,) in transaction.fetch("SELECT key FROM namespaces"):
             rebuild_mentions(transaction, namespace_id)
@@ -217,32 +223,32 @@ def migrate(connection: apsw.Connection, location: str) -> None:
     connection.pragma("user_version", SCHEMA_VERSION)
 
 
-def create_word_index(connection: apsw.Connection, namespace: int) -> None:
+def create_fts5_index(connection: apsw.Connection, namespace_id: int) -> None:
     """Create the empty FTS5 index of a namespace."""
     connection.execute(f"""
-        CREATE VIEW words_{namespace}_text AS
+        CREATE VIEW words_{namespace_id}_text AS
             SELECT key, indexed(path) AS path, indexed(title) AS title, indexed(summary) AS summary,
                 indexed(tags) AS tags, indexed(content) AS content
-            FROM notes WHERE namespace = {namespace};
-        CREATE VIRTUAL TABLE words_{namespace} USING fts5 (
+            FROM notes WHERE namespace = {namespace_id};
+        CREATE VIRTUAL TABLE words_{namespace_id} USING fts5 (
             path, title, summary, tags, content,
-            content = 'words_{namespace}_text', content_rowid = 'key', tokenize = 'porter unicode61'
+            content = 'words_{namespace_id}_text', content_rowid = 'key', tokenize = 'porter unicode61'
         );
-        -- What is deleted leaves the index at once, not when its pages happen to be merged.
-        INSERT INTO words_{namespace} (words_{namespace}, rank) VALUES ('secure-delete', 1);
+        -- Deleted terms leave the index at once, not when FTS5 merges its segments.
+        INSERT INTO words_{namespace_id} (words_{namespace_id}, rank) VALUES ('secure-delete', 1);
     """)  # noqa: S608 (the namespace is a number)
 
 
-def drop_word_index(connection: apsw.Connection, namespace: int) -> None:
+def drop_fts5_index(connection: apsw.Connection, namespace_id: int) -> None:
     """Drop the FTS5 index of a namespace."""
-    connection.execute(f"DROP TABLE IF EXISTS words_{namespace}; DROP VIEW IF EXISTS words_{namespace}_text")
+    connection.execute(f"DROP TABLE IF EXISTS words_{namespace_id}; DROP VIEW IF EXISTS words_{namespace_id}_text")
 
 
-def forget_word_index(connection: apsw.Connection, namespace: int) -> None:
-    """Remove a corrupt FTS5 index, which SQLite does not drop, from the schema; the next VACUUM frees its pages."""
+def delete_fts5_schema(connection: apsw.Connection, namespace_id: int) -> None:
+    """Delete a corrupt FTS5 index, which SQLite refuses to drop, from the schema table; VACUUM then frees its pages."""
     connection.pragma("writable_schema", value=True)
     connection.execute(
         "DELETE FROM sqlite_schema WHERE tbl_name = ?1 OR tbl_name IN (SELECT ?1 || value FROM json_each(?2))",
-        (f"words_{namespace}", '["_data", "_idx", "_docsize", "_config", "_text"]'),
+        (f"words_{namespace_id}", '["_data", "_idx", "_docsize", "_config", "_text"]'),
     )
     connection.pragma("writable_schema", "RESET")

@@ -1,7 +1,12 @@
-"""Lexical and vector search of one namespace in one transaction, and the indexes in memory that it uses.
+"""Lexical, vector and name search of one namespace in one transaction, and the FTS5 syntax of queries.
 
-Disjunctions of single terms are ranked by posting lists, everything else by FTS5; both give the same scores. A search
-over a corrupt snapshot is repeated without it.
+*Lexical search.* A query tree is rendered as an FTS5 expression. FTS5 scores every match by BM25; filters are
+conditions on the joined notes. If the namespace has a snapshot of its posting lists, these rank disjunctions of single
+terms faster, with the same scores; if there are filters, they rank more notes than requested.
+
+*Vector search.* The vector index selects candidates. Their exact similarities are computed from the table's vectors.
+
+A search that fails because a snapshot is corrupt is repeated without it.
 """
 
 from __future__ import annotations
@@ -36,27 +41,23 @@ from recollect.stores.sqlite.vector_index import VectorIndex
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-OVERFETCH = (4, 32)
-"""The factors by which more notes than requested are ranked, in turn, if some may not pass the filters."""
-FILTERED_NOTES = 1024
-"""How many notes with similar names are filtered at a time."""
-MAX_NAMESPACES = 128
-"""How many recently used namespaces keep their vectors, and their posting lists, in memory."""
-CLOSE_ATTEMPTS = 3
-CLOSE_TIMEOUT = 3.0
-"""Seconds to wait for other writers when a memory is closed, so that deleted texts leave the snapshots."""
+OVERFETCH = (4, 32)  # with filters, posting lists rank 4 times as many notes as requested; if too few pass, 32 times
+FILTERED_NOTES = 1024  # how many notes with similar names are filtered at a time
+MAX_NAMESPACES = 128  # how many recently used namespaces keep their vectors, and their posting lists, in memory
+CLOSE_ATTEMPTS = 3  # how many times close() tries to write the snapshots
+CLOSE_TIMEOUT = 3.0  # seconds to wait for other writers on close, so that deleted texts leave the snapshots
 
 _NOTES_BY_ID = "FROM json_each(?) AS ids CROSS JOIN notes AS n ON n.namespace = ? AND n.id = ids.value"
 _COLUMNS = ", ".join(f"n.{column}" for column in CANDIDATE_COLUMNS.split(", "))
 _WEIGHTS = ", ".join(map(str, FIELD_WEIGHTS.values()))
-_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # and surrogates, invalid in UTF-8
 
 K = TypeVar("K")
 T = TypeVar("T")
 
 
 def render_fts5(query: Query, semantics: Semantics = "strict") -> str:
-    """Return the FTS5 expression of ``query``: valid for any text, empty if nothing can match.
+    """Return a query as an FTS5 expression, which is valid for any text; "" if no note can match.
 
     >>> from recollect.query import parse
     >>> render_fts5(parse("notes 2026-04-04 NOT draft"))
@@ -66,11 +67,12 @@ def render_fts5(query: Query, semantics: Semantics = "strict") -> str:
 
 
 def _render(node: Expression | None) -> str:
+    """Return the FTS5 expression of a query tree, without the outermost parentheses."""
     return "" if node is None else render(node, _Fts5()).removeprefix("(").removesuffix(")")
 
 
 class _Fts5:
-    """Renders nodes in FTS5 syntax: quotes every term, so that any text is valid, and parenthesises compound nodes."""
+    """Renders a query tree in FTS5 syntax, with every term in quotes, so that any text is valid."""
 
     def match(self, kind: Kind, text: str) -> str:
         quoted = _CONTROL_CHARACTERS.sub(" ", text).replace('"', '""')
@@ -87,26 +89,27 @@ class _Fts5:
 
 
 class SearchIndexes:
-    """The posting lists and vectors of the namespaces that were searched last."""
+    """The posting lists and vectors of the namespaces that this process searched last. Thread-safe."""
 
     def __init__(self, connections: Connections) -> None:
         self.snapshots = Snapshots(connections)
         self.worker = SnapshotWorker(connections)
         self._lock = threading.Lock()
         self._postings: dict[int, PostingsIndex] = {}
-        self._vectors: dict[tuple[int, int], VectorIndex] = {}
+        self._vectors: dict[tuple[int, int], VectorIndex] = {}  # by namespace and model
 
-    def postings(self, namespace: int) -> PostingsIndex:
+    def postings(self, namespace_id: int) -> PostingsIndex:
         """Return the posting lists of a namespace."""
         with self._lock:
-            return _get(self._postings, namespace, lambda: PostingsIndex(self.snapshots, namespace))
+            return _get(self._postings, namespace_id, lambda: PostingsIndex(self.snapshots, namespace_id))
 
-    def vectors(self, namespace: int, key: int, model: Model) -> VectorIndex:
-        """Return the vectors of a namespace by the model with this key."""
+    def vectors(self, namespace_id: int, model_key: int, model: Model) -> VectorIndex:
+        """Return the vectors of a namespace for the active model, and drop the indexes of all other models."""
+        keys = namespace_id, model_key
         with self._lock:
-            if any(other != key for _, other in self._vectors):  # of a model that was replaced
-                self._vectors = {pair: index for pair, index in self._vectors.items() if pair[1] == key}
-            return _get(self._vectors, (namespace, key), lambda: VectorIndex(self.snapshots, namespace, key, model))
+            if any(indexed_model != model_key for _, indexed_model in self._vectors):
+                self._vectors = {pair: index for pair, index in self._vectors.items() if pair[1] == model_key}
+            return _get(self._vectors, keys, lambda: VectorIndex(self.snapshots, *keys, model))
 
     def clear(self) -> None:
         """Drop all indexes."""
@@ -115,18 +118,18 @@ class SearchIndexes:
         self.snapshots.delete()  # files that were mapped until now can be deleted on every system
 
     def write_snapshots(self, namespaces: Collection[str]) -> None:
-        """Write the snapshots of namespaces that were written to, so that they have no deleted text."""
+        """Write the outdated snapshots of changed namespaces, given by name, so that they contain no deleted text."""
         if not namespaces:
             return
         self.worker.wait()
-        known = "SELECT key FROM namespaces WHERE name IN (SELECT value FROM json_each(?))"
+        sql = "SELECT key FROM namespaces WHERE name IN (SELECT value FROM json_each(?))"
         with suppress(StoreError):
-            for _ in range(CLOSE_ATTEMPTS):  # another process may finish first with an older revision
+            for _ in range(CLOSE_ATTEMPTS):  # another process may publish a snapshot of an older revision first
                 with self.snapshots.connections.reading() as connection:
                     active = active_model(SqliteTransaction(connection))
                     indexes: list[PostingsIndex | VectorIndex] = []
-                    for (namespace,) in fetch(connection, known, (json.dumps(list(namespaces)),)):
-                        indexes += [self.postings(namespace), *([self.vectors(namespace, *active)] if active else [])]
+                    for (key,) in fetch(connection, sql, (json.dumps(list(namespaces)),)):
+                        indexes += [self.postings(key), *([self.vectors(key, *active)] if active else [])]
                     stale = [index for index in indexes if index.is_stale(connection)]
                 for index in stale:
                     index.write_snapshot(lambda: False, CLOSE_TIMEOUT)
@@ -135,23 +138,23 @@ class SearchIndexes:
 
 
 def _get(indexes: dict[K, T], key: K, create: Callable[[], T]) -> T:
-    """Return an index as the most recently used; drop the least recently used if there are too many."""
-    known = indexes.pop(key, None)
-    index = indexes[key] = create() if known is None else known
+    """Return a cached or new index; if there are too many, drop the least recently used."""
+    cached = indexes.pop(key, None)
+    index = indexes[key] = create() if cached is None else cached
     if len(indexes) > MAX_NAMESPACES:
         del indexes[next(iter(indexes))]
     return index
 
 
 class NamespaceSearch(NamedTuple):
-    """Searches of one namespace on a connection, whose transaction they may restart."""
+    """The searches of one namespace on one connection, in a transaction that they may restart."""
 
     connection: apsw.Connection
     indexes: SearchIndexes
-    namespace: int
+    namespace_id: int
 
     def search_text(self, query: Query, semantics: Semantics, limit: int, filters: Filters) -> list[Candidate]:
-        """Return the best notes by BM25; ties by path, then id."""
+        """Return the best ``limit`` notes by BM25; ties by path, then id."""
         node = expression(query, semantics)
         if node is None or limit <= 0:
             return []
@@ -169,26 +172,28 @@ class NamespaceSearch(NamedTuple):
             return {}
         terms = term_query(node)
         if terms is not None:
-            # The view restarts the transaction, so keys are read after it.
+            # Taking the view restarts the transaction, so the keys of the ids are read after that.
             scores = self._with_postings(lambda view: view.scores(terms, self._ids_by_key(ids)))
             if scores is not None:
                 return scores
         return self.fts5_scores(_render(node), self._ids_by_key(ids))
 
     def document_frequencies(self, queries: Sequence[Query]) -> tuple[int, list[int]] | None:
-        """Return how many notes there are, and how many match each query; ``None`` unless each is a single term."""
+        """Return the number of notes, and the number of matches of each query, by posting lists.
+
+        Return ``None`` if there are no posting lists, or a query is not a single term.
+        """
         terms = []
         for node in map(expression, queries):
-            single = [""] if node is None else term_query(node)
-            if single is None or len(single) != 1:
+            query_terms = [""] if node is None else term_query(node)
+            if query_terms is None or len(query_terms) != 1:
                 return None
-            terms += single
+            terms += query_terms
         return self._with_postings(lambda view: (view.notes, [view.document_frequency(term) for term in terms]))
 
     def count_matches(self, queries: Sequence[Query], counts: NoteCounts[str]) -> tuple[int, list[int]]:
-        """Return how many notes there are, and how many match each query by FTS5."""
+        """Return the number of notes, and the number of matches of each query, by FTS5; ``counts`` caches them."""
         sql = f"SELECT count(*) FROM {self._table} WHERE {self._table} MATCH ?"  # noqa: S608 (it ends in a number)
-
         return counts.total, counts.get(
             [render_fts5(query) or None for query in queries],
             lambda expressions: {match: self.connection.execute(sql, (match,)).get for match in expressions},
@@ -199,7 +204,7 @@ class NamespaceSearch(NamedTuple):
     ) -> list[Candidate]:
         """Return the notes with the nearest vectors, exactly, without those with a term that ``without`` excludes."""
         conditions = self._conditions(filters, without)
-        index = self.indexes.vectors(self.namespace, *active)
+        index = self.indexes.vectors(self.namespace_id, *active)
         try:
             candidates = self._search_vectors(index, active.model, vector, limit, *conditions)
         except SNAPSHOT_ERRORS:
@@ -213,7 +218,7 @@ class NamespaceSearch(NamedTuple):
     def search_names(
         self, index: NameIndex, words: Sequence[str], limit: int, filters: Filters, without: Query | None
     ) -> list[Candidate]:
-        """Return the notes with the names most similar to one of ``words``; ``index`` must be of this transaction."""
+        """Return the notes whose names are most similar to one of ``words``; ``index`` must be of this transaction."""
         keys, similarities = index.most_similar(words)
         scores = dict(zip(keys.tolist(), similarities.tolist(), strict=True))
         conditions, values = self._conditions(filters, without)
@@ -232,7 +237,7 @@ class NamespaceSearch(NamedTuple):
         return [candidates[key] for key in best[:limit]]
 
     def select_candidates(self, ids: Sequence[str], filters: Filters, without: Query | None) -> list[Candidate]:
-        """Return the notes with these ids, in their order, without those that have a term that ``without`` excludes."""
+        """Return the notes with these ids, in this order, that pass the filters and have no excluded term."""
         conditions, values = self._conditions(filters, without)
         sql = f"SELECT {_COLUMNS} {_NOTES_BY_ID} WHERE 1 {conditions} ORDER BY ids.key"
         return [candidate_of(row) for row in self.connection.execute(sql, (*self._bind(ids), *values))]
@@ -242,23 +247,23 @@ class NamespaceSearch(NamedTuple):
         sql = f"SELECT n.id, v.vector {_NOTES_BY_ID} JOIN vectors AS v ON v.note = n.key AND v.model = ?"
         rows = fetch(self.connection, sql, (*self._bind(ids), active.key))
         scores = cosine_similarities([blob for _, blob in rows], active.model, vector.astype(np.float64))
-        return dict(zip((note for note, _ in rows), scores.tolist(), strict=True))
+        return dict(zip((note_id for note_id, _ in rows), scores.tolist(), strict=True))
 
     def search_fts5(self, match: str, limit: int, filters: Filters) -> list[Candidate]:
-        """Return the best notes by BM25 for an FTS5 expression; ties by path, then id."""
+        """Return the best ``limit`` notes by BM25 for an FTS5 expression; ties by path, then id."""
         conditions, values = filter_conditions(filters)
-        restricted = conditions or hides_notes(self.connection)
         table = self._table
-        joined = f"JOIN notes AS n ON n.key = {table}.rowid" if restricted else ""
+        needs_notes = conditions or hides_notes(self.connection)
+        join = f"JOIN notes AS n ON n.key = {table}.rowid" if needs_notes else ""
         rows = self.connection.execute(
             f"""
             WITH matches AS MATERIALIZED (
                 SELECT {table}.rowid AS note, bm25({table}, {_WEIGHTS}) AS score
-                FROM {table} {joined} WHERE {table} MATCH ? {conditions}
+                FROM {table} {join} WHERE {table} MATCH ? {conditions}
             ),
-            edge AS (SELECT score FROM matches ORDER BY score LIMIT 1 OFFSET ?)
+            threshold AS (SELECT score FROM matches ORDER BY score LIMIT 1 OFFSET ?) -- worse notes are not read
             SELECT score, {CANDIDATE_COLUMNS} FROM matches JOIN notes ON key = note
-            WHERE score <= coalesce((SELECT score FROM edge), score)
+            WHERE score <= coalesce((SELECT score FROM threshold), score)
             ORDER BY score, coalesce(path, ''), id LIMIT ?
             """,  # noqa: S608 (the table's name ends in a number)
             (match, *values, limit - 1, limit),
@@ -272,8 +277,8 @@ class NamespaceSearch(NamedTuple):
         return candidates
 
     def fts5_scores(self, match: str, ids: Mapping[int, str]) -> dict[str, float]:
-        """Return the scores that ``search_fts5`` gives notes, by id, if they match; ``ids`` has the ids by key."""
-        # Without the plus sign FTS5 would run the whole query again for each row.
+        """Return the ``search_fts5`` scores of the notes in ``ids`` (a mapping from keys to ids) that match, by id."""
+        # Without the plus sign FTS5 would run the whole query again for each key.
         rows = self.connection.execute(
             f"SELECT rowid, bm25({self._table}, {_WEIGHTS}) FROM {self._table} "  # noqa: S608 (as above)
             f"WHERE {self._table} MATCH ? AND +rowid IN (SELECT value FROM json_each(?))",
@@ -282,8 +287,8 @@ class NamespaceSearch(NamedTuple):
         return {ids[key]: -score for key, score in rows}
 
     def _with_postings(self, search: Callable[[PostingsView], T | None]) -> T | None:
-        """Search the posting lists; ``None`` if there are none, or the snapshot turns out to be corrupt."""
-        index = self.indexes.postings(self.namespace)
+        """Return the result of ``search``; ``None`` if there are no posting lists, or their snapshot is corrupt."""
+        index = self.indexes.postings(self.namespace_id)
         try:
             view = index.view(self.connection)
             if index.needs_snapshot:
@@ -297,14 +302,13 @@ class NamespaceSearch(NamedTuple):
     def _search_postings(
         self, view: PostingsView, terms: Sequence[str], limit: int, filters: Filters
     ) -> list[Candidate] | None:
-        """Return the best notes by BM25, as ``search_fts5`` does.
+        """Return the best ``limit`` notes by BM25, as ``search_fts5`` does.
 
-        With filters, some of the best notes are read, and then more, until enough of them pass. If too few do, the
-        result is ``None``: FTS5 is faster then.
+        With filters, more notes are ranked than requested, until enough of them pass. Return ``None`` if too few pass:
+        then FTS5 is faster.
         """
         conditions, values = filter_conditions(filters)
-        restricted = bool(conditions) or hides_notes(self.connection)
-        for factor in OVERFETCH if restricted else (1,):
+        for factor in OVERFETCH if conditions or hides_notes(self.connection) else (1,):
             best = view.search(terms, factor * limit)
             scores = dict(zip(best.notes.tolist(), best.scores.tolist(), strict=True))
             by_key = self._read_candidates(list(scores), conditions, values)
@@ -314,7 +318,7 @@ class NamespaceSearch(NamedTuple):
             return None
         for key, candidate in by_key.items():
             candidate.lexical_score = candidate.score = scores[key]
-        candidates = sorted(by_key.values(), key=_rank)[:limit]
+        candidates = sorted(by_key.values(), key=_sort_key)[:limit]
         for rank, candidate in enumerate(candidates, start=1):
             candidate.lexical_rank = rank
         return candidates
@@ -322,13 +326,14 @@ class NamespaceSearch(NamedTuple):
     def _search_vectors(
         self, index: VectorIndex, model: Model, vector: Vector, limit: int, conditions: str, values: Sequence[Any]
     ) -> list[Candidate]:
+        """Return the ``limit`` nearest notes that meet the conditions; a corrupt snapshot may raise an error."""
         view = index.view(self.connection)
         allowed = None
         if conditions:
             keys = self.connection.execute(
                 "SELECT v.key FROM notes AS n JOIN vectors AS v ON v.note = n.key "  # noqa: S608 (fixed conditions)
                 f"WHERE n.namespace = ? {conditions} ORDER BY v.key",
-                (self.namespace, *values),
+                (self.namespace_id, *values),
             )
             allowed = np.fromiter((key for (key,) in keys), dtype=np.int64)
         while True:
@@ -342,7 +347,7 @@ class NamespaceSearch(NamedTuple):
             if len(rows) == len(candidate_keys):
                 break
             deleted = {*candidate_keys}.difference(row[0] for row in rows)
-            if deleted <= view.tombstones:  # only a corrupt snapshot returns its tombstones
+            if deleted <= view.tombstones:  # a view returns its tombstones only if the snapshot is corrupt
                 view = index.rebuild(self.connection)
                 continue
             index.mark_deleted(deleted)
@@ -350,21 +355,21 @@ class NamespaceSearch(NamedTuple):
         similarities = cosine_similarities([row[1] for row in rows], model, vector.astype(np.float64))
         best = Scores(np.arange(len(rows)), similarities).best(limit)
         candidates = []
-        for position, score in zip(best.notes.tolist(), best.scores.tolist(), strict=True):
-            candidate = candidate_of(rows[position][2:])
+        for index_in_rows, score in zip(best.notes.tolist(), best.scores.tolist(), strict=True):
+            candidate = candidate_of(rows[index_in_rows][2:])
             candidate.vector_similarity = candidate.score = score
             candidates.append(candidate)
-        candidates = sorted(candidates, key=_rank)[:limit]
+        candidates = sorted(candidates, key=_sort_key)[:limit]
         for rank, candidate in enumerate(candidates, start=1):
             candidate.vector_rank = rank
         return candidates
 
     @property
     def _table(self) -> str:
-        return f"words_{self.namespace}"
+        return f"words_{self.namespace_id}"
 
     def _conditions(self, filters: Filters, without: Query | None) -> tuple[str, list[Any]]:
-        """Return conditions and their values: notes pass the filters and have no term excluded by ``without``."""
+        """Return the SQL conditions of the filters and of the terms that ``without`` excludes, and their parameters."""
         conditions, values = filter_conditions(filters)
         excluded = _render(exclusion(without)) if without else ""
         if excluded:
@@ -376,6 +381,7 @@ class NamespaceSearch(NamedTuple):
     def _read_candidates(
         self, keys: Sequence[int], conditions: str = "", values: Sequence[Any] = ()
     ) -> dict[int, Candidate]:
+        """Return the notes with these keys that meet the SQL conditions, by key."""
         sql = f"SELECT n.key, {_COLUMNS} FROM notes AS n WHERE n.key IN (SELECT value FROM json_each(?)) {conditions}"  # noqa: S608 (fixed names)
         rows = fetch(self.connection, sql, (json.dumps(keys), *values))
         return {key: candidate_of(row) for key, *row in rows}
@@ -384,9 +390,9 @@ class NamespaceSearch(NamedTuple):
         return dict(self.connection.execute(f"SELECT n.key, n.id {_NOTES_BY_ID}", self._bind(ids)))
 
     def _bind(self, ids: Iterable[str]) -> tuple[str, int]:
-        """Return the values of ``_NOTES_BY_ID``."""
-        return json.dumps(list(dict.fromkeys(ids))), self.namespace
+        """Return the parameters of ``_NOTES_BY_ID``."""
+        return json.dumps(list(dict.fromkeys(ids))), self.namespace_id
 
 
-def _rank(candidate: Candidate) -> tuple[float, str, str]:
+def _sort_key(candidate: Candidate) -> tuple[float, str, str]:
     return -candidate.score, candidate.path, candidate.id

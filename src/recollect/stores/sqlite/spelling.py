@@ -1,4 +1,4 @@
-"""The data of spelling suggestions and of searches by misspelt names: the terms of an FTS5 index, and note names."""
+"""Reads what spelling suggestions and searches for misspelt names need: the stems of an FTS5 index, and note names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recollect.stores.sqlite.transaction import SqliteTransaction, change_tempor
 def index_names(
     transaction: SqliteTransaction, namespace_id: int, before: NameIndex | None, *, titles: bool
 ) -> NameIndex:
-    """Return the index of the names of a namespace; unchanged parts of ``before`` are reused."""
+    """Return an index of the notes' paths, and with ``titles`` of their titles; it reuses parts of an older index."""
     rows = fetch(
         transaction.connection,
         "SELECT key, coalesce(path, ''), title FROM notes WHERE namespace = ? ORDER BY coalesce(path, ''), id"
@@ -29,7 +29,7 @@ def index_names(
 
 
 def open_vocabulary(connection: apsw.Connection, namespace_id: int) -> None:
-    """Create the ``fts5vocab`` tables of a namespace on this connection; this ends its transaction and begins one."""
+    """Create the tables of a namespace's stems and of their occurrences; this restarts the connection's transaction."""
     change_temporary_schema(
         connection,
         f"""
@@ -42,12 +42,12 @@ def open_vocabulary(connection: apsw.Connection, namespace_id: int) -> None:
 
 
 def read_vocabulary(transaction: SqliteTransaction, *_: object) -> Vocabulary:
-    """Return the terms of the namespace that :func:`open_vocabulary` opened on the connection."""
+    """Return the stems of the namespace for which :func:`open_vocabulary` was called last on the connection."""
     return build_vocabulary(transaction.connection.execute("SELECT term, doc FROM temp.stems"))
 
 
 class Fts5SpellingIndex:
-    """The queries on the FTS5 index of a namespace that spelling suggestions need, in one transaction."""
+    """The queries of spelling suggestions on the FTS5 index of a namespace, in one transaction."""
 
     def __init__(self, connection: apsw.Connection, namespace_id: int) -> None:
         self._connection = connection
@@ -55,28 +55,28 @@ class Fts5SpellingIndex:
         self._hides_notes = hides_notes(connection)
 
     def has_word(self, word: str) -> bool:
-        """Return whether a note contains a word, given in lower case without accents."""
+        """Return whether a visible note contains a word, given in lower case without accents."""
         return self._matches(f'"{word}"')
 
     def has_match(self, text: str) -> bool:
-        """Return whether a search for the text finds a note."""
+        """Return whether a search for the text finds a visible note."""
         expression = render_fts5(parse(text))
         return bool(expression) and self._matches(expression)
 
     def _matches(self, expression: str) -> bool:
         words = f"words_{self._namespace_id}"
-        visible = "AND rowid IN (SELECT key FROM notes)" if self._hides_notes else ""
-        sql = f"SELECT 1 FROM {words} WHERE {words} MATCH ? {visible} LIMIT 1"  # noqa: S608 (a number)
+        only_visible = "AND rowid IN (SELECT key FROM notes)" if self._hides_notes else ""
+        sql = f"SELECT 1 FROM {words} WHERE {words} MATCH ? {only_visible} LIMIT 1"  # noqa: S608 (a number)
         return self._connection.execute(sql, (expression,)).get is not None
 
     def spellings(self, stem: str) -> Counter[str]:
-        """Count the spellings of a stem in the first notes that contain it."""
-        words: Counter[str] = Counter()
+        """Count the words that have this stem, at the beginning of the first few fields that contain it."""
+        counts: Counter[str] = Counter()
         sql = "SELECT DISTINCT doc, col FROM temp.stem_occurrences WHERE term = ? LIMIT ?"
         for note, column in fetch(self._connection, sql, (stem, SPELLING_NOTES)):
             text = self._connection.execute(
                 f"SELECT substr({column}, 1, ?) FROM words_{self._namespace_id}_text WHERE key = ?",  # noqa: S608 (names of our own)
                 (SPELLING_CHARACTERS, note),
             ).get
-            words.update(word for _, word in tokens.spellings_of(text, (stem,)))
-        return words
+            counts.update(word for _, word in tokens.spellings_of(text, (stem,)))
+        return counts

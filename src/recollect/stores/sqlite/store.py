@@ -1,4 +1,4 @@
-"""The store in one SQLite file."""
+"""``SQLiteStore``: a store in one SQLite file, with searches, maintenance and the caches of one process."""
 
 from __future__ import annotations
 
@@ -43,8 +43,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         self.read_only = read_only
         self._connections = Connections(path, read_only=read_only)
         self._indexes = SearchIndexes(self._connections)
-        self._written: set[str] = set()
-        """Namespaces that were written to, whose snapshots are checked on close."""
+        self._written: set[str] = set()  # the namespaces whose notes changed: close() updates their snapshots
         self._names: dict[bool, RevisionCache[SqliteTransaction, NameIndex]] = {
             titles: RevisionCache(partial(spelling.index_names, titles=titles)) for titles in (False, True)
         }
@@ -61,7 +60,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         self,
         namespaces: Collection[str] | None,
         *,
-        create: bool = False,  # noqa: ARG002 (a batch creates those that it writes to)
+        create: bool = False,  # noqa: ARG002 (a batch creates the namespaces that it writes to)
         accesses_only: bool = False,
     ) -> Iterator[SqliteTransaction]:
         if accesses_only:
@@ -72,31 +71,30 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
             transaction = SqliteTransaction(connection)
             now = to_microseconds(arguments.now())
             if _has_expired(connection, now):
-                self._note_removed(transaction, remove_expired(transaction, now))
+                self._remove_expired(transaction, now)
             yield transaction
-            changed = namespaces
-            if changed is None:
-                changed = [name for (name,) in fetch(connection, "SELECT name FROM namespaces")]
-        self._written.update(changed)
+            if namespaces is None:
+                namespaces = [name for (name,) in fetch(connection, "SELECT name FROM namespaces")]
+        self._written.update(namespaces)
 
-    def _note_removed(self, transaction: SqliteTransaction, count: int) -> int:
-        """Record the namespaces of removed notes, whose snapshots are out of date; return ``count``."""
+    def _remove_expired(self, transaction: SqliteTransaction, now: int, limit: int | None = None) -> int:
+        """Delete up to ``limit`` expired notes, add their namespaces to ``_written``, and return the note count."""
+        count = remove_expired(transaction, now, limit=limit)
         if count:
-            names = "SELECT name FROM namespaces WHERE key IN (SELECT namespace FROM word_changes)"
-            self._written.update(name for (name,) in fetch(transaction.connection, names))
+            sql = "SELECT name FROM namespaces WHERE key IN (SELECT namespace FROM word_changes)"
+            self._written.update(name for (name,) in fetch(transaction.connection, sql))
         return count
 
     def expire(self, now: datetime, *, limit: int | None = None) -> int:
-        """Delete the notes that have expired, if no other process keeps the file busy."""
-        moment = to_microseconds(now)
+        """Delete at most ``limit`` expired notes, and return how many; raise an error if another writer is active."""
+        microseconds = to_microseconds(now)
         if self.read_only:
             return 0
         with self._connections.reading() as connection:
-            if not _has_expired(connection, moment):
+            if not _has_expired(connection, microseconds):
                 return 0
         with self._connections.writing(timeout=0) as connection:
-            transaction = SqliteTransaction(connection)
-            return self._note_removed(transaction, remove_expired(transaction, moment, limit=limit))
+            return self._remove_expired(SqliteTransaction(connection), microseconds, limit=limit)
 
     def _search(self, transaction: SqliteTransaction, namespace_id: int) -> NamespaceSearch:
         return NamespaceSearch(transaction.connection, self._indexes, namespace_id)
@@ -111,7 +109,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         without: Query | None = None,
         model: Model | None = None,
     ) -> list[Candidate]:
-        """Return the nearest notes by exact search."""
+        """Return the notes with the most similar vectors, by exact search; ties by path, then id."""
 
         def work(transaction: SqliteTransaction) -> list[Candidate] | None:
             namespace_id, active = transaction.namespace_id(namespace), active_model(transaction)
@@ -119,13 +117,13 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
                 raise ModelChangedError(active.model)
             if namespace_id is None or active is None or limit <= 0:
                 return []
-            unit = unit_query(vector, active.model)
+            unit_vector = unit_query(vector, active.model)
             candidates = self._search(transaction, namespace_id).search_vectors(
-                active, unit, min(limit, MAX_INTEGER), filters, without
+                active, unit_vector, min(limit, MAX_INTEGER), filters, without
             )
             return candidates if active_model(transaction) == active else None
 
-        # None: another model was activated meanwhile, and the vectors of the former are deleted.
+        # None: meanwhile another model was activated, which deletes the vectors of the previous one. Search again.
         while (candidates := self._read(work, namespace)) is None:
             pass
         return candidates
@@ -135,8 +133,8 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
 
         def work(transaction: SqliteTransaction, namespace_id: int) -> tuple[int, list[int]]:
             search = self._search(transaction, namespace_id)
-            indexed = search.document_frequencies(queries)
-            return indexed or search.count_matches(queries, self._counts.get(transaction, namespace_id))
+            counts = search.document_frequencies(queries)
+            return counts or search.count_matches(queries, self._counts.get(transaction, namespace_id))
 
         return self._read_namespace(namespace, (0, [0] * len(queries)), work)
 
@@ -196,24 +194,24 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
 
     def repair(self) -> list[Finding]:
         with self._connections.maintaining() as connection:
-            unreadable = checking.unreadable_indexes(SqliteTransaction(connection))
+            damaged = checking.damaged_fts5_indexes(SqliteTransaction(connection))
         with self._connections.writing() as connection:
             tokens = self._indexes.snapshots.tokens(connection)
-            checking.rebuild(SqliteTransaction(connection), unreadable)
+            checking.rebuild(SqliteTransaction(connection), damaged)
         self._indexes.snapshots.delete({*tokens, *self._indexes.snapshots.files()})
-        if unreadable:
+        if damaged:  # the pages of their tables are still in the file
             with self._connections.maintaining() as connection:
                 connection.execute("VACUUM")
         self._indexes.clear()
         return self.check()
 
     def backup(self, target: Path, *, overwrite: bool = False) -> None:
-        """Write a compact, consistent copy; others may read and write meanwhile."""
+        """Write a compact, consistent copy to a new file; other threads and processes may read and write meanwhile."""
         with new_file(target, overwrite=overwrite, source=self._connections.file) as unfinished:
             self._connections.backup(unfinished)
 
     def close(self) -> None:
-        """Close the file."""
+        """Write the snapshots of changed namespaces, so that they contain no deleted text, and close the file."""
         try:
             self._indexes.write_snapshots(self._written)
         finally:
@@ -223,17 +221,18 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
 
 
 def _has_expired(connection: apsw.Connection, now: int) -> bool:
-    """Return whether a note of the file, visible or hidden, has expired at ``now``, in microseconds since 1970."""
+    """Return whether the file has a note, hidden or not, that has expired at ``now`` (microseconds since 1970)."""
     return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM main.notes WHERE expires_at <= ?)", (now,)).get)
 
 
 def _start_counts(transaction: SqliteTransaction, namespace_id: int, _: NoteCounts[str] | None) -> NoteCounts[str]:
-    """Return an empty cache of counts; expired notes count until they are removed, as in the index."""
+    """Return an empty cache of note counts, with the number of all notes; as in FTS5, this includes expired notes."""
     sql = "SELECT count(*) FROM main.notes WHERE namespace = ?"
     return NoteCounts(transaction.connection.execute(sql, (namespace_id,)).get)
 
 
 def _size(path: Path) -> int:
+    """Return the size of a file in bytes; 0 if it does not exist."""
     with suppress(OSError):  # a snapshot may just have been replaced
         return path.stat().st_size
     return 0

@@ -1,4 +1,8 @@
-"""A transaction of SQLite: runs the SQL that both engines share, and has the statements in SQLite's own."""
+"""``SqliteTransaction``: the statements of a transaction that need SQLite's own SQL, and how expired notes are hidden.
+
+:mod:`recollect.stores.sql.dialect` has the contract of these methods. A list is one parameter: a JSON array, which
+``json_each`` expands. ``CROSS JOIN`` fixes the order of tables; ``+column`` keeps SQLite from using the column's index.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ import apsw
 from recollect.model import Filters
 from recollect.stores.rows import COLUMNS, Change, NoteRow, folded_name, to_microseconds
 from recollect.stores.sql.dialect import Dialect, Row, SqlTransaction, VectorRows
-from recollect.stores.sqlite.schema import create_word_index
+from recollect.stores.sqlite.schema import create_fts5_index
 from recollect.stores.tokens import indexed
 
 if TYPE_CHECKING:
@@ -31,7 +35,7 @@ _DIALECT = Dialect(
 
 
 def fetch(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> list[Row]:
-    """Return all rows of a query in SQLite's own SQL."""
+    """Return all rows of a query in SQLite's own SQL, which is not translated."""
     return connection.execute(sql, tuple(values)).fetchall()
 
 
@@ -40,33 +44,32 @@ def revision(connection: apsw.Connection, namespace_id: int) -> int:
     return int(connection.execute("SELECT revision FROM namespaces WHERE key = ?", (namespace_id,)).get)
 
 
-_AFTER_ALL = "\U0010ffff" * 4
-"""Sorts after whatever can follow a prefix in a path."""
-_HIDES = "EXISTS (SELECT 1 FROM temp.sqlite_schema WHERE name = 'notes')"
+_AFTER_ANY_PATH = "\U0010ffff" * 4  # the highest code point: sorts after all that can follow a prefix in a path
+_HAS_VIEW = "EXISTS (SELECT 1 FROM temp.sqlite_schema WHERE name = 'notes')"
 _EXPIRY = (
     "SELECT EXISTS (SELECT 1 FROM main.notes WHERE expires_at <= ?1), "  # noqa: S608 (names of our own)
-    f"EXISTS (SELECT 1 FROM notes WHERE expires_at <= ?1), {_HIDES}"
+    f"EXISTS (SELECT 1 FROM notes WHERE expires_at <= ?1), {_HAS_VIEW}"
 )
 
 
 def hide_expired(connection: apsw.Connection, now: int) -> None:
-    """Hide notes that have expired at ``now`` from a reading connection; this may restart its transaction.
+    """Hide the notes that have expired at ``now`` (microseconds since 1970) from all queries of a reading connection.
 
-    Expired notes that cannot be deleted, because the file is read-only or busy, are hidden by a temporary view called
-    ``notes``, so that every query of the connection omits them. Usually there are none.
+    Expired notes stay in the file while it is read-only or busy. A temporary view named ``notes`` leaves them out and
+    hides the table ``main.notes``. Creating or dropping this view restarts the transaction.
     """
-    stored, visible, hiding = connection.execute(_EXPIRY, (now,)).get
-    if visible:
-        # A view takes no parameters; this one is a number.
-        alive = f"SELECT * FROM main.notes WHERE coalesce(expires_at > {now:d}, true)"  # noqa: S608 (a number)
-        change_temporary_schema(connection, f"DROP VIEW IF EXISTS temp.notes; CREATE TEMP VIEW notes AS {alive}")
-    elif hiding and not stored:
+    has_expired, sees_expired, has_view = connection.execute(_EXPIRY, (now,)).get
+    if sees_expired:
+        # A view cannot have parameters, but ``now`` is a number.
+        unexpired = f"SELECT * FROM main.notes WHERE coalesce(expires_at > {now:d}, true)"  # noqa: S608 (a number)
+        change_temporary_schema(connection, f"DROP VIEW IF EXISTS temp.notes; CREATE TEMP VIEW notes AS {unexpired}")
+    elif has_view and not has_expired:
         change_temporary_schema(connection, "DROP VIEW temp.notes")
 
 
 def hides_notes(connection: apsw.Connection) -> bool:
-    """Return whether a connection may hide expired notes."""
-    return bool(connection.execute(f"SELECT {_HIDES}").get)
+    """Return whether ``notes`` is a view that leaves out expired notes, which the FTS5 and vector indexes may have."""
+    return bool(connection.execute(f"SELECT {_HAS_VIEW}").get)
 
 
 def change_temporary_schema(connection: apsw.Connection, sql: str) -> None:
@@ -81,19 +84,19 @@ def change_temporary_schema(connection: apsw.Connection, sql: str) -> None:
 
 
 def filter_conditions(filters: Filters) -> tuple[str, list[Any]]:
-    """Return conditions on ``notes AS n``, each starting with AND, and the values of their placeholders."""
-    parts: list[str] = []
+    """Return the SQL conditions of filters on ``notes AS n``, each after an AND, and the values of their parameters."""
+    conditions: list[str] = []
     values: list[Any] = []
 
     def add(sql: str, *params: Any) -> None:
-        parts.append(f" AND {sql}")
+        conditions.append(f" AND {sql}")
         values.extend(params)
 
     if filters.path_prefix:
-        add("n.path >= ? AND n.path < ?", filters.path_prefix, filters.path_prefix + _AFTER_ALL)
-    if filters.tags:
-        missing = "SELECT 1 FROM json_each(?) AS t WHERE NOT instr(char(10) || n.tags || char(10), t.value)"
-        add(f"NOT EXISTS ({missing})", json.dumps([f"\n{tag}\n" for tag in filters.tags]))
+        add("n.path >= ? AND n.path < ?", filters.path_prefix, filters.path_prefix + _AFTER_ANY_PATH)
+    if filters.tags:  # n.tags has one tag a line
+        missing_tag = "SELECT 1 FROM json_each(?) AS t WHERE NOT instr(char(10) || n.tags || char(10), t.value)"
+        add(f"NOT EXISTS ({missing_tag})", json.dumps([f"\n{tag}\n" for tag in filters.tags]))
     if filters.session is not None:
         add("n.session IS ?", filters.session or None)
     for condition, moment in (
@@ -107,11 +110,11 @@ def filter_conditions(filters: Filters) -> tuple[str, list[Any]]:
     for key, value in filters.metadata.items():
         equals, param = _equals(value)
         add(f"EXISTS (SELECT 1 FROM json_each(n.metadata) AS m WHERE m.key = ? AND {equals})", key, param)  # noqa: S608 (fixed names)
-    return "".join(parts), values
+    return "".join(conditions), values
 
 
 def _equals(value: Any) -> tuple[str, str]:
-    """Return the condition that a JSON value m equals ``value``, and its parameter; true is not 1, and 1 equals 1.0."""
+    """Return the SQL for "the JSON value m equals ``value``", and its parameter; true is not 1, but 1 equals 1.0."""
     if isinstance(value, str):
         return "m.type = 'text' AND m.value = ?", value
     text = json.dumps(value, ensure_ascii=False)
@@ -123,7 +126,7 @@ def _equals(value: Any) -> tuple[str, str]:
 
 
 class SqliteTransaction(SqlTransaction):
-    """A connection to an SQLite file, in a transaction."""
+    """A transaction on a connection to an SQLite file."""
 
     dialect = _DIALECT
 
@@ -154,7 +157,7 @@ class SqliteTransaction(SqlTransaction):
         key = self.namespace_id(name)
         if key is None:
             key = self.connection.execute("INSERT INTO namespaces (name) VALUES (?) RETURNING key", (name,)).get
-            create_word_index(self.connection, key)
+            create_fts5_index(self.connection, key)
         return key
 
     def revision(self, namespace_id: int) -> int:
@@ -179,7 +182,7 @@ class SqliteTransaction(SqlTransaction):
         self.connection.executemany(
             "UPDATE notes SET last_accessed_at = ?1 "
             "WHERE namespace = ?2 AND id = ?3 AND coalesce(last_accessed_at < ?1, true)",
-            [(moment, namespace_id, note_id) for note_id, moment in accessed.items()],
+            [(accessed_at, namespace_id, note_id) for note_id, accessed_at in accessed.items()],
         )
         return self.connection.total_changes() - before
 
@@ -190,13 +193,13 @@ class SqliteTransaction(SqlTransaction):
         self.insert("notes", NoteRow._fields, rows)
 
     def update_notes(self, changes: Sequence[Change]) -> None:
-        renamed = [(change.new.key,) for change in changes if change.renamed]  # two notes may swap their ids or paths
+        renamed = [(change.new.key,) for change in changes if change.renamed]  # two notes may swap their unique ids
         self.connection.executemany("UPDATE notes SET id = char(0) || key, path = NULL WHERE key = ?", renamed)
         self.connection.executemany(_UPDATE_NOTE, [(*change.new, change.new.key) for change in changes])
 
     def remove_from_indexes(self, namespace_id: int, notes: Sequence[int]) -> None:
         self._increment_revision(namespace_id, notes)
-        # The highest key must not be used again: indexes assume that they know every note with a lower key.
+        # The key of a deleted note must not be used again: a snapshot assumes that new notes have higher keys.
         self.connection.execute(
             "INSERT INTO sqlite_sequence (name, seq) SELECT 'notes', 0 "
             "WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'notes')"
@@ -205,7 +208,7 @@ class SqliteTransaction(SqlTransaction):
         self.unindex_texts(namespace_id, notes)
 
     def unindex_texts(self, namespace_id: int, notes: Sequence[int]) -> None:
-        """Remove the terms of notes from FTS5. Call it before the notes change: FTS5 reads the terms from them."""
+        """Remove the terms of notes from FTS5 before the notes change: FTS5 reads the terms from the notes."""
         sql = f"DELETE FROM words_{namespace_id} WHERE rowid = ?"  # noqa: S608 (a number)
         self.connection.executemany(sql, [(note,) for note in notes])
 
@@ -218,12 +221,12 @@ class SqliteTransaction(SqlTransaction):
         )
 
     def _increment_revision(self, namespace_id: int, notes: Sequence[int]) -> None:
-        """Increment the revision, and log the changed notes if the namespace has a snapshot."""
-        number = self.connection.execute(
+        """Increment the revision, and if the namespace has a snapshot, log the keys of changed and deleted notes."""
+        new_revision = self.connection.execute(
             "UPDATE namespaces SET revision = revision + 1 WHERE key = ? RETURNING revision", (namespace_id,)
         ).get
         if notes and self.connection.execute("SELECT 1 FROM snapshots WHERE namespace = ?", (namespace_id,)).get:
-            rows = [(namespace_id, number, note) for note in notes]
+            rows = [(namespace_id, new_revision, note) for note in notes]
             self.connection.executemany("INSERT OR IGNORE INTO word_changes VALUES (?, ?, ?)", rows)
 
     def resolve_links(self, namespace_id: int, targets: Iterable[str]) -> dict[str, int]:
@@ -238,15 +241,15 @@ class SqliteTransaction(SqlTransaction):
     def superseding_pairs(
         self, namespace_id: int, ids: Sequence[str], created_before: int, limit: int
     ) -> Iterable[Row]:
-        return fetch(self.connection, _CHAINS, (namespace_id, json.dumps(ids), created_before, limit))
+        return fetch(self.connection, _SUPERSEDING_PAIRS, (namespace_id, json.dumps(ids), created_before, limit))
 
     def index_state(self, namespace_id: int) -> tuple[int, bool, bool]:
-        number, has_terms, has_titles = self.connection.execute(
+        revision_number, has_notes, has_titles = self.connection.execute(
             f"SELECT revision, EXISTS (SELECT 1 FROM words_{namespace_id}_docsize), "  # noqa: S608 (a number)
             "EXISTS (SELECT 1 FROM titles WHERE namespace = s.key) FROM namespaces AS s WHERE key = ?",
             (namespace_id,),
         ).get
-        return number, bool(has_terms), bool(has_titles)
+        return revision_number, bool(has_notes), bool(has_titles)
 
     def indexed_terms(self, namespace_id: int) -> Iterable[str]:
         table = f"temp.terms_{namespace_id}"
@@ -261,7 +264,7 @@ class SqliteTransaction(SqlTransaction):
         self,
         namespace_id: int,
         titles: Mapping[int, Title],
-        exclude: Sequence[int],  # noqa: ARG002 (they are not in the index)
+        exclude: Sequence[int],  # noqa: ARG002 (notes that are being written are not in the index)
         limit: int,
     ) -> dict[int, list[int]]:
         words = f"words_{namespace_id}"
@@ -279,7 +282,7 @@ class SqliteTransaction(SqlTransaction):
         """Do nothing: SQLite has one writer at a time."""
 
     def insert_vectors(self, model_key: int, model: Model, vectors: Sequence[VectorRows]) -> None:
-        """Insert vectors; the vectors of a note's chunks are one blob."""
+        """Insert the vectors of notes; the vectors of a note's chunks are concatenated to one blob."""
         rows = [
             (vector.note, model_key, vector.namespace, vector.digest, vector.rows.astype(model.precision).tobytes())
             for vector in vectors
@@ -299,12 +302,14 @@ class SqliteTransaction(SqlTransaction):
 
 
 def _phrase(title: Title) -> str:
+    """Return the FTS5 query for notes whose summary or content contains the stems of a title as a phrase."""
     quoted = indexed(title.text).replace('"', " ").replace("\0", " ")
     return f'{{summary content}} : "{quoted}"'
 
 
 _UPDATE_NOTE = f"UPDATE notes SET ({COLUMNS}) = ({', '.join('?' * len(NoteRow._fields))}) WHERE key = ?"  # noqa: S608 (names of our own)
 
+# The highest key that a note has or had.
 _HIGHEST_KEY = """
 SELECT coalesce(max(key), 0) FROM (
     SELECT max(key) AS key FROM notes
@@ -313,7 +318,7 @@ SELECT coalesce(max(key), 0) FROM (
 )
 """
 
-# The key of the note that the link l points to.
+# The key of the note that the row l (target, name) refers to: by id, by path, by both with ".md" added, or by name.
 _TARGET = """coalesce(
     (SELECT key FROM notes WHERE namespace = ?1 AND id = l.target),
     (SELECT key FROM notes WHERE namespace = ?1 AND path = l.target),
@@ -328,7 +333,7 @@ WITH l (target, name) AS MATERIALIZED (SELECT value ->> 0, value ->> 1 FROM json
 SELECT target, {_TARGET} FROM l
 """  # noqa: S608 (an expression of our own)
 
-# Notes with the same position are ordered by key.
+# Pairs of a note of ?1 and a neighbour in its session, at most ?2 for each note. Equal positions are ordered by key.
 _ADJACENT = """
 SELECT n.key, neighbour.key FROM json_each(?1) AS params JOIN notes AS n ON n.key = params.value
 JOIN notes AS neighbour ON neighbour.key IN (
@@ -341,8 +346,8 @@ ORDER BY n.key, neighbour.position {order}, neighbour.key {order}
 _PREVIOUS = _ADJACENT.format(comparison="<", order="DESC")
 _NEXT = _ADJACENT.format(comparison=">", order="ASC")
 
-# A run is a sequence of stems with spaces between them. "!" follows the space in Unicode: the titles that start with a
-# run are between the run and the run with "!" behind it. Return the run, the last of these titles, and an equal title.
+# A run is a sequence of stems with spaces between them. In Unicode "!" follows the space, so the titles that start with
+# a run sort between the run and the run with "!" appended. The columns are described in ``titles_starting_with``.
 _TITLES = """
 WITH runs (run, last) AS MATERIALIZED (
     SELECT value, (
@@ -354,8 +359,9 @@ SELECT run, last, key, words FROM runs LEFT JOIN titles ON namespace = ?1 AND st
 WHERE last IS NOT NULL
 """
 
+# Follows links from notes to those that supersede them: "supersedes" links backwards, "superseded-by" links forwards.
 # UNION drops duplicate pairs, so that a cycle ends. Parameters: namespace, ids, created_before, limit.
-_CHAINS = f"""
+_SUPERSEDING_PAIRS = f"""
 WITH RECURSIVE chain (old, new) AS (
     SELECT NULL, n.key FROM json_each(?2) AS params CROSS JOIN notes AS n ON n.namespace = ?1 AND n.id = params.value
     UNION

@@ -48,12 +48,12 @@ def exact(corpus: Corpus) -> ExactSearch:
 def test_lexical_recall(engine: Engine, corpus: Corpus, exact: ExactSearch) -> None:
     if "words" not in engine.legs:
         with pytest.raises(RecollectError):
-            engine.search_words("tea", DEPTH)
+            engine.search_text("tea", DEPTH)
         return
-    results = [engine.search_words(query.text, DEPTH) for query in corpus.queries()]
+    results = [engine.search_text(query.text, DEPTH) for query in corpus.queries()]
     shares = [exact.lexical_recall(query, ids, DEPTH, engine.idf) for query, ids in enumerate(results)]
     assert np.mean(shares) > 0.95  # tantivy stores lengths in one byte
-    assert engine.search_words("unheardof", DEPTH) == []
+    assert engine.search_text("unheardof", DEPTH) == []
 
 
 def test_vector_recall(engine: Engine, corpus: Corpus, exact: ExactSearch) -> None:
@@ -93,7 +93,7 @@ def test_new_note_is_found(engine: Engine, corpus: Corpus) -> None:
     engine.add(corpus.notes, f"unheard {corpus.vocabulary[0]}", vector)
     assert corpus.notes in engine.search_vectors(vector, DEPTH)
     if "words" in engine.legs:
-        assert engine.search_words("unheard", DEPTH) == [corpus.notes]
+        assert engine.search_text("unheard", DEPTH) == [corpus.notes]
 
 
 @pytest.mark.parametrize("name", [name for name in SMALL if engine_class(name).writes])
@@ -106,7 +106,7 @@ def test_new_note_survives_reopening(name: str, corpus: Corpus, tmp_path: Path) 
     engine.close()
     engine = kind(tmp_path / "index", corpus.dimension)
     engine.open()
-    assert engine.search_words("unheard", DEPTH) == [corpus.notes]
+    assert engine.search_text("unheard", DEPTH) == [corpus.notes]
     assert engine.search_vectors(corpus.queries()[0].vector, DEPTH)[0] == corpus.notes
     engine.close()
 

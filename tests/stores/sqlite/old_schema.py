@@ -1,4 +1,4 @@
-"""Files of older schema versions."""
+"""Makes files of the first schema version, for tests of migrations."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import apsw
 from recollect.stores.sqlite import schema
 
 
-def as_first_version(new: Path, old: Path) -> None:
+def copy_to_schema_1(new: Path, old: Path) -> None:
     """Copy the notes of a current store with one namespace to a file of schema 1."""
     raw = apsw.Connection(str(old))
     raw.execute(schema._MIGRATIONS[0])
     raw.pragma("application_id", schema.APPLICATION_ID)
     raw.pragma("user_version", 1)
     raw.create_scalar_function("indexed", lambda *texts: texts[0], 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
-    schema.create_word_index(raw, 1)
+    schema.create_fts5_index(raw, 1)
     raw.execute("ATTACH ? AS new", (str(new),))
     raw.execute("INSERT INTO namespaces SELECT key, name FROM new.namespaces")
     columns = ", ".join(name for (name,) in raw.execute("SELECT name FROM pragma_table_info('notes')"))
