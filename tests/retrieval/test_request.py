@@ -57,7 +57,7 @@ def test_match_terms(text: str, query: str, expected: list[str]) -> None:
 
 def test_match_terms_aliases_share_a_term() -> None:
     query = expand_aliases(parse("bicycle NOT lock"), {"bicycle": ["bike", "two wheels"], "lock": ["chain", "bolt"]})
-    assert [match.term for match in match_terms("a bike on two wheels, no chain, no bolt, no bicycle", query)] == [0, 0]
+    assert [match.term_index for match in match_terms("a bike on two wheels, no chain, no bolt, no bicycle", query)] == [0, 0]
 
 
 def test_match_terms_stops_at_max_scanned() -> None:
@@ -75,7 +75,7 @@ def test_matches_are_ordered_and_disjoint(text: str, query: str) -> None:
 
 def test_match_terms_of_long_and_repeated_words() -> None:
     assert match_terms("a" * MAX_SCANNED, parse("a")) == []
-    assert [match.term for match in match_terms("tea tea", parse("tea " * 500))] == [0, 0]
+    assert [match.term_index for match in match_terms("tea tea", parse("tea " * 500))] == [0, 0]
 
 
 def test_positive_terms_are_queries() -> None:
@@ -94,9 +94,9 @@ def test_positive_terms_are_queries() -> None:
 def test_match_terms_numbers_positive_terms(query: str) -> None:
     tree = parse(query)
     terms = positive_terms(tree)
-    assert {match.term for match in match_terms(query, tree)} <= set(range(len(terms)))
+    assert {match.term_index for match in match_terms(query, tree)} <= set(range(len(terms)))
     for term_query in terms.values():
-        assert {match.term for match in match_terms(query, term_query)} <= {0}
+        assert {match.term_index for match in match_terms(query, term_query)} <= {0}
 
 
 def test_count_terms() -> None:

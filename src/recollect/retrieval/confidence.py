@@ -32,25 +32,18 @@ from recollect.text import collapse_whitespace
 if TYPE_CHECKING:
     from recollect.retrieval.trace import Trace
 
-MAX_MARGIN = 0.5
-"""The largest absolute margin; beyond it, a margin says no more about a note."""
-NEGATIVE_MARGIN_WEIGHT = 0.25
-"""The factor of a negative margin. It is below 1, because a note below the first may be an answer, too."""
-_MAX_EXPONENT = 60.0
-"""Beyond this absolute value the logistic function is 0 or 1 in practice, and ``exp`` may overflow."""
+MAX_MARGIN = 0.5  # the largest absolute margin that counts
+NEGATIVE_MARGIN_WEIGHT = 0.25  # below 1: a note below the first may be an answer, too
+_MAX_EXPONENT = 60.0  # beyond it the logistic function is 0 or 1 in practice, and exp may overflow
 
 
 class ConfidenceEvidence(NamedTuple):
     """The four features from which the confidence of one note is computed."""
 
-    similarity: float | None
-    """The cosine similarity of note and query; ``None`` if no vectors were compared."""
-    coverage: float
-    """The share of the query's term weights (inverse document frequencies) that the note contains."""
-    margin: float
-    """The note's score minus the best other score, as a share of the highest possible score; negative below rank 1."""
-    time_match: float = 0.0
-    """How well the note fits the time that the query names, from 0 to 1."""
+    similarity: float | None  # the cosine similarity of note and query; None if no vectors were compared
+    coverage: float  # the share of the query's term weights (inverse document frequencies) that the note contains
+    margin: float  # the note's score minus the best other score, as a share of the highest possible score
+    time_match: float = 0.0  # how well the note fits the time that the query names, from 0 to 1
 
     def to_dict(self) -> dict[str, Any]:
         """Return the evidence as JSON-ready data with camelCase names."""
@@ -60,18 +53,13 @@ class ConfidenceEvidence(NamedTuple):
 class Calibration(NamedTuple):
     """The weights of the logistic regression for one embedding model."""
 
-    base: float
-    """The intercept."""
+    base: float  # the intercept
     similarity: float
     coverage: float
-    both: float = 0.0
-    """The weight of similarity times coverage; it is negative if high similarity or high coverage alone suffices."""
-    margin: float = 0.0
-    """The weight of the margin, as :func:`bounded_margin` returns it."""
-    time_match: float = 0.0
-    """The weight of time match times coverage."""
-    model_quality: float = 1.0
-    """The factor of the vector leg's weight in the fusion: 1 for a good sentence encoder, less for a weaker model."""
+    both: float = 0.0  # the weight of similarity times coverage; negative if one of the two suffices
+    margin: float = 0.0  # the weight of the margin, as bounded_margin returns it
+    time_match: float = 0.0  # the weight of time match times coverage
+    model_quality: float = 1.0  # the factor of the vector leg's weight in the fusion; 1 for a good sentence encoder
 
 
 def confidence(evidence: ConfidenceEvidence, calibration: Calibration) -> float:
@@ -111,16 +99,12 @@ _BY_MODEL = {
     "all-MiniLM-L6-v2": Calibration(-5.93, 8.9, 5.49, -10.48, 8.97, 1.21),
     "wordllama": Calibration(-5.29, 7.86, 4.35, -7.81, 7.24, 1.62, model_quality=0.45),
 }
-LEXICAL_ONLY = Calibration(-3.06, 0.0, 2.63, 0.0, 6.19, 1.04)
-"""The weights without a similarity: for searches without vectors, and for models that were not calibrated."""
+LEXICAL_ONLY = Calibration(-3.06, 0.0, 2.63, 0.0, 6.19, 1.04)  # without vectors, or for other models
 
 _HEADER_FIELDS = ("title", "summary", "path")
-_WORD = re.compile(r"\w+")
-"""A run of letters, digits and underscores."""
-_FALLBACK_WEIGHT = 0.5
-"""The factor of the coverage of a fallback query's terms."""
-AVERAGE_MARGIN = 0.13
-"""The mean margin of the first hits that the calibrations were fitted to."""
+_WORD = re.compile(r"\w+")  # a run of letters, digits and underscores
+_FALLBACK_WEIGHT = 0.5  # the factor of the coverage of a fallback query's terms
+AVERAGE_MARGIN = 0.13  # the mean margin of the first hits that the calibrations were fitted to
 
 
 class ConfidenceScorer:
@@ -170,9 +154,8 @@ class ConfidenceScorer:
             for note_id, transfers in trace.transfers.items()
             if any(transfer.kind != "session" and transfer.source in confident_ids for transfer in transfers)
         }
-        for note_id, context in trace.contexts.items():
-            if not confident_ids.isdisjoint(context.neighbours):
-                returned_ids.add(note_id)
+        rescored = [note_id for note_id, context in trace.contexts.items() if confident_ids & set(context.neighbours)]
+        returned_ids.update(rescored)
         for superseded in [candidate for candidate in candidates if candidate.id in returned_ids]:
             returned_ids.update(superseded.superseded_by)
         return [candidate for candidate in candidates if candidate.id in returned_ids]
@@ -198,10 +181,7 @@ class ConfidenceScorer:
         return confidence(self.evidence(rescored), self._calibration)
 
     def evidence(self, candidate: Candidate, *, content_terms: Iterable[int] | None = None) -> ConfidenceEvidence:
-        """Return the evidence for a candidate.
-
-        ``content_terms`` are the indexes of the query's terms in the content; ``None`` if the content must be scanned.
-        """
+        """Return the evidence for a candidate; ``content_terms`` are the indexes of terms in its content, if known."""
         similarity = self._background if candidate.vector_similarity is None else candidate.vector_similarity
         time_fit = time_match(candidate, self._request.times) if self._request.times else 0.0
         coverage = self._coverage(candidate, content_terms, time_fit)
@@ -279,22 +259,17 @@ def inherit_confidence(
             hit.candidate.confidence = hit.candidate.inherited_confidence = inherited
 
 
-SNIPPET_WIDTH = 180
-"""The default length of a snippet, in characters."""
-_MAX_CUT = 30
-"""How many characters each end of a snippet may move inwards to the next space."""
-_MAX_WINDOW_MATCHES = 40
-"""A window with more matches counts as having this many different terms; it bounds the time for repetitive texts."""
+SNIPPET_WIDTH = 180  # the default length of a snippet, in characters
+_MAX_CUT = 30  # how many characters each end of a snippet may move inwards to the next space
+_MAX_WINDOW_MATCHES = 40  # more matches count as that many different terms: this bounds the time
 
 
 class Snippet(NamedTuple):
     """A part of a text, on one line, with the matches of a query."""
 
     text: str
-    highlights: tuple[tuple[int, int], ...]
-    """The start and end of each match, as offsets in ``text``."""
-    terms: frozenset[int]
-    """The indexes of the query's terms that the whole text contains."""
+    highlights: tuple[tuple[int, int], ...]  # the start and end of each match, as offsets in text
+    terms: frozenset[int]  # the indexes of the query's terms that the whole text contains
 
 
 def snippet(content: str, query: Query, width: int = SNIPPET_WIDTH) -> Snippet:
@@ -308,7 +283,7 @@ def snippet(content: str, query: Query, width: int = SNIPPET_WIDTH) -> Snippet:
     highlights = tuple(
         (match.start + shift, match.end + shift) for match in matches if start <= match.start and match.end <= end
     )
-    return Snippet(prefix + window.strip() + suffix, highlights, frozenset(match.term for match in matches))
+    return Snippet(prefix + window.strip() + suffix, highlights, frozenset(match.term_index for match in matches))
 
 
 def _window_start(matches: list[TermMatch], width: int) -> int:
@@ -317,10 +292,8 @@ def _window_start(matches: list[TermMatch], width: int) -> int:
     for right, match in enumerate(matches):
         while match.end - matches[left].start > width and left < right:
             left += 1
-        if right - left < _MAX_WINDOW_MATCHES:
-            term_count = len({other.term for other in matches[left : right + 1]})
-        else:
-            term_count = _MAX_WINDOW_MATCHES
+        is_full = right - left >= _MAX_WINDOW_MATCHES
+        term_count = _MAX_WINDOW_MATCHES if is_full else len({other.term_index for other in matches[left : right + 1]})
         if term_count > max_terms:
             max_terms, best_left = term_count, left
     return max(0, matches[best_left].start - width // 5) if matches else 0

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from math import fsum
+from operator import attrgetter
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recollect import arguments
-from recollect.model import Candidate, Step, as_candidates
+from recollect.model import Candidate, as_candidates
 from recollect.ranking.stage import clamp
 from recollect.retrieval.messages import (
     context_message,
@@ -30,12 +31,11 @@ from recollect.retrieval.messages import (
 if TYPE_CHECKING:
     from recollect.retrieval.trace import Trace
 
-WIDTH = 110
-"""The default width of a drawing, in columns."""
+WIDTH = 110  # the default width of a drawing, in columns
 MIN_WIDTH = 60
-_EIGHTHS = " ▏▎▍▌▋▊▉"
-"""The last character of a bar, by the number of eighths of a cell that it fills."""
+_EIGHTHS = " ▏▎▍▌▋▊▉"  # the last character of a bar, by the number of eighths of a cell that it fills
 _LABEL_WIDTH = len("embedded as")  # the longest label
+_stage_and_ranks = attrgetter("stage", "rank_before", "rank_after")
 # The maximum number of characters of a query, of a stage's reason, and of the content that stands for a missing title.
 _MAX_QUERY, _MAX_REASON, _MAX_CONTENT = 400, 200, 50
 
@@ -129,7 +129,6 @@ def _ranks(candidates: Sequence[Candidate]) -> dict[str, tuple[int, Candidate]]:
 
 
 def _heading(rank: int, candidate: Candidate) -> str:
-    """Return the rank, the title or what stands for it, and the path or id."""
     content = truncated(one_line(candidate.content), _MAX_CONTENT)
     name = one_line(candidate.title) or one_line(candidate.path) or content or one_line(candidate.id)
     path = one_line(candidate.path if candidate.title.strip() and candidate.path else candidate.id)
@@ -240,8 +239,7 @@ class WaterfallRow(NamedTuple):
     kind: str
     """``leg``: the points of a leg; ``fused``: the sum of all legs; ``stage``: a change; ``score``: the final score."""
     name: str
-    start: float
-    """The score at which the bar begins."""
+    start: float  # the score at which the bar begins
     end: float
     change: str = ""
     reason: str = ""
@@ -319,10 +317,6 @@ def _stage_rows(candidate: Candidate) -> Iterator[WaterfallRow]:
         change = f"{factor} {addend}".strip() or "="
         name = one_line(step.stage).replace("_", " ")
         yield WaterfallRow("stage", name, step.score_before, step.score_after, change, reason)
-
-
-def _stage_and_ranks(step: Step) -> tuple[str, int, int]:
-    return step.stage, step.rank_before, step.rank_after
 
 
 def _fused_score(candidate: Candidate) -> float:

@@ -1,9 +1,8 @@
 """The graph leg: score propagation from the best candidates along edges, and chains of superseding notes.
 
-Lexical and vector search may find the turn beside the relevant turn of a conversation, or only the first of two notes
-that answer a question together. So the best notes transfer a share of their score to the notes that they are connected
-with, and keep their own score. A note that supersedes another one is its successor; a note without a successor is
-current.
+Lexical and vector search may find only the turn beside the relevant turn of a conversation, or only the first of two
+notes that answer a question together. So the best notes transfer a share of their score to connected notes, and keep
+their own score. A note that supersedes another note is its successor; a note without a successor is current.
 """
 
 from __future__ import annotations
@@ -26,10 +25,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ANY_LINK = "link"
-"""The kind of edge whose weight is used for kinds without a weight."""
-_DECAY = 0.5
-"""The factor of an edge's weight for each further position."""
+ANY_LINK = "link"  # the kind of edge whose weight is used for kinds without a weight
+_DECAY = 0.5  # the factor of an edge's weight for each further position
 
 
 class IndexGraph:
@@ -41,8 +38,7 @@ class IndexGraph:
         self._exclusions = request.exclusions
         self._scope = scope
         self._reach = reach
-        self.failure = ""
-        """The message of the first error of the index; from then on there are no edges."""
+        self.failure = ""  # the message of the first error of the index; from then on there are no edges
 
     @property
     def is_available(self) -> bool:
@@ -175,8 +171,7 @@ class ScoreTransfer(NamedTuple):
         return {"from": self.source, "kind": self.kind, "direction": self.direction, "share": self.share}
 
 
-Transfers = dict[str, list[ScoreTransfer]]
-"""The transfers to each target, by note id."""
+Transfers = dict[str, list[ScoreTransfer]]  # the transfers to each target, by note id
 
 
 def one_hop(
@@ -242,15 +237,11 @@ class GraphExpansion(NamedTuple):
     """The transfers from the best candidates, and the notes that enter the search through the graph."""
 
     transfers: Transfers
-    candidates: list[Candidate]
-    """The notes that no other leg retrieved."""
+    candidates: list[Candidate]  # the notes that no other leg retrieved
 
 
 def expand_graph(fused: list[Candidate], graph: IndexGraph, rules: GraphRules, *, max_added: int) -> GraphExpansion:
-    """Return the transfers from the best fused notes, and at most ``max_added`` notes that no leg retrieved.
-
-    Superseded notes transfer nothing.
-    """
+    """Return the transfers from the best current notes, and at most ``max_added`` notes that no leg retrieved."""
     best = fused[: rules.seeds]
     edges = graph.edges(candidate.id for candidate in best)
     superseded = {edge.source for edge in edges if (edge.kind, edge.direction) in SUPERSEDED_BY}

@@ -8,8 +8,7 @@ The steps are tried in this order, and the first step with results ends the ladd
 4. ``did_you_mean``: the index terms with the most similar spelling, for the words that no note contains;
 5. ``trigram_fuzzy``: notes whose names are spelt like a word of the query.
 
-An error of the index is not retried. The source documents call this the retry ladder; the names of the steps are
-theirs.
+An error of the index is not retried. The source documents, which name the steps, call this the retry ladder.
 """
 
 from __future__ import annotations
@@ -41,14 +40,11 @@ if TYPE_CHECKING:
     from recollect.retrieval.preset import Preset
     from recollect.stores.search_index import IndexAbilities
 
-Chunks = Iterable[Candidate | Mapping[str, Any]]
-"""Notes as candidates or as mappings; "chunks" is the word of the source documents."""
+Chunks = Iterable[Candidate | Mapping[str, Any]]  # notes; the source documents call them chunks
 
 SPELLING_STEP, NAME_STEP = "did_you_mean", "trigram_fuzzy"
-GUESSING_STEPS = SPELLING_STEP, NAME_STEP
-"""The steps that guess what was meant by similar spelling: of terms in the index, and of note names."""
-_MIN_LETTERS_ONE_EDIT, _MIN_LETTERS_TWO_EDITS = 5, 8
-"""The minimum length of a word that is corrected by one edit, and by two edits."""
+GUESSING_STEPS = SPELLING_STEP, NAME_STEP  # by similar spelling: of index terms, and of note names
+_MIN_LETTERS_ONE_EDIT, _MIN_LETTERS_TWO_EDITS = 5, 8  # shorter words are not corrected by one edit, or by two
 
 
 class CallerChunks:
@@ -79,23 +75,19 @@ class FallbackLadder:
         preset: Preset,
         aliases: Aliases | None,
         scope: SearchScope,
-        trigram_chunks: CallerChunks | None,
+        chunks: CallerChunks | None,
     ) -> None:
         self._index = index
         self._preset = preset
         self._aliases = aliases
         self._scope = scope
-        self._chunks = trigram_chunks
-        self._corrected_words: frozenset[str] = frozenset()
-        """The words of the query that the step ``did_you_mean`` replaces."""
+        self._chunks = chunks
+        self._corrected_words: frozenset[str] = frozenset()  # the words that the step did_you_mean replaces
 
     def run(
         self, request: SearchRequest, attempts: list[Attempt], search_terms: Callable[[Query], list[Candidate]]
     ) -> tuple[list[Candidate], Query]:
-        """Return the results of the first step that has any, and the query of that step.
-
-        Each attempt is appended to ``attempts``. ``search_terms`` runs a query on the index.
-        """
+        """Return the results and the query of the first step with results; append each attempt to ``attempts``."""
         rules = self._preset.ladder
         stopwords = STOPWORDS if rules.skip_stopwords else ()
         text = request.query if request.exclusions is None else positive_text(request.exclusions)
@@ -147,10 +139,7 @@ class FallbackLadder:
         return as_candidates("search_names", results)[: scope.depth]
 
     def _permitted(self, chunks: list[Candidate], request: SearchRequest) -> list[Candidate]:
-        """Return the caller's notes that are in the search scope and contain no excluded term.
-
-        Only the index knows which notes these are. If it cannot return notes by id, no note is permitted.
-        """
+        """Return the caller's notes that are in scope and not excluded; none if the index cannot return notes by id."""
         scope, exclusions = self._scope, request.exclusions
         excludes = exclusions is not None and any(token.operator == "NOT" for token in exclusions.tokens)
         if not chunks or not (excludes or scope.filters or scope.namespace != DEFAULT_NAMESPACE):

@@ -1,7 +1,6 @@
 """The two legs of a search: lexical (BM25 over the query's terms) and vector (the notes nearest to its embedding).
 
-Also here: the worker threads that embed a query with a time limit, the scale of similarities for fusion, and which
-frequent terms are left out of the embedded text.
+Also here: calls with a time limit, the scale of similarities for fusion, and the query text that is embedded.
 """
 
 from __future__ import annotations
@@ -43,14 +42,10 @@ class LexicalResult(NamedTuple):
     """The result of the lexical leg."""
 
     candidates: list[Candidate]
-    tree: Query
-    """The query that found the candidates: the user's query or a fallback query."""
-    matched_names: bool = False
-    """Whether the candidates were found by the similarity of note names, not by terms."""
-    is_guess: bool = False
-    """Whether the fallback ladder guessed which terms or names were meant."""
-    stem_only: Mapping[str, StemDiscount] = MappingProxyType({})
-    """The discounts of notes that contain words of the query only in another form, by note id."""
+    tree: Query  # the query that found the candidates: the user's query or a fallback query
+    matched_names: bool = False  # whether the candidates were found by the similarity of note names, not by terms
+    is_guess: bool = False  # whether the fallback ladder guessed which terms or names were meant
+    stem_only: Mapping[str, StemDiscount] = MappingProxyType({})  # the discounts of stem-only matches, by note id
 
 
 class LexicalLeg:
@@ -62,20 +57,17 @@ class LexicalLeg:
         preset: Preset,
         aliases: Aliases | None,
         scope: SearchScope,
-        trigram_chunks: CallerChunks | None = None,
+        chunks: CallerChunks | None,
     ) -> None:
         self._index = index
         self._preset = preset
         self._aliases = aliases
         self._scope = scope
-        self._chunks = trigram_chunks
+        self._chunks = chunks
         self._stem_only: Mapping[str, StemDiscount] = {}
 
     def search(self, request: SearchRequest, attempts: list[Attempt], *, retry: bool) -> LexicalResult:
-        """Return the candidates, best first, and append each attempt to ``attempts``.
-
-        ``retry`` is whether the fallback ladder runs if nothing is found.
-        """
+        """Return the candidates, best first, and append each attempt to ``attempts``; ``retry`` allows the ladder."""
         if self._preset.query.match == "all_then_any" and not request.tree.has_operators:
             # Every term is required; the aliases of a term (alternative 2 and up) stay optional.
             required = (
@@ -140,8 +132,7 @@ class LexicalLeg:
 
 T = TypeVar("T")
 
-MAX_ABANDONED = 32
-"""How many calls may still run after their timeout; while there are that many, no new call starts."""
+MAX_ABANDONED = 32  # how many calls may run on after their timeout before no new call starts
 
 
 class Workers:
@@ -151,8 +142,8 @@ class Workers:
     """
 
     def __init__(self) -> None:
+        # The calls that still run after their timeout, by process id: a forked child has no threads of its parent.
         self._abandoned: dict[int, set[Future[Any]]] = {}
-        """The calls that still run after their timeout, by process id: a forked child has no threads of its parent."""
 
     def start(self, call: Callable[[], T]) -> Callable[[float], T]:
         """Start a call in a thread, and return a function that waits for its result, at most the seconds passed to it.
@@ -189,12 +180,9 @@ class Workers:
 class EmbeddedQuery(NamedTuple):
     """The vector of a query, made by the embedder or passed by the caller."""
 
-    vector: Vector | None
-    """``None`` if the query has only exclusions."""
-    model: Model | None = None
-    """The store's model when the query was embedded; ``None`` if it is unknown, or the vector is the caller's."""
-    elapsed: float | None = None
-    """How long embedding took, in milliseconds; ``None`` if nothing was embedded."""
+    vector: Vector | None  # None if the query has only exclusions
+    model: Model | None = None  # the store's model when the query was embedded, if known
+    elapsed: float | None = None  # how long embedding took, in milliseconds; None if nothing was embedded
     from_caller: bool = False
 
 
@@ -204,13 +192,10 @@ _NO_VECTOR = EmbeddedQuery(None)
 class VectorResult(NamedTuple):
     """The result of the vector leg."""
 
-    candidates: list[Candidate] | None
-    """The nearest notes; ``None`` if the search failed."""
-    elapsed: float = 0.0
-    """The milliseconds of embedding and search."""
+    candidates: list[Candidate] | None  # the nearest notes; None if the search failed
+    elapsed: float = 0.0  # the milliseconds of embedding and search
     embedder_used: bool = False
-    warning: str = ""
-    """Why the search failed."""
+    warning: str = ""  # why the search failed
     query: EmbeddedQuery | None = None
 
 
@@ -231,10 +216,7 @@ class VectorLeg:
         return self._embedder.name if self._embedder else ""
 
     def unavailable_reason(self, vector: Any) -> str | None:
-        """Return why vector search is unavailable: "" if no embedder is configured, ``None`` if it is available.
-
-        ``vector`` is the caller's vector of the query, which needs no embedder.
-        """
+        """Return why vector search is unavailable; "" if no embedder is configured, ``None`` if it is available."""
         if vector is not None:
             return None
         if self._embedder is None:
@@ -300,10 +282,7 @@ class VectorLeg:
     def add_candidates(
         self, result: VectorResult, candidates: Sequence[Candidate], scope: SearchScope
     ) -> list[Candidate]:
-        """Return the result's candidates, followed by those of ``candidates`` that have a vector, by similarity.
-
-        If the index cannot compare notes with a vector, nothing is added.
-        """
+        """Return the result's candidates, followed by further candidates by similarity, if the index can compute it."""
         results = result.candidates or []
         query, index = result.query, self._index.similarities
         if index is None or query is None or query.vector is None or not candidates:
@@ -354,10 +333,8 @@ class ScaledSimilarities(NamedTuple):
     """The candidates of the vector leg, best first, and the scale of their scores."""
 
     candidates: list[Candidate]
-    min_score: float
-    """The score that fusion scales to 0."""
-    max_score: float
-    """The score that fusion scales to 1."""
+    min_score: float  # the score that fusion scales to 0
+    max_score: float  # the score that fusion scales to 1
 
 
 def scale_similarities(
@@ -395,8 +372,7 @@ def scale_similarities(
     return ScaledSimilarities(ranked, min_score, max(ranked[0].score, min_score + deviations * deviation))
 
 
-MIN_NOTES = 10
-"""With fewer notes no term is dropped: one that most of them contain may still be the topic of the query."""
+MIN_NOTES = 10  # with fewer notes, a term that most of them contain may still be the query's topic
 
 
 def drop_frequent_terms(text: str, query: Query, frequencies: TermFrequencies, max_share: float) -> str:
@@ -404,8 +380,7 @@ def drop_frequent_terms(text: str, query: Query, frequencies: TermFrequencies, m
 
     A name that most notes contain, such as a speaker's in a conversation, makes the query's vector similar to every
     note with that name and does not distinguish them. To allow for chance, the share must exceed ``max_share`` by
-    ``1 / sqrt(number of notes)``. If no other term would remain, nothing is dropped. Phrases, prefixes and aliases
-    stay.
+    ``1 / sqrt(number of notes)``. If no other term would remain, none is dropped. Phrases, prefixes and aliases stay.
     """
     if frequencies.notes < MIN_NOTES:
         return text

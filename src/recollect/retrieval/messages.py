@@ -19,10 +19,7 @@ _MAX_LINE = 100
 
 
 def one_line(text: str, max_length: int = _MAX_LINE) -> str:
-    """Return the first ``max_length`` characters of ``text`` on one line without control characters.
-
-    If the text is longer, an ellipsis follows.
-    """
+    """Return ``text`` on one line without control characters, cut after ``max_length`` characters with an ellipsis."""
     line = _printable(text[:max_length])
     return line if len(text) <= max_length else f"{line}…"
 
@@ -75,10 +72,7 @@ def stem_only_message(discount: StemDiscount) -> str:
 
 def rank_summary(candidate: Candidate) -> str:
     """Return one sentence with the rank of a candidate in each leg, and the stages that changed its score."""
-    ranks = [
-        f"{_ordinal(contribution.rank)} by {_LEGS.get(contribution.leg, one_line(contribution.leg))}"
-        for contribution in candidate.contributions
-    ]
+    ranks = [f"{_ordinal(part.rank)} by {_LEGS.get(part.leg, one_line(part.leg))}" for part in candidate.contributions]
     clauses = [" and ".join(ranks) or "retrieved by neither leg"]
     gains: dict[str, float] = {}  # by stage; a stage may take several steps, up and down
     for step in candidate.steps:

@@ -152,12 +152,10 @@ class SearchOption(NamedTuple):
     """One search parameter, as the command line, HTTP and MCP describe it."""
 
     name: str
-    annotation: str
-    """The type as it is written in :class:`SearchOptions`, for example ``int | None``."""
+    annotation: str  # the type as it is written in SearchOptions, for example int | None
     default: Any
     help: str
-    choices: tuple[str, ...] = ()
-    """The allowed values; empty if there is no fixed list."""
+    choices: tuple[str, ...] = ()  # the allowed values; empty if there is no fixed list
     at_least: float | None = None
     at_most: float | None = None
 

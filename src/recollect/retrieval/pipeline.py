@@ -55,13 +55,11 @@ if TYPE_CHECKING:
     from recollect.embedders.base import Embedder
     from recollect.stores.search_index import SearchIndex
 
-EMBEDDER_SECONDS, RERANKER_SECONDS = 30.0, 10.0
-"""The default time limits. Embedding may take longer, because the first query may have to load the model."""
+EMBEDDER_SECONDS, RERANKER_SECONDS = 30.0, 10.0  # the first query may have to load the embedding model
 
 T = TypeVar("T")
 Ranking = list[Candidate]
-LegLists = dict[str, Ranking]
-"""The candidates of each leg, best first, by the name of the leg."""
+LegLists = dict[str, Ranking]  # the candidates of each leg, best first, by the name of the leg
 _LEGS_BY_MODE = {"hybrid": ("lexical", "vector"), "bm25": ("lexical",), "semantic": ("vector",)}
 
 
@@ -77,15 +75,11 @@ class SearchState:
     lexical_leg: LexicalLeg
     lexical: LexicalResult
     vector: VectorResult = NO_VECTORS
-    background: float | None = None
-    """The similarity of the last note that the vector leg retrieved; fusion scales it to 0."""
-    frequencies: dict[tuple[Token, ...], TermFrequencies | None] = field(default_factory=dict)
-    """The document frequencies of the terms of each query, by its tokens; ``None`` if they are unavailable."""
+    background: float | None = None  # the similarity of the vector leg's last note; fusion scales it to 0
+    frequencies: dict[tuple[Token, ...], TermFrequencies | None] = field(default_factory=dict)  # by a query's tokens
     substitutions: tuple[Substitution, ...] = ()
-    max_lexical_score: float | None = None
-    """The best lexical score before the coverage discount; fusion scales it to 1, so that poor matches stay below 1."""
-    changes: dict[str, list[Change]] = field(default_factory=dict)
-    """The changes of scores by stages, by note id."""
+    max_lexical_score: float | None = None  # the best before the multiplication by coverage; fusion scales it to 1
+    changes: dict[str, list[Change]] = field(default_factory=dict)  # the changes of scores by stages, by note id
 
     def call_index(self, failure: str, call: Callable[[], T], default: T) -> T:
         """Return the result of a call; if it raises an error, add a warning with ``failure`` and return ``default``."""

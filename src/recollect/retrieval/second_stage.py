@@ -20,10 +20,9 @@ _COMPARED_RANKS = 3  # the first ranks of both legs
 
 
 class SecondStage:
-    """Runs a reranker with a time limit."""
+    """Runs a reranker; if it takes longer than ``timeout`` seconds, the order of the candidates is unchanged."""
 
     def __init__(self, reranker: Reranker, timeout: float) -> None:
-        """Set up the stage; a reranker that takes longer than ``timeout`` seconds is skipped."""
         self._reranker = reranker
         self._timeout = timeout
         self._workers = Workers()
