@@ -99,7 +99,7 @@ _BY_MODEL = {
     "all-MiniLM-L6-v2": Calibration(-5.93, 8.9, 5.49, -10.48, 8.97, 1.21),
     "wordllama": Calibration(-5.29, 7.86, 4.35, -7.81, 7.24, 1.62, model_quality=0.45),
 }
-LEXICAL_ONLY = Calibration(-3.06, 0.0, 2.63, 0.0, 6.19, 1.04)  # without vectors, or for other models
+LEXICAL_ONLY = Calibration(-3.06, 0.0, 2.63, 0.0, 6.19, 1.04)  # for searches without vectors, and for other models
 
 _HEADER_FIELDS = ("title", "summary", "path")
 _WORD = re.compile(r"\w+")  # a run of letters, digits and underscores

@@ -82,7 +82,7 @@ class IndexGraph:
         return self._call(call, [])
 
     def current_notes(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], Mapping[str, Sequence[str]]]:
-        """Return the current notes of superseded candidates: those that are no candidates yet, and all their ids.
+        """Return the current notes that are no candidates yet, and the ids of the current notes of superseded candidates.
 
         The ids are by the id of the superseded candidate. Chains are followed to their ends; superseded notes in
         between are not returned. Notes of a cycle do not supersede each other. A note supersedes another even if

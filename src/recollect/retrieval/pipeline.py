@@ -325,7 +325,8 @@ class Retrieval:
 
         failure = "other forms of the query's words were not searched"
         call = partial(substitute, request.terms, frequencies, note_counts)
-        terms, state.substitutions = state.call_index(failure, call, (request.terms, ()))
+        unchanged: tuple[Query, tuple[Substitution, ...]] = request.terms, ()
+        terms, state.substitutions = state.call_index(failure, call, unchanged)
         if state.substitutions:
             tree = replace(terms, tokens=(*terms.tokens, *request.tree.tokens[len(request.terms.tokens) :]))
             compiled = state.trace.compiled_query = compile_fts5(tree)
@@ -370,10 +371,10 @@ class Retrieval:
         the order in which they were stored, with a score of 0.
         """
         leg = "vector" if state.vector.query is not None else "lexical"
-        results = {candidate.id: candidate for candidate in lists[leg]}
+        results, no_notes = {candidate.id: candidate for candidate in lists[leg]}, Ranking()
         for time in state.request.times:
             call = partial(self._notes_in, state, state.scope.within(time))
-            for candidate in state.call_index("the notes of the query's time are missing", call, []):
+            for candidate in state.call_index("the notes of the query's time are missing", call, no_notes):
                 if candidate.id not in results:
                     results[candidate.id] = candidate
                     if leg == "vector":
