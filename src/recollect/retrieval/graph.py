@@ -82,11 +82,11 @@ class IndexGraph:
         return self._call(call, [])
 
     def current_notes(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], Mapping[str, Sequence[str]]]:
-        """Return the current notes that are no candidates yet, and the ids of the current notes of superseded candidates.
+        """Return the current notes that are no candidates yet, and the current note ids of each superseded candidate.
 
-        The ids are by the id of the superseded candidate. Chains are followed to their ends; superseded notes in
-        between are not returned. Notes of a cycle do not supersede each other. A note supersedes another even if
-        filters exclude it from the results, unless it was created at or after ``created_before``.
+        The latter are by the id of the candidate. Chains are followed to their ends; superseded notes in between are
+        not returned. Notes of a cycle do not supersede each other. A note supersedes another even if filters exclude it
+        from the results, unless it was created at or after ``created_before``.
         """
         candidate_ids = dict.fromkeys(candidate.id for candidate in candidates)
         successors = self._chain_links(list(candidate_ids))

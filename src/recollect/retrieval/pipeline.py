@@ -344,7 +344,8 @@ class Retrieval:
             if not state.scope.filters or any(substitution.is_in(note) for note in state.lexical.candidates)
         )
         trace.warnings += [substitution.message() for substitution in trace.substitutions]
-        message = retry_message(trace) if state.preset.ladder.strict_guesses else ""
+        has_retried = len(trace.attempts) > 1
+        message = retry_message(trace) if state.preset.ladder.strict_guesses and has_retried else ""
         if message:
             trace.warnings.append(message)
 

@@ -268,7 +268,7 @@ def preset_from_dict(data: Mapping[str, Any]) -> Preset:
 
 
 def _preset_from_toml(path: Path) -> Preset:
-    """Return the preset in a TOML file; its key ``base`` names the built-in preset that it changes."""
+    """Return the preset in a TOML file; its key ``base`` names the preset that it changes, by default ``default``."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

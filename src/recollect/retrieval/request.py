@@ -1,9 +1,9 @@
 """The request of a search: the parsed query, its scope, the query's terms in texts, and other forms of its words.
 
-:func:`match_terms` and :func:`count_terms` find the terms of a query in a text. A word of the text matches a term if
-both have the same stem: what remains without a common ending and without accents. A name with a symbol, such as C++,
-matches only as written. Stems are found by plain text search: compiling a regular expression for each query would take
-longer than the search.
+:func:`match_terms` and :func:`count_terms` find the terms of a query in a text. The stem of a term is
+the term without a common ending and without accents. A word of the text matches if it is the stem, or the stem with a
+common ending. A name with a symbol, such as C++, matches only as written. Stems are found by plain text search, because
+compiling a regular expression for each query would take longer than the search.
 
 If no note contains a word of the query as written, notes may contain another form of the same number, identifier or
 name (:mod:`recollect.query.expressions`). :func:`substitute` adds the forms that notes contain to the query.

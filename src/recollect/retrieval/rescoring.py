@@ -14,8 +14,8 @@ A note contains a name with a symbol, such as C++ or .NET, either exactly as wri
 A turn of a conversation often leaves out what the previous turn said, and a long note may contain the terms of a query
 pages apart. So :func:`rescore_with_context` scores turns and long notes again by BM25 (Robertson and Zaragoza, "The
 Probabilistic Relevance Framework", 2009). An occurrence of a term in a neighbouring turn counts as a fraction of an
-occurrence in the turn, like a field of low weight. A long note gets the weighted mean of the score of
-the whole note and the score of its best chunk.
+occurrence in the turn, like a field of low weight. The score of a long note is the weighted mean of the
+score of the whole note and the score of its best chunk.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ class RescoredLists(NamedTuple):
 
 
 class _TermCounts(NamedTuple):
-    """The counts of the query's terms in one text, by term index, and the length of the text, in words or chunks."""
+    """The counts of the query's terms in one text, by term index, and its length: in words for a turn, 1 for a chunk."""
 
     counts: Mapping[int, float]
     length: float
