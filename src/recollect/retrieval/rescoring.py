@@ -225,7 +225,7 @@ class RescoredLists(NamedTuple):
 
 
 class _TermCounts(NamedTuple):
-    """The counts of the query's terms in one text, by term index, and its length: in words for a turn, 1 for a chunk."""
+    """The counts of the query's terms in one text, by term index, and its length: words of a turn, 1 for a chunk."""
 
     counts: Mapping[int, float]
     length: float
