@@ -3,8 +3,7 @@
 Fused scores rank the notes of one search, but do not say whether the best note is an answer. A logistic regression
 estimates that. It was fitted to judged first hits and has four features: the note's similarity to the query, the share
 of the query's terms that the note contains, the note's distance to the next candidate, and how well the note fits the
-time that the query names. :class:`ConfidenceScorer` computes the features and drops candidates below
-``min_confidence``.
+time that the query names. :class:`ConfidenceScorer` computes the features and applies ``min_confidence``.
 """
 
 from __future__ import annotations

@@ -221,8 +221,10 @@ def match_terms(text: str, query: Query) -> list[TermMatch]:
         while start >= 0:
             before = folded[start - 1 : start]
             if not (before.isalnum() or before == "_"):
-                ends = [(_match_end(folded, start, pattern), pattern.term_index) for pattern in patterns]
-                matches += [TermMatch(offsets[start], offsets[end - 1] + 1, index) for end, index in ends if end]
+                for pattern in patterns:
+                    end = _match_end(folded, start, pattern)
+                    if end:
+                        matches.append(TermMatch(offsets[start], offsets[end - 1] + 1, pattern.term_index))
             start = folded.find(stem, start + 1)
     matches.sort(key=lambda match: (match.start, -match.end, match.term_index))
     disjoint: list[TermMatch] = []
