@@ -185,7 +185,7 @@ def one_hop(
     """Return the transfers from ``seeds`` along ``edges``: the seed's score times the weight of the edge's kind.
 
     A kind without a weight has the weight of ``link``. The weight of a neighbour in a session halves with each further
-    position. A note of the ``pool`` also gets ``weights["session"]`` times the scores of the other seeds in its session.
+    position. A note of the ``pool`` also gets ``weights["session"]`` times the scores of other seeds in its session.
 
     Edges of a note with many edges are less informative. So a transfer is divided by the product of the degrees of both
     notes, among edges of its kind, to the power of ``degree_penalty``. 0.5 is the symmetric normalisation.
