@@ -94,7 +94,7 @@ class SearchState:
         rules, min_scores = self.preset.fusion, dict(self.preset.fusion.min_scores)
         max_scores = {} if self.max_lexical_score is None else {"lexical": self.max_lexical_score}
         if rules.scales_similarities and self.background is not None and lists.get("vector"):
-            deviations = rules.deviations if len(lists) > 1 else 0.0  # a single leg needs no common scale
+            deviations = rules.deviations if len(lists) > 1 else 0.0  # only if there are other legs
             scaled = scale_similarities(
                 lists["vector"], self.background, penalty=rules.chunk_penalty, deviations=deviations
             )
