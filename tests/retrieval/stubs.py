@@ -97,7 +97,7 @@ class Embedder:
 class Reranker:
     """A reranker that reverses the order, or returns a scripted answer."""
 
-    name = "turner"
+    name = "reversing"
 
     def __init__(self, answer: Any = None, *, delay: float = 0.0) -> None:
         self.answer = answer

@@ -93,11 +93,11 @@ def test_time_match_is_evidence() -> None:
 
 def test_time_match_covers_time_terms() -> None:
     query = "haircut in March"
-    note = Candidate("a", content="A haircut.", score=0.5, created_at=datetime(2026, 3, 14, tzinfo=UTC))
+    march = Candidate("a", content="A haircut.", score=0.5, created_at=datetime(2026, 3, 14, tzinfo=UTC))
     unrelated = Candidate("b", content="Van insurance paid.", score=0.4, created_at=datetime(2026, 3, 14, tzinfo=UTC))
     june = Candidate("c", content="A haircut.", score=0.3, created_at=datetime(2026, 6, 14, tzinfo=UTC))
-    confidence_scorer = scorer(query, note, unrelated, june)
-    assert [confidence_scorer.evidence(note).coverage for note in (note, unrelated, june)] == [1.0, 0.5, 0.5]
+    confidence_scorer = scorer(query, march, unrelated, june)
+    assert [confidence_scorer.evidence(note).coverage for note in (march, unrelated, june)] == [1.0, 0.5, 0.5]
 
 
 def test_confidence_at_ignores_supersession() -> None:
@@ -143,30 +143,30 @@ def test_stopword_query_has_no_coverage() -> None:
     assert scorer("is the tea", note, only_stopwords=True).evidence(note).coverage == 0.0
 
 
-MEASURED = Calibration(-6.0, 9.0, 2.0, -1.0, 4.0, 3.0)
+CALIBRATION = Calibration(-6.0, 9.0, 2.0, -1.0, 4.0, 3.0)
 MINILM_INT8 = calibration_of("all-MiniLM-L6-v2/int8")
 
 
 def test_confidence_is_logistic() -> None:
     # −6 + 9·0.5 + 2·1 − 1·0.5·1 + 4·0.25 + 3·1 = 4
-    assert confidence(ConfidenceEvidence(0.5, 1.0, 0.25, 1.0), MEASURED) == pytest.approx(0.982013790)
+    assert confidence(ConfidenceEvidence(0.5, 1.0, 0.25, 1.0), CALIBRATION) == pytest.approx(0.982013790)
     # −6 + 9·2/3 = 0
-    assert confidence(ConfidenceEvidence(2 / 3, 0.0, 0.0), MEASURED) == pytest.approx(0.5)
+    assert confidence(ConfidenceEvidence(2 / 3, 0.0, 0.0), CALIBRATION) == pytest.approx(0.5)
 
 
 def test_margin_is_clamped_to_half() -> None:
-    at_limit, above_limit = (confidence(ConfidenceEvidence(0.5, 0.5, margin), MEASURED) for margin in (0.5, 0.9))
+    at_limit, above_limit = (confidence(ConfidenceEvidence(0.5, 0.5, margin), CALIBRATION) for margin in (0.5, 0.9))
     assert at_limit == above_limit
     at_negative_limit, below_negative_limit = (
-        confidence(ConfidenceEvidence(0.5, 0.5, margin), MEASURED) for margin in (-0.5, -3.0)
+        confidence(ConfidenceEvidence(0.5, 0.5, margin), CALIBRATION) for margin in (-0.5, -3.0)
     )
     assert at_negative_limit == below_negative_limit < at_limit
 
 
 def test_confidence_without_similarity_uses_lexical_weights() -> None:
     evidence = ConfidenceEvidence(None, 1.0, 0.5)
-    assert confidence(evidence, MEASURED) == confidence(evidence, LEXICAL_ONLY) > 0.5
-    assert confidence(ConfidenceEvidence(None, 0.2, 0.0), MEASURED) < 0.25
+    assert confidence(evidence, CALIBRATION) == confidence(evidence, LEXICAL_ONLY) > 0.5
+    assert confidence(ConfidenceEvidence(None, 0.2, 0.0), CALIBRATION) < 0.25
     assert LEXICAL_ONLY.similarity == 0.0
 
 
@@ -185,8 +185,8 @@ def test_confidence_of_exact_and_unrelated_notes() -> None:
 
 
 def test_confidence_of_extreme_similarities() -> None:
-    assert confidence(ConfidenceEvidence(1e9, 1.0, 0.0), MEASURED) == pytest.approx(1.0)
-    assert confidence(ConfidenceEvidence(-1e9, 1.0, 0.0), MEASURED) == pytest.approx(0.0)
+    assert confidence(ConfidenceEvidence(1e9, 1.0, 0.0), CALIBRATION) == pytest.approx(1.0)
+    assert confidence(ConfidenceEvidence(-1e9, 1.0, 0.0), CALIBRATION) == pytest.approx(0.0)
 
 
 def test_model_quality() -> None:

@@ -1,3 +1,5 @@
+"""Drawings of candidates and searches, and the same explanation as data."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -66,11 +68,11 @@ def test_explain_shows_addends() -> None:
 
 
 def test_explain_omits_stages_without_effect() -> None:
-    idle = Step("importance", "no rule of this stage applies", 1.0, 0.0, 0.5, 0.5, 1, 1)
-    assert len(explain([Candidate("a", score=0.5, steps=(idle,))]).splitlines()) == 2
-    passed = idle._replace(rank_after=3)
-    rising = idle._replace(stage="replaced", rank_before=3)
-    drawing = explain([Candidate("a", score=0.5, steps=(passed, rising))])
+    unchanged = Step("importance", "no rule of this stage applies", 1.0, 0.0, 0.5, 0.5, 1, 1)
+    assert len(explain([Candidate("a", score=0.5, steps=(unchanged,))]).splitlines()) == 2
+    falls = unchanged._replace(rank_after=3)
+    rises = unchanged._replace(stage="superseded", rank_before=3)
+    drawing = explain([Candidate("a", score=0.5, steps=(falls, rises))])
     assert "=  0.500000  ██████████████████████  rank 1 → 3 · others passed it\n" in drawing
     assert "=  0.500000  ██████████████████████  rank 3 → 1 · others fell behind it\n" in drawing
 

@@ -1,4 +1,4 @@
-"""Score propagation: notes pass a part of their score on to the notes that they are connected with."""
+"""Score propagation: notes transfer a share of their score to connected notes; cycles of superseding notes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TestOneHop:
         assert one_hop([A], [Edge("a", "x", "entity", "out")], {"next": 1.0}) == {}
         assert one_hop([A], [Edge("a", "x", "entity", "out")], {"link": 1.0, "entity": 0.0}) == {}
 
-    def test_only_seeds_pass_score_on(self) -> None:
+    def test_only_seeds_transfer_score(self) -> None:
         assert one_hop([A], [Edge("b", "x", "next", "out")], {"next": 1.0}) == {}
 
     def test_each_further_position_halves_the_transfer(self) -> None:
@@ -59,15 +59,18 @@ class TestOneHop:
         edges = [Edge("a", "x", "mention", "out"), Edge("a", "y", "mention", "out"), Edge("b", "x", "mention", "in")]
         edges += [Edge("a", "z", "next", "out"), Edge("a", "z2", "next", "out", 2)]
         transfers = one_hop([A, B], edges, {"mention": 0.5, "next": 0.5}, degree_penalty=0.5)
-        # a names two, x has two: 0.4 / √(2·2), 0.4 / √2, 0.2 / √2; the degree of positions is 1.
+        # The degree of a and x is 2, that of b and y is 1: 0.4 / √(2·2), 0.2 / √2 and 0.4 / √2. For positions it is 1.
         assert shares(transfers) == {"x": [0.2, 0.141421], "y": [0.282843], "z": [0.4], "z2": [0.2]}
 
     def test_edge_listed_from_both_ends_counts_once(self) -> None:
-        there, back = Edge("a", "b", "mention", "out"), Edge("b", "a", "mention", "in")
-        assert shares(one_hop([A], [there], {"mention": 1.0}, degree_penalty=0.5)) == {"b": [0.8]}
-        assert shares(one_hop([A, B], [there, back], {"mention": 1.0}, degree_penalty=0.5)) == {"b": [0.8], "a": [0.4]}
+        edge, reverse = Edge("a", "b", "mention", "out"), Edge("b", "a", "mention", "in")
+        assert shares(one_hop([A], [edge], {"mention": 1.0}, degree_penalty=0.5)) == {"b": [0.8]}
+        assert shares(one_hop([A, B], [edge, reverse], {"mention": 1.0}, degree_penalty=0.5)) == {
+            "b": [0.8],
+            "a": [0.4],
+        }
 
-    def test_session_passes_on_the_scores_of_its_other_seeds(self) -> None:
+    def test_session_transfers_the_scores_of_its_other_seeds(self) -> None:
         transfers = one_hop([A, B, C, D], [], {"session": 0.5}, pool=[A, B, C, D])
         assert transfers == {"a": [Transfer("s1", "session", 0.2)], "b": [Transfer("s1", "session", 0.4)]}
 
@@ -110,21 +113,22 @@ class TestAdjustments:
         st.floats(0.01, 1),
     )
     def test_max_lift_never_lowers_a_score_nor_exceeds_the_limit(
-        self, scores: list[float], edges: list[tuple[int, int, float]], weight: float, lift: float
+        self, scores: list[float], edges: list[tuple[int, int, float]], weight: float, max_lift: float
     ) -> None:
         notes = {str(index): Candidate(str(index), score=score) for index, score in enumerate(scores)}
         transfers: dict[str, list[Transfer]] = {}
         for source, target, share in edges:
             transfers.setdefault(str(target), []).append(Transfer(str(source), "next", share))
-        ranked = add_transfers(notes.values(), transfers, weight=weight, max_lift=lift)
-        free = {note.id: note.score for note in add_transfers(notes.values(), transfers, weight=weight)}
+        ranked = add_transfers(notes.values(), transfers, weight=weight, max_lift=max_lift)
+        unlimited = {note.id: note.score for note in add_transfers(notes.values(), transfers, weight=weight)}
         assert len(ranked) == len(notes)
         for note in ranked:
             own_score = notes[note.id].score
-            assert own_score <= note.score <= free[note.id] + 1e-9
-            sources = [notes[part.source].score for part in transfers.get(note.id, ()) if part.source in notes]
-            if sources:
-                assert note.score <= max(own_score, lift * max(sources)) + 1e-9
+            assert own_score <= note.score <= unlimited[note.id] + 1e-9
+            source_ids = [transfer.source for transfer in transfers.get(note.id, ()) if transfer.source in notes]
+            if source_ids:
+                best_source_score = max(notes[source_id].score for source_id in source_ids)
+                assert note.score <= max(own_score, max_lift * best_source_score) + 1e-9
 
     def test_reason_names_the_two_largest_transfers(self) -> None:
         transfers = [

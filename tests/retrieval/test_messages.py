@@ -1,3 +1,5 @@
+"""Messages for users about a search: summaries, notices and warnings."""
+
 from __future__ import annotations
 
 from typing import Any

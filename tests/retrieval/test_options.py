@@ -82,7 +82,7 @@ def test_values_are_converted() -> None:
 
 
 def test_unknown_option_raises_an_error_that_lists_the_options() -> None:
-    with pytest.raises(TypeError, match=r"^topk: is not a search option; there are top_k, mode, preset, "):
+    with pytest.raises(TypeError, match=r"^topk: is not a search option; the options are top_k, mode, preset, "):
         Retrieval(INDEX).search("tea", topk=3)  # type: ignore[call-arg]
 
 

@@ -109,7 +109,7 @@ class TestCustomPresets:
                 '[[stages]]\nstage = "importance"\nslope = 1e308',
                 "stages.0..slope: must be at most 1e",
             ),
-            ("colour = 1", "colour: is no part of a preset; there are base, name, about, query"),
+            ("colour = 1", "colour: is no part of a preset; the parts are base, name, about, query"),
             ("fusion = 3", "fusion: must be a table of settings, got int"),
             ("[fusion]\nkk = 3", "fusion: has no setting 'kk'; there are method, k, rank_base"),
             ("[fusion]\nk = -3", r"fusion.k: must be at least 0, got -3"),

@@ -57,7 +57,9 @@ def test_match_terms(text: str, query: str, expected: list[str]) -> None:
 
 def test_match_terms_aliases_share_a_term() -> None:
     query = expand_aliases(parse("bicycle NOT lock"), {"bicycle": ["bike", "two wheels"], "lock": ["chain", "bolt"]})
-    assert [match.term for match in match_terms("a bike on two wheels, no chain, no bolt, no bicycle", query)] == [0, 0]
+    assert [
+        match.term_index for match in match_terms("a bike on two wheels, no chain, no bolt, no bicycle", query)
+    ] == [0, 0]
 
 
 def test_match_terms_stops_at_max_scanned() -> None:
@@ -75,7 +77,7 @@ def test_matches_are_ordered_and_disjoint(text: str, query: str) -> None:
 
 def test_match_terms_of_long_and_repeated_words() -> None:
     assert match_terms("a" * MAX_SCANNED, parse("a")) == []
-    assert [match.term for match in match_terms("tea tea", parse("tea " * 500))] == [0, 0]
+    assert [match.term_index for match in match_terms("tea tea", parse("tea " * 500))] == [0, 0]
 
 
 def test_positive_terms_are_queries() -> None:
@@ -94,9 +96,9 @@ def test_positive_terms_are_queries() -> None:
 def test_match_terms_numbers_positive_terms(query: str) -> None:
     tree = parse(query)
     terms = positive_terms(tree)
-    assert {match.term for match in match_terms(query, tree)} <= set(range(len(terms)))
+    assert {match.term_index for match in match_terms(query, tree)} <= set(range(len(terms)))
     for term_query in terms.values():
-        assert {match.term for match in match_terms(query, term_query)} <= {0}
+        assert {match.term_index for match in match_terms(query, term_query)} <= {0}
 
 
 def test_count_terms() -> None:
@@ -138,19 +140,21 @@ class CountingIndex:
         return 100, [len(query.raw) for query in queries]
 
 
-def count(query: Query) -> tuple[TermFrequencies | None, list[str]]:
+def frequencies_and_queries(query: Query) -> tuple[TermFrequencies | None, list[str]]:
     index: Any = CountingIndex()
     return document_frequencies(query, index, "work"), index.queries_sent
 
 
 def test_document_frequencies_counts_terms_once() -> None:
-    frequencies, queries_sent = count(parse("green tea, green kettles"))
+    frequencies, queries_sent = frequencies_and_queries(parse("green tea, green kettles"))
     assert frequencies == TermFrequencies(100, {"green": 5, "tea,": 4, "kettles": 7})
     assert queries_sent == ['"green"', '"tea"', '"kettles"']
 
 
 def test_document_frequencies_counts_aliases() -> None:
-    frequencies, queries_sent = count(expand_aliases(parse("k8s pod"), {"k8s": ["kubernetes", "kube"]}))
+    frequencies, queries_sent = frequencies_and_queries(
+        expand_aliases(parse("k8s pod"), {"k8s": ["kubernetes", "kube"]})
+    )
     assert frequencies is not None
     assert list(frequencies.counts) == ["k8s", "pod"]
     assert len(queries_sent) == 2
@@ -159,17 +163,19 @@ def test_document_frequencies_counts_aliases() -> None:
 
 
 def test_document_frequencies_skips_excluded_terms_and_symbols() -> None:
-    assert count(parse("tea NOT coffee"))[0] == TermFrequencies(100, {"tea": 3})
-    assert count(parse('"?!" OR tea'))[0] == TermFrequencies(100, {"tea": 3})
+    assert frequencies_and_queries(parse("tea NOT coffee"))[0] == TermFrequencies(100, {"tea": 3})
+    assert frequencies_and_queries(parse('"?!" OR tea'))[0] == TermFrequencies(100, {"tea": 3})
 
 
 @pytest.mark.parametrize("query", ["", "NOT tea", " ".join(f"word{number}" for number in range(MAX_COUNTED_TERMS + 1))])
 def test_document_frequencies_none_or_too_many_terms(query: str) -> None:
-    assert count(parse(query)) == (None, [])
+    assert frequencies_and_queries(parse(query)) == (None, [])
 
 
 def test_document_frequencies_max_terms() -> None:
-    frequencies, queries_sent = count(parse(" ".join(f"word{number}" for number in range(MAX_COUNTED_TERMS))))
+    frequencies, queries_sent = frequencies_and_queries(
+        parse(" ".join(f"word{number}" for number in range(MAX_COUNTED_TERMS)))
+    )
     assert frequencies is not None
     assert len(frequencies.counts) == len(queries_sent) == MAX_COUNTED_TERMS
 
@@ -197,7 +203,7 @@ def test_weights_are_positive_for_any_counts(notes: int, frequency: int) -> None
 
 
 def drop_frequent(query: str, *, notes: int = 100, share: float = 0.45, **frequencies: int) -> str:
-    """Drop frequent terms from a query; the frequency of terms not given is 0."""
+    """Drop frequent terms from a query; ``frequencies`` has counts by term, 0 for the others."""
     tree = parse(query)
     return drop_frequent_terms(
         query, tree, TermFrequencies(notes, {word: frequencies.get(word, 0) for word in positive_terms(tree)}), share

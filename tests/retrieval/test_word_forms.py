@@ -30,9 +30,11 @@ def scores(query: str, *notes: Candidate, weight: float = 0.5) -> dict[str, floa
 def test_exact_form_of_a_single_term_ranks_first() -> None:
     notes = note("a", "In May, in Rome", 4.0), note("b", "Ask INES.", 1.0), note("c", "Ines", 2.0)
     assert scores("ines", *notes) == {"c": 2.0, "b": 1.0, "a": 0.5}
-    ranked, discounted = discount_stem_only(notes, parse("who is Ines?"), 0.5)
+    ranked, discounts = discount_stem_only(notes, parse("who is Ines?"), 0.5)
     assert [(candidate.id, candidate.lexical_rank) for candidate in ranked] == [("c", 1), ("b", 2), ("a", 3)]
-    assert {name: record.to_dict() for name, record in discounted.items()} == {"a": {"before": 4.0, "words": ["ines"]}}
+    assert {name: discount.to_dict() for name, discount in discounts.items()} == {
+        "a": {"before": 4.0, "words": ["ines"]}
+    }
     assert notes[0].score == 4.0
 
 
@@ -153,11 +155,11 @@ class TestSearch:
 
 def test_name_with_a_symbol_matches_exactly() -> None:
     notes = note("a", "C++ and plain C", 4.0), note("b", "Ported to C#.", 1.0)
-    sharp = parse("C#", drop_stopwords=False)
-    assert [candidate.id for candidate in discount_stem_only(notes, sharp, 0.1)[0]] == ["b", "a"]
-    assert discount_stem_only(notes[:1], sharp, 0.1)[0][0].score == pytest.approx(0.4)
-    plain = parse("C", drop_stopwords=False)
-    assert discount_stem_only((note("a", "C++", 4.0), note("b", "In C.", 1.0)), plain, 0.1)[0][0].id == "b"
+    c_sharp = parse("C#", drop_stopwords=False)
+    assert [candidate.id for candidate in discount_stem_only(notes, c_sharp, 0.1)[0]] == ["b", "a"]
+    assert discount_stem_only(notes[:1], c_sharp, 0.1)[0][0].score == pytest.approx(0.4)
+    only_c = parse("C", drop_stopwords=False)
+    assert discount_stem_only((note("a", "C++", 4.0), note("b", "In C.", 1.0)), only_c, 0.1)[0][0].id == "b"
 
 
 def test_name_with_a_symbol_among_other_terms() -> None:

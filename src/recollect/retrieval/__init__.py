@@ -58,11 +58,11 @@ _MODULE_OF = {
     "Retrieval": "pipeline",
     **dict.fromkeys(("Attempt", "Context", "SearchResult", "StageRun", "Trace", "recomputed_score"), "trace"),
 }
-"""The modules of public names; all others are in ``preset``."""
+"""The module of each public name that is not in ``preset``."""
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name when it is first used."""
+    """Return a public name, and load its module when it is first used."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(f"{__name__}.{_MODULE_OF.get(name, 'preset')}")

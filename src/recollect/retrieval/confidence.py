@@ -1,8 +1,9 @@
-"""Confidence: the probability that a note answers a query, from 0 to 1, and which candidates ``min_confidence`` drops.
+"""Confidence: the probability, from 0 to 1, that a note answers a query; also the snippets of hits.
 
-Fused scores only rank the notes. Whether the best one is an answer is estimated by a logistic regression, fitted to
-judged first hits, of four features: its similarity to the query, the share of the query's terms that it contains, its
-distance to the next candidate, and its match with the time that the query names.
+Fused scores rank the notes of one search, but do not say whether the best note is an answer. A logistic regression
+estimates that. It was fitted to judged first hits and has four features: the note's similarity to the query, the share
+of the query's terms that the note contains, the note's distance to the next candidate, and how well the note fits the
+time that the query names. :class:`ConfidenceScorer` computes the features and applies ``min_confidence``.
 """
 
 from __future__ import annotations
@@ -30,22 +31,18 @@ from recollect.text import collapse_whitespace
 if TYPE_CHECKING:
     from recollect.retrieval.trace import Trace
 
-MAX_MARGIN = 0.5
-NEGATIVE_MARGIN_WEIGHT = 0.25
-"""The factor of a negative margin: it is below 1 because several notes may answer a query."""
+MAX_MARGIN = 0.5  # the largest absolute margin that counts
+NEGATIVE_MARGIN_WEIGHT = 0.25  # below 1: a note below the first may be an answer, too
+_MAX_EXPONENT = 60.0  # beyond it the logistic function is 0 or 1 in practice, and exp may overflow
 
 
 class ConfidenceEvidence(NamedTuple):
-    """The evidence from which a confidence is computed."""
+    """The four features from which the confidence of one note is computed."""
 
-    similarity: float | None
-    """The cosine of note and query; ``None`` if no vector was compared."""
-    coverage: float
-    """The share of the query's term weights (inverse document frequencies) that the note contains."""
-    margin: float
-    """The distance to the best other candidate, as a share of the highest possible score; negative below the first."""
-    time_match: float = 0.0
-    """From 0 to 1, how well the note fits the time that the query names."""
+    similarity: float | None  # the cosine similarity of note and query; None if no vectors were compared
+    coverage: float  # the share of the query's term weights (inverse document frequencies) that the note contains
+    margin: float  # the note's score minus the best other score, as a share of the highest possible score
+    time_match: float = 0.0  # how well the note fits the time that the query names, from 0 to 1
 
     def to_dict(self) -> dict[str, Any]:
         """Return the evidence as JSON-ready data with camelCase names."""
@@ -53,25 +50,22 @@ class ConfidenceEvidence(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """The weights of the logistic regression for one model."""
+    """The weights of the logistic regression for one embedding model."""
 
-    base: float
+    base: float  # the intercept
     similarity: float
     coverage: float
-    both: float = 0.0
-    """The weight of similarity times coverage; negative if either of them suffices."""
-    margin: float = 0.0
-    """The weight of the margin, as :func:`bounded_margin` returns it."""
-    time_match: float = 0.0
-    """The weight of time match times coverage."""
-    model_quality: float = 1.0
-    """The factor of the vector leg's weight in the fusion; 1 for a good sentence encoder."""
+    both: float = 0.0  # the weight of similarity times coverage; negative if one of the two suffices
+    margin: float = 0.0  # the weight of the margin, as bounded_margin returns it
+    time_match: float = 0.0  # the weight of time match times coverage
+    model_quality: float = 1.0  # the factor of the vector leg's weight in the fusion; 1 for a good sentence encoder
 
 
 def confidence(evidence: ConfidenceEvidence, calibration: Calibration) -> float:
     """Return the probability that a note answers the query.
 
-    It is ``1 / (1 + exp(-x))`` with ``x`` the sum of the calibration's weights times the evidence.
+    The probability is ``1 / (1 + exp(-x))``, where ``x`` is the sum of each weight times its feature. Without a
+    similarity, the weights are :data:`LEXICAL_ONLY`.
     """
     weights = LEXICAL_ONLY if evidence.similarity is None else calibration
     similarity = evidence.similarity or 0.0
@@ -83,16 +77,16 @@ def confidence(evidence: ConfidenceEvidence, calibration: Calibration) -> float:
         + weights.margin * bounded_margin(evidence.margin)
         + weights.time_match * evidence.time_match * evidence.coverage
     )
-    return 1 / (1 + exp(-max(-60.0, min(60.0, exponent))))
+    return 1 / (1 + exp(-max(-_MAX_EXPONENT, min(_MAX_EXPONENT, exponent))))
 
 
 def bounded_margin(margin: float) -> float:
-    """Return a margin as the regression uses it: at most :data:`MAX_MARGIN`, and a quarter of a negative one."""
+    """Return a margin as the regression uses it: within ±:data:`MAX_MARGIN`, and a negative margin divided by four."""
     return min(MAX_MARGIN, margin) if margin > 0 else max(-MAX_MARGIN, margin) * NEGATIVE_MARGIN_WEIGHT
 
 
 def calibration_of(model: str) -> Calibration:
-    """Return the calibration of a model by its name; that without similarity if the model is not calibrated."""
+    """Return the calibration whose name begins the model's name; :data:`LEXICAL_ONLY` if there is none."""
     return next((weights for name, weights in _BY_MODEL.items() if model.startswith(name)), LEXICAL_ONLY)
 
 
@@ -104,10 +98,12 @@ _BY_MODEL = {
     "all-MiniLM-L6-v2": Calibration(-5.93, 8.9, 5.49, -10.48, 8.97, 1.21),
     "wordllama": Calibration(-5.29, 7.86, 4.35, -7.81, 7.24, 1.62, model_quality=0.45),
 }
-LEXICAL_ONLY = Calibration(-3.06, 0.0, 2.63, 0.0, 6.19, 1.04)
-
+LEXICAL_ONLY = Calibration(-3.06, 0.0, 2.63, 0.0, 6.19, 1.04)  # for searches without vectors, and for other models
 
 _HEADER_FIELDS = ("title", "summary", "path")
+_WORD = re.compile(r"\w+")  # a run of letters, digits and underscores
+_FALLBACK_WEIGHT = 0.5  # the factor of the coverage of a fallback query's terms
+AVERAGE_MARGIN = 0.13  # the mean margin of the first hits that the calibrations were fitted to
 
 
 class ConfidenceScorer:
@@ -126,9 +122,10 @@ class ConfidenceScorer:
     ) -> None:
         """Set up the scorer for one search.
 
-        ``ranked`` are its candidates, best first, before a reranker. ``background`` is the similarity of a candidate
-        for which none is known. ``has_margins`` is false for a fusion by ranks, whose score distances are
-        meaningless; the margin is then that of an average first hit.
+        ``ranked`` are the candidates of the search before a reranker reorders them. ``frequencies`` are the document
+        frequencies of the terms of ``lexical.tree``, if they are known. ``background`` is assumed as the similarity of
+        a candidate that was not compared with the query's vector. ``has_margins`` is false for a fusion by ranks, whose
+        score distances are meaningless; then every margin is :data:`AVERAGE_MARGIN`.
         """
         self._request = request
         self._lexical = lexical
@@ -137,175 +134,178 @@ class ConfidenceScorer:
         self._weights = _term_weights(lexical.tree, frequencies)
         self._time_words = {word for time in request.times for word in _WORD.findall(time.text.casefold())}
         self._has_margins = has_margins
-        scores = sorted((candidate.score for candidate in ranked), reverse=True)[:2]
-        self._best, self._second = (*scores, 0.0, 0.0)[:2]
+        scores = sorted((candidate.score for candidate in ranked), reverse=True)
+        self._best_score, self._second_score, *_ = (*scores, 0.0, 0.0)  # 0 if there are fewer than two candidates
 
-    def above(self, minimum: float, candidates: Sequence[Candidate], trace: Trace) -> list[Candidate]:
-        """Return the candidates with at least ``minimum`` confidence, and the candidates that depend on these.
+    def drop_below(self, minimum: float, candidates: Sequence[Candidate], trace: Trace) -> list[Candidate]:
+        """Return the candidates whose confidence is at least ``minimum``, and the candidates that depend on them.
 
-        The latter received a score transfer from a confident candidate, were rescored with it as context, or supersede
-        any of these notes.
+        A candidate depends on a confident candidate if it received a score transfer from it along an edge, or was
+        rescored with it as context. A note that supersedes any returned candidate is returned, too.
         """
-        confident = {
+        confident_ids = {
             candidate.id
             for candidate in candidates
             if confidence(self.evidence(candidate), self._calibration) >= minimum
         }
-        kept_ids = confident | {
-            note
-            for note, transfers in trace.transfers.items()
-            if any(transfer.kind != "session" and transfer.source in confident for transfer in transfers)
+        returned_ids = confident_ids | {
+            note_id
+            for note_id, transfers in trace.transfers.items()
+            if any(transfer.kind != "session" and transfer.source in confident_ids for transfer in transfers)
         }
-        kept_ids |= {note for note, context in trace.contexts.items() if not confident.isdisjoint(context.neighbours)}
-        kept_ids |= {note for candidate in candidates if candidate.id in kept_ids for note in candidate.superseded_by}
-        return [candidate for candidate in candidates if candidate.id in kept_ids]
+        rescored = [note_id for note_id, context in trace.contexts.items() if confident_ids & set(context.neighbours)]
+        returned_ids.update(rescored)
+        for superseded in [candidate for candidate in candidates if candidate.id in returned_ids]:
+            returned_ids.update(superseded.superseded_by)
+        return [candidate for candidate in candidates if candidate.id in returned_ids]
 
     def hit(self, rank: int, candidate: Candidate) -> Hit:
-        """Return a candidate as a hit, with its confidence and snippet."""
-        shown = snippet(candidate.content, self._lexical.tree)
-        scored = candidate.copy()
-        scored.confidence = confidence(self.evidence(candidate, known_terms=shown.terms), self._calibration)
-        if scored.snippet:  # that of the leg
-            return Hit(rank, scored)
-        if not shown.highlights:
+        """Return a candidate as a hit, with its confidence and a snippet of its content or summary."""
+        passage = snippet(candidate.content, self._lexical.tree)
+        hit_candidate = candidate.copy()
+        evidence = self.evidence(candidate, content_terms=passage.terms)
+        hit_candidate.confidence = confidence(evidence, self._calibration)
+        if hit_candidate.snippet:  # a leg returned a snippet
+            return Hit(rank, hit_candidate)
+        if not passage.highlights:
             summary = snippet(candidate.summary, self._lexical.tree)
-            shown = summary if summary.highlights else shown
-        scored.snippet = shown.text
-        return Hit(rank, scored, shown.highlights)
+            passage = summary if summary.highlights else passage
+        hit_candidate.snippet = passage.text
+        return Hit(rank, hit_candidate, passage.highlights)
 
     def confidence_at(self, candidate: Candidate, score: float) -> float:
         """Return the confidence that a candidate would have with another score."""
-        original = candidate.copy()
-        original.score = score
-        return confidence(self.evidence(original), self._calibration)
+        rescored = candidate.copy()
+        rescored.score = score
+        return confidence(self.evidence(rescored), self._calibration)
 
-    def evidence(self, candidate: Candidate, *, known_terms: Iterable[int] | None = None) -> ConfidenceEvidence:
-        """Return the evidence for a candidate; ``known_terms`` are the query terms in its content, if known."""
+    def evidence(self, candidate: Candidate, *, content_terms: Iterable[int] | None = None) -> ConfidenceEvidence:
+        """Return the evidence for a candidate; ``content_terms`` are the indexes of terms in its content, if known."""
         similarity = self._background if candidate.vector_similarity is None else candidate.vector_similarity
-        matched = time_match(candidate, self._request.times) if self._request.times else 0.0
-        coverage = self._coverage(candidate, known_terms, matched)
-        return ConfidenceEvidence(similarity, coverage, self._margin(candidate), matched)
+        time_fit = time_match(candidate, self._request.times) if self._request.times else 0.0
+        coverage = self._coverage(candidate, content_terms, time_fit)
+        return ConfidenceEvidence(similarity, coverage, self._margin(candidate), time_fit)
 
-    def _coverage(self, candidate: Candidate, known_terms: Iterable[int] | None, matched: float) -> float:
-        """Return the share of the query's term weights that a note contains.
+    def _coverage(self, candidate: Candidate, content_terms: Iterable[int] | None, time_fit: float) -> float:
+        """Return the share of the query's term weights that a note contains, from 0 to 1.
 
-        If the text lacks a word of the time that the query names, this word counts ``matched``, the note's time match.
+        A word of the time that the query names counts ``time_fit``, from 0 to 1, if the note does not contain it.
         """
         if self._request.only_stopwords or self._request.time_only:
-            return matched
-        share = self._share(candidate, self._lexical.tree, self._weights, known_terms, matched)
+            return time_fit
+        coverage = self._tree_coverage(candidate, self._lexical.tree, self._weights, content_terms, time_fit)
         tree = self._request.tree
         if tree.tokens == self._lexical.tree.tokens:
-            return share
-        # A fallback query found the note: the original terms count in full, those of the fallback query half.
-        return max(self._share(candidate, tree, _term_weights(tree, None), None, matched), _FALLBACK_WEIGHT * share)
+            return coverage
+        # A fallback query found the note: the original terms count in full, the terms of the fallback query half.
+        original_coverage = self._tree_coverage(candidate, tree, _term_weights(tree, None), None, time_fit)
+        return max(original_coverage, _FALLBACK_WEIGHT * coverage)
 
-    def _share(
+    def _tree_coverage(
         self,
         candidate: Candidate,
         tree: Query,
         weights: Sequence[float],
-        known_terms: Iterable[int] | None,
-        matched: float,
+        content_terms: Iterable[int] | None,
+        time_fit: float,
     ) -> float:
-        """Return the share of a tree's term weights that a note contains."""
-        fields = _HEADER_FIELDS if known_terms is not None else (*_HEADER_FIELDS, "content")
-        terms = set(known_terms or ())
+        """Return the share of the term weights of one query tree that a note contains."""
+        fields = _HEADER_FIELDS if content_terms is not None else (*_HEADER_FIELDS, "content")
+        terms = set(content_terms or ())
         for name in fields:
             if text := getattr(candidate, name):
                 terms.update(count_terms(text, tree))
         shares = dict.fromkeys(terms, 1.0)
-        if matched:
+        if time_fit:
             for term, text in enumerate(positive_terms(tree)):
                 if self._time_words.issuperset(_WORD.findall(text.casefold())):
-                    shares.setdefault(term, matched)
-        share = sum(weights[term] * part for term, part in shares.items()) / sum(weights) if weights else 0.0
+                    shares.setdefault(term, time_fit)
+        coverage = sum(weights[term] * share for term, share in shares.items()) / sum(weights) if weights else 0.0
         if self._lexical.matched_names and candidate.lexical_score is not None:
-            share = max(share, candidate.lexical_score)  # the similarity of the names
-        return share
+            coverage = max(coverage, candidate.lexical_score)  # the similarity of the names, from 0 to 1
+        return coverage
 
     def _margin(self, candidate: Candidate) -> float:
-        """Return how far a candidate's score is from the best other one, as a share of the highest possible score."""
+        """Return a candidate's score minus the best other score, as a share of the highest possible score."""
         if not self._has_margins:
             return AVERAGE_MARGIN
-        other = self._second if candidate.score >= self._best else self._best
-        return (candidate.score - other) / (candidate.ceiling or max(self._best, candidate.score) or 1.0)
-
-
-_WORD = re.compile(r"\w+")
-_FALLBACK_WEIGHT = 0.5
-AVERAGE_MARGIN = 0.13
-"""The mean margin of the first hits that the calibrations were fitted on."""
+        best_other = self._second_score if candidate.score >= self._best_score else self._best_score
+        max_score = candidate.ceiling or max(self._best_score, candidate.score) or 1.0
+        return (candidate.score - best_other) / max_score
 
 
 def _term_weights(tree: Query, frequencies: TermFrequencies | None) -> list[float]:
-    """Return the weight of each term of a query: its inverse document frequency, or 1 if that is not known."""
+    """Return the inverse document frequency of each term of a query; 1 for each term if they are not known."""
     return [1.0 if frequencies is None else frequencies.weight(term) for term in positive_terms(tree)]
 
 
 def inherit_confidence(
     hits: Sequence[Hit], superseded: Iterable[Candidate], confidence_of: Callable[[Candidate], float]
 ) -> None:
-    """Raise the confidence of each hit to at least that of every note that it supersedes.
+    """Raise the confidence of each current hit to the confidence of the notes that it supersedes; change the hits.
 
-    The current note, which nothing supersedes, answers what the superseded notes would have answered, even in other
-    words. Its confidence is therefore the maximum of its own and of those of ``superseded``, the superseded candidates
-    of the search, shown or not. The hits' candidates are changed.
+    A current note, which nothing supersedes, answers what its superseded notes would have answered, even if it uses
+    other words. ``superseded`` are all superseded candidates of the search, whether they are hits or not.
     """
-    best: dict[str, float] = {}
+    inheritable: dict[str, float] = {}  # the highest confidence of the notes that a note supersedes, by note id
     for candidate in superseded:
         value = confidence_of(candidate)
         for successor in candidate.superseded_by:
-            best[successor] = max(best.get(successor, 0.0), value)
+            inheritable[successor] = max(inheritable.get(successor, 0.0), value)
     for hit in hits:
-        inherited = best.get(hit.id, 0.0)
+        inherited = inheritable.get(hit.id, 0.0)
         if not hit.superseded_by and inherited > (hit.confidence or 0.0):
             hit.candidate.confidence = hit.candidate.inherited_confidence = inherited
 
 
-SNIPPET_WIDTH = 180
+SNIPPET_WIDTH = 180  # the default length of a snippet, in characters
+_MAX_CUT = 30  # how many characters each end of a snippet may move inwards to the next space
+_MAX_WINDOW_MATCHES = 40  # more matches count as that many different terms: this bounds the time
 
 
 class Snippet(NamedTuple):
-    """A part of a text on one line, and the spans in it that match."""
+    """A part of a text, on one line, with the matches of a query."""
 
     text: str
-    highlights: tuple[tuple[int, int], ...]
-    terms: frozenset[int]
-    """The indexes of the query's terms that the whole text contains."""
+    highlights: tuple[tuple[int, int], ...]  # the start and end of each match, as offsets in text
+    terms: frozenset[int]  # the indexes of the query's terms that the whole text contains
 
 
 def snippet(content: str, query: Query, width: int = SNIPPET_WIDTH) -> Snippet:
-    """Return the part of ``content`` with the most terms of the query, cut at words, about ``width`` characters."""
+    """Return the part of ``content`` with the most terms of the query: about ``width`` characters, cut at spaces."""
     text = collapse_whitespace(content[:MAX_SCANNED])
     matches = match_terms(text, query)
-    start, end = _at_words(text, _best_start(matches, width), width)
-    shown = "…" * (start > 0) + text[start:end].strip() + "…" * (end < len(text))
-    shift = (start > 0) - start - (len(text[start:end]) - len(text[start:end].lstrip()))
-    spans = tuple((first + shift, last + shift) for first, last, _ in matches if start <= first and last <= end)
-    return Snippet(shown, spans, frozenset(match.term for match in matches))
+    start, end = _cut_at_spaces(text, _window_start(matches, width), width)
+    window = text[start:end]
+    prefix, suffix = "…" if start > 0 else "", "…" if end < len(text) else ""
+    shift = len(prefix) - start - (len(window) - len(window.lstrip()))
+    highlights = tuple(
+        (match.start + shift, match.end + shift) for match in matches if start <= match.start and match.end <= end
+    )
+    return Snippet(prefix + window.strip() + suffix, highlights, frozenset(match.term_index for match in matches))
 
 
-def _best_start(matches: list[TermMatch], width: int) -> int:
-    """Return the start of the first window with the most different terms, with some text before the first match."""
-    best, most, left = 0, 0, 0
+def _window_start(matches: list[TermMatch], width: int) -> int:
+    """Return the offset of the first window with the most different terms, with some text before its first match."""
+    best_left, max_terms, left = 0, 0, 0
     for right, match in enumerate(matches):
         while match.end - matches[left].start > width and left < right:
             left += 1
-        different = len({other.term for other in matches[left : right + 1]}) if right - left < 40 else 40
-        if different > most:
-            most, best = different, left
-    return max(0, matches[best].start - width // 5) if matches else 0
+        is_full = right - left >= _MAX_WINDOW_MATCHES
+        term_count = _MAX_WINDOW_MATCHES if is_full else len({other.term_index for other in matches[left : right + 1]})
+        if term_count > max_terms:
+            max_terms, best_left = term_count, left
+    return max(0, matches[best_left].start - width // 5) if matches else 0
 
 
-def _at_words(text: str, start: int, width: int) -> tuple[int, int]:
-    """Move both ends of a window to the nearest space inside it, if there is one."""
+def _cut_at_spaces(text: str, start: int, width: int) -> tuple[int, int]:
+    """Return start and end of a window of at most ``width`` characters, moved inwards to spaces that are near."""
     start = max(0, min(start, len(text) - width))
     end = min(len(text), start + width)
     if start > 0:
-        space = text.find(" ", start, start + 30)
+        space = text.find(" ", start, start + _MAX_CUT)
         start = space + 1 if space >= 0 else start
     if end < len(text):
-        space = text.rfind(" ", max(start, end - 30), end)
+        space = text.rfind(" ", max(start, end - _MAX_CUT), end)
         end = space if space > start else end
     return start, end

@@ -1,12 +1,15 @@
-"""Explanation of a search: how the query was parsed, what each part did, and how each hit got its score.
+"""Explanation of a search: how the query was parsed, what each step did, and how each hit got its score.
 
-:func:`explanation_data` returns it as data; :func:`explain_search` draws it for a terminal.
+:func:`explain_search` draws the explanation for a terminal; :func:`explanation_data` returns it as JSON-ready data. A
+hit is explained by a waterfall: one row for the points of each leg, their sum, the change by each stage, and the score.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from math import fsum
+from operator import attrgetter
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,23 +31,21 @@ from recollect.retrieval.messages import (
 if TYPE_CHECKING:
     from recollect.retrieval.trace import Trace
 
-WIDTH = 110
-"""The default number of columns."""
+WIDTH = 110  # the default width of a drawing, in columns
 MIN_WIDTH = 60
-_EIGHTHS = " ▏▎▍▌▋▊▉"
-_LABEL_WIDTH = len("embedded as")
-_MAX_QUERY = 400
-_MAX_REASON = 200
-_MAX_BEGINNING = 50
-"""How much of its content is shown as the name of a note that has none, such as a turn of a conversation."""
+_EIGHTHS = " ▏▎▍▌▋▊▉"  # the last character of a bar, by the number of eighths of a cell that it fills
+_LABEL_WIDTH = len("embedded as")  # the longest label
+_stage_and_ranks = attrgetter("stage", "rank_before", "rank_after")
+# The maximum number of characters of a query, of a stage's reason, and of the content that stands for a missing title.
+_MAX_QUERY, _MAX_REASON, _MAX_CONTENT = 400, 200, 50
 
 
 def explain(candidates: Iterable[Candidate | Mapping[str, Any]], *, limit: int | None = 10, width: int = WIDTH) -> str:
-    """Return a drawing of the points of each leg and the effects of each stage, for each candidate.
+    """Return a drawing of each candidate's waterfall: the points of each leg and the change by each stage.
 
     ``candidates`` are the output of a fusion or a stage. ``limit`` is how many are drawn; ``None`` or 0 draws all.
-    ``width`` is the number of columns, at least 60. All bars are on one scale: what a stage added is shaded dark, what
-    it subtracted light.
+    ``width`` is the number of columns, at least 60. All bars have the same scale. A dark shade is what a stage added, a
+    light shade what it subtracted.
 
     >>> from recollect.fusion import reciprocal_rank_fusion
     >>> from recollect.ranking import STAGES, run_stage
@@ -56,12 +57,12 @@ def explain(candidates: Iterable[Candidate | Mapping[str, Any]], *, limit: int |
         importance     × 0.76  0.012459  ██████████████░░░░  importance 0.20
         score                  0.012459  █████████████▋
     """
-    return _drawn(as_candidates("candidates", candidates), None, limit=limit, width=width)
+    return _draw_waterfalls(as_candidates("candidates", candidates), None, limit=limit, width=width)
 
 
 def explain_search(trace: Trace, *, limit: int | None = 10, width: int = WIDTH) -> str:
-    """Return a drawing of a search: how the query was parsed, what each part did, and then each result."""
-    results = _drawn(trace.results, trace, limit=limit, width=width)
+    """Return a drawing of a search: how the query was parsed, what each step did, and the waterfall of each result."""
+    results = _draw_waterfalls(trace.results, trace, limit=limit, width=width)
     head = _draw_head(trace, max(MIN_WIDTH, width))
     return f"{head}\n\n{results}" if results else head
 
@@ -69,17 +70,17 @@ def explain_search(trace: Trace, *, limit: int | None = 10, width: int = WIDTH) 
 def explanation_data(trace: Trace, *, limit: int | None = 10) -> dict[str, Any]:
     """Return what :func:`explain_search` draws as JSON-ready data.
 
-    ``query_summary`` says how the query was parsed, ``notice`` which fallback query was used, ``timeline`` what each
-    part did and when, in milliseconds; ``waterfalls`` has a sentence on each result and its rows, on a scale of scores
-    that ends at ``max_score``.
+    ``query_summary`` says how the query was parsed. ``notice`` names the fallback query that was used. ``timeline`` has
+    the start, duration (both in milliseconds) and message of each step. ``waterfalls`` has a sentence and the rows for
+    each result. ``max_score`` is the end of the scale of all rows.
     """
-    shown = _first(trace.results, limit)
+    shown = _limit(trace.results, limit)
     notice = retry_message(trace)
     ranks = _ranks(trace.results)
     return {
         "query_summary": [{"label": label, "text": text} for label, text in _query_summary(trace)],
         "notice": "" if notice in trace.warnings else notice,
-        "timeline": [part._asdict() for part in _timeline_parts(trace)],
+        "timeline": [step._asdict() for step in _timeline(trace)],
         "max_score": _max_score(shown),
         "waterfalls": [
             {
@@ -93,64 +94,68 @@ def explanation_data(trace: Trace, *, limit: int | None = 10) -> dict[str, Any]:
     }
 
 
-def _drawn(candidates: Sequence[Candidate], trace: Trace | None, *, limit: int | None, width: int) -> str:
-    """Return the drawing of each result; the trace has their contexts and discounts."""
-    shown = _first(candidates, limit)
+def _draw_waterfalls(candidates: Sequence[Candidate], trace: Trace | None, *, limit: int | None, width: int) -> str:
+    """Return the drawing of each candidate; without a trace, contexts and discounts are not shown."""
+    shown = _limit(candidates, limit)
     columns = max(MIN_WIDTH, arguments.count("width", width))
     cells, max_score = columns // 5, _max_score(shown)
     scale = max_score if max_score > 0 else 1.0
     tables = [_rows(candidate, trace) for candidate in shown]
-    cell_widths = [[len(row.name), len(row.change), len(row.score)] for table in tables for row in table]
-    name, change, score = map(max, zip((0, 0, 0), *cell_widths, strict=True))
+    rows = [row for table in tables for row in table]
+    name_width = max((len(row.name) for row in rows), default=0)
+    change_width = max((len(row.change) for row in rows), default=0)
+    score_width = max((len(row.score) for row in rows), default=0)
     ranks = _ranks(candidates)
     drawings = []
     for rank, (candidate, table) in enumerate(zip(shown, tables, strict=True), 1):
         lines = [_heading(rank, candidate), *(f"    ↳ {pointer}" for pointer in _pointers(candidate, ranks))]
         for row in table:
-            bar = (_change_bar if row.kind == "stage" else _bar)(row.start / scale, row.end / scale, cells)
-            beginning = f"    {row.name:<{name}}  {row.change:>{change}}  {row.score:>{score}}  {bar:<{cells}}  "
-            lines += _wrap(beginning, row.reason, columns)
+            draw_bar = _change_bar if row.kind == "stage" else _bar
+            bar = draw_bar(row.start / scale, row.end / scale, cells)
+            numbers = f"{row.change:>{change_width}}  {row.score:>{score_width}}"
+            lines += _wrap(f"    {row.name:<{name_width}}  {numbers}  {bar:<{cells}}  ", row.reason, columns)
         drawings.append("\n".join(lines))
     return "\n\n".join(drawings)
 
 
-def _first(candidates: Sequence[Candidate], limit: int | None) -> Sequence[Candidate]:
+def _limit(candidates: Sequence[Candidate], limit: int | None) -> Sequence[Candidate]:
     size = arguments.limit("limit", limit)
     return candidates[:size] if size else candidates
 
 
 def _ranks(candidates: Sequence[Candidate]) -> dict[str, tuple[int, Candidate]]:
+    """Return rank and candidate by note id."""
     return {candidate.id: (rank, candidate) for rank, candidate in enumerate(candidates, 1)}
 
 
 def _heading(rank: int, candidate: Candidate) -> str:
-    beginning = truncated(one_line(candidate.content), _MAX_BEGINNING)
-    name = one_line(candidate.title) or one_line(candidate.path) or beginning or one_line(candidate.id)
+    content = truncated(one_line(candidate.content), _MAX_CONTENT)
+    name = one_line(candidate.title) or one_line(candidate.path) or content or one_line(candidate.id)
     path = one_line(candidate.path if candidate.title.strip() and candidate.path else candidate.id)
     return f"{rank:>2}  {name}" + (f"  ({path})" if path != name else "")
 
 
 def _draw_head(trace: Trace, width: int) -> str:
-    """Return the summary of a query, and a timeline of the parts of the search on one scale."""
+    """Return the summary of a query, and a timeline of the steps of the search on one scale."""
     lines = [line for label, text in _query_summary(trace) for line in _wrap(f"{label:<{_LABEL_WIDTH}}  ", text, width)]
     lines.append("")
-    parts = list(_timeline_parts(trace))
-    cells, whole = width // 4, parts[-1].elapsed
-    times = [f"{part.elapsed:.1f} ms" if part.elapsed else "–" for part in parts]
-    widest = max(map(len, times))
-    for (name, start, elapsed, message), time in zip(parts, times, strict=True):
-        bar = _bar(start / whole, (start + elapsed) / whole, cells) if whole > 0 else ""
-        lines += _wrap(f"{name:<{_LABEL_WIDTH}}  {bar:<{cells}}  {time:>{widest}}  ", message, width)
+    steps = list(_timeline(trace))
+    cells, total = width // 4, steps[-1].elapsed
+    times = [f"{step.elapsed:.1f} ms" if step.elapsed else "–" for step in steps]
+    time_width = max(map(len, times))
+    for (name, start, elapsed, message), time in zip(steps, times, strict=True):
+        bar = _bar(start / total, (start + elapsed) / total, cells) if total > 0 else ""
+        lines += _wrap(f"{name:<{_LABEL_WIDTH}}  {bar:<{cells}}  {time:>{time_width}}  ", message, width)
     return "\n".join(lines)
 
 
 def _query_summary(trace: Trace) -> Iterator[tuple[str, str]]:
-    """Yield label and text of each line about how the query was parsed and what was tried."""
+    """Yield the label and the text of each line about the query, its attempts, warnings and errors."""
     yield "query", one_line(trace.original_query, _MAX_QUERY)
     yield "searched", one_line(trace.compiled_query, _MAX_QUERY) or "no terms"
-    best = max((result.confidence or 0.0 for result in trace.results), default=0.0)
-    if trace.results and best < trace.answer_threshold:
-        yield "no answer", no_answer_message(best, trace.answer_threshold)
+    best_confidence = max((result.confidence or 0.0 for result in trace.results), default=0.0)
+    if trace.results and best_confidence < trace.answer_threshold:
+        yield "no answer", no_answer_message(best_confidence, trace.answer_threshold)
     if trace.embedder_used and trace.embedded_query:
         yield "embedded as", one_line(trace.embedded_query, _MAX_QUERY)
     if trace.excluded:
@@ -158,15 +163,15 @@ def _query_summary(trace: Trace) -> Iterator[tuple[str, str]]:
     if trace.date_hints:
         yield "dates", ", ".join(map(one_line, trace.date_hints))
     for index, time in enumerate(trace.times):
-        only = ", and nothing else" if trace.time_only else ""
-        yield "" if index else "time", f"{one_line(time.text)}: {time.label}{only}"
+        suffix = ", and nothing else" if trace.time_only else ""
+        yield "" if index else "time", f"{one_line(time.text)}: {time.label}{suffix}"
     if trace.preset:
-        yield "preset", " · ".join(part for part in (one_line(trace.preset), fusion_summary(trace.fusion)) if part)
+        yield "preset", " · ".join(filter(None, (one_line(trace.preset), fusion_summary(trace.fusion))))
     yield "mode", trace.mode + (", since vector search failed" if trace.fell_back_to_bm25 else "")
     if len(trace.attempts) > 1:
-        widest = max(len(attempt.strategy) for attempt in trace.attempts)
+        strategy_width = max(len(attempt.strategy) for attempt in trace.attempts)
         for index, (strategy, query, hits) in enumerate(trace.attempts):
-            attempt = f"{one_line(strategy):<{widest}}  {truncated(one_line(query), 50)}"
+            attempt = f"{one_line(strategy):<{strategy_width}}  {truncated(one_line(query), 50)}"
             yield "" if index else "tried", f"{attempt}: {_count(hits) if hits else 'no results'}"
     for warning in trace.warnings:
         yield "warning", one_line(warning, _MAX_QUERY)
@@ -178,8 +183,8 @@ def _count(results: int) -> str:
     return f"{results} {'result' if results == 1 else 'results'}"
 
 
-class TimelinePart(NamedTuple):
-    """One part of a search: its start and its time, both in milliseconds, and its result."""
+class TimelineStep(NamedTuple):
+    """One step of a search: its start and its duration, both in milliseconds, and its result as a text."""
 
     name: str
     start: float
@@ -187,43 +192,43 @@ class TimelinePart(NamedTuple):
     message: str
 
 
-def _timeline_parts(trace: Trace) -> Iterator[TimelinePart]:
-    """Yield the parts that ran or were skipped; lexical search and embedding run at the same time."""
-    now = 0.0
+def _timeline(trace: Trace) -> Iterator[TimelineStep]:
+    """Yield the steps that ran or were skipped, and the total; lexical search and embedding run at the same time."""
+    start = 0.0
     if trace.attempts or trace.bm25_elapsed:
-        yield TimelinePart("lexical", now, trace.bm25_elapsed, _count(trace.bm25_count))
+        yield TimelineStep("lexical", start, trace.bm25_elapsed, _count(trace.bm25_count))
     if trace.mode != "bm25" or trace.vector_elapsed:
         model = f" · {one_line(trace.embedder)}" if trace.embedder_used else ""
-        yield TimelinePart("vector", now, trace.vector_elapsed, f"{_count(trace.vector_count)}{model}")
-    now += max(trace.bm25_elapsed, trace.vector_elapsed)
+        yield TimelineStep("vector", start, trace.vector_elapsed, f"{_count(trace.vector_count)}{model}")
+    start += max(trace.bm25_elapsed, trace.vector_elapsed)
     if trace.context_elapsed:
-        yield TimelinePart("context", now, trace.context_elapsed, f"{len(trace.contexts) or 'none'} rescored")
-    now += trace.context_elapsed
+        yield TimelineStep("context", start, trace.context_elapsed, f"{len(trace.contexts) or 'none'} rescored")
+    start += trace.context_elapsed
     if trace.graph_skipped_reason:
-        yield TimelinePart("graph", now, 0.0, f"skipped: {one_line(trace.graph_skipped_reason)}")
+        yield TimelineStep("graph", start, 0.0, f"skipped: {one_line(trace.graph_skipped_reason)}")
     elif trace.graph_elapsed:
-        yield TimelinePart("graph", now, trace.graph_elapsed, _count(trace.graph_count))
-    now += trace.graph_elapsed
+        yield TimelineStep("graph", start, trace.graph_elapsed, _count(trace.graph_count))
+    start += trace.graph_elapsed
     if trace.fusion_elapsed or trace.stages:
-        yield TimelinePart("fusion", now, trace.fusion_elapsed, _stages_summary(trace))
-    now += trace.fusion_elapsed
+        yield TimelineStep("fusion", start, trace.fusion_elapsed, _stages_summary(trace))
+    start += trace.fusion_elapsed
     reranked = rerank_message(trace)
     if reranked and trace.rerank_skipped_reason != "empty_candidates":
-        yield TimelinePart("rerank", now, trace.rerank_elapsed, reranked)
+        yield TimelineStep("rerank", start, trace.rerank_elapsed, reranked)
     dropped = f", {trace.below_min_confidence} below min_confidence" if trace.below_min_confidence else ""
-    yield TimelinePart(
-        "total", 0.0, max(trace.total_elapsed, now + trace.rerank_elapsed), f"{len(trace.results)} shown{dropped}"
-    )
+    total = max(trace.total_elapsed, start + trace.rerank_elapsed)
+    yield TimelineStep("total", 0.0, total, f"{len(trace.results)} shown{dropped}")
 
 
 def _stages_summary(trace: Trace) -> str:
-    """Return the number of fused notes, and the stages, with how many notes each added or dropped."""
+    """Return the number of fused notes and the names of the stages, each with the number of notes added or dropped."""
     stages = []
-    count = trace.fused_count
-    for stage, candidates, _ in trace.stages:
-        change = f" {'+' if candidates > count else '−'}{abs(candidates - count)}" if candidates != count else ""
+    count_before = trace.fused_count
+    for stage, count, _ in trace.stages:
+        sign = "+" if count > count_before else "−"
+        change = f" {sign}{abs(count - count_before)}" if count != count_before else ""
         stages.append(f"{one_line(stage)}{change}")
-        count = candidates
+        count_before = count
     notes = "1 note" if trace.fused_count == 1 else f"{trace.fused_count} notes"
     return f"{notes} · {', '.join(stages)}" if stages else notes
 
@@ -232,23 +237,25 @@ class WaterfallRow(NamedTuple):
     """One line of a waterfall: what a leg or a stage did to a score, and why."""
 
     kind: str
-    """``leg``: the points of a leg; ``fused``: their sum; ``stage``: a change; ``score``: the final score."""
+    """``leg``: the points of a leg; ``fused``: the sum of all legs; ``stage``: a change; ``score``: the final score."""
     name: str
-    start: float
+    start: float  # the score at which the bar begins
     end: float
     change: str = ""
     reason: str = ""
 
     @property
     def score(self) -> str:
-        """The score after this row; empty for a leg, whose points are a part of one."""
+        """The score after this row; empty for a leg, whose points are only a part of a score."""
         return "" if self.kind == "leg" else f"{self.end:.6f}"
 
 
 def _max_score(candidates: Sequence[Candidate]) -> float:
     """Return the highest score that any of the candidates had at any step: the end of the scale of all bars."""
-    scores = [score for candidate in candidates for score in (candidate.score, _fused(candidate))]
-    scores += [score for candidate in candidates for step in candidate.steps for score in step[4:6]]
+    scores = []
+    for candidate in candidates:
+        scores += [candidate.score, _fused_score(candidate)]
+        scores += [score for step in candidate.steps for score in (step.score_before, step.score_after)]
     return max(scores, default=0.0)
 
 
@@ -259,45 +266,44 @@ def _rows(candidate: Candidate, trace: Trace | None) -> list[WaterfallRow]:
     if candidate.inherited_confidence is not None:
         confidence += ", inherited"
     if legs and not stages:  # the fused score is the score
-        *parts, fused = legs
-        return [*parts, fused._replace(reason=" · ".join(part for part in (fused.reason, confidence) if part))]
+        *legs, fused = legs
+        return [*legs, fused._replace(reason=" · ".join(filter(None, (fused.reason, confidence))))]
     return [*legs, *stages, WaterfallRow("score", "score", 0.0, candidate.score, reason=confidence)]
 
 
 def _pointers(candidate: Candidate, ranks: Mapping[str, tuple[int, Candidate]]) -> Iterator[str]:
-    """Yield a line for each note that supersedes this one, with its rank if it is a hit, too."""
-    for successor in candidate.superseded_by:
-        rank, note = ranks.get(successor, (0, None))
-        name = one_line((note.path or note.title if note else "") or successor)
-        yield f"superseded by {name}" + (f", rank {rank}" if rank else "")
+    """Yield a line for each note that supersedes the candidate; a note among the results has its path and rank."""
+    for successor_id in candidate.superseded_by:
+        rank, successor = ranks.get(successor_id, (0, None))
+        name = (successor.path or successor.title) if successor else ""
+        yield f"superseded by {one_line(name or successor_id)}" + (f", rank {rank}" if rank else "")
 
 
 def _leg_rows(candidate: Candidate, trace: Trace | None) -> Iterator[WaterfallRow]:
-    """Yield the points of each leg, each bar from the end of the previous, and their sum."""
+    """Yield a row for the points of each leg, whose bar begins where the previous bar ends, and one for their sum."""
     contributions = candidate.contributions
-    total = 0.0
-    for part in contributions:
-        reasons = [f"rank {part.rank} · raw {part.score:.4g}"]
-        if trace is not None and part.leg == "lexical":
+    start = 0.0
+    for contribution in contributions:
+        reasons = [f"rank {contribution.rank} · raw {contribution.score:.4g}"]
+        if trace is not None and contribution.leg == "lexical":
             if candidate.id in trace.stem_only:
                 reasons.append(stem_only_message(trace.stem_only[candidate.id]))
             if candidate.id in trace.contexts:
                 reasons.append(context_message(trace.contexts[candidate.id], candidate))
-        change, end = f"+{part.points:.6f}", total + part.points
-        yield WaterfallRow("leg", one_line(part.leg), total, end, change, " · ".join(reasons))
-        total = end
+        change, end = f"+{contribution.points:.6f}", start + contribution.points
+        yield WaterfallRow("leg", one_line(contribution.leg), start, end, change, " · ".join(reasons))
+        start = end
     if contributions:
         reason = "" if candidate.own_relevance is None else f"{candidate.own_relevance:.2f} of the highest possible"
-        yield WaterfallRow("fused", "fused", 0.0, _fused(candidate), reason=reason)
+        yield WaterfallRow("fused", "fused", 0.0, _fused_score(candidate), reason=reason)
 
 
 def _stage_rows(candidate: Candidate) -> Iterator[WaterfallRow]:
-    """Yield the effect of each stage; stages without effect are left out."""
+    """Yield a row for each change by a stage; a stage that changed neither score nor rank has none."""
     steps = candidate.steps
-    for index, step in enumerate(steps):
-        after = steps[index + 1] if index + 1 < len(steps) else None
-        # A stage may take several steps; the change of rank is shown with the last of them.
-        continues = after is not None and (after.stage, *after[-2:]) == (step.stage, *step[-2:])
+    for step, next_step in zip_longest(steps, steps[1:]):
+        # A stage may take several steps, all with the same ranks; the change of rank is shown with the last of them.
+        continues = next_step is not None and _stage_and_ranks(next_step) == _stage_and_ranks(step)
         moved = step.rank_before != step.rank_after and not continues
         if step.factor == 1 and not step.addend and not moved and step.stage != "rerank":
             continue
@@ -313,31 +319,32 @@ def _stage_rows(candidate: Candidate) -> Iterator[WaterfallRow]:
         yield WaterfallRow("stage", name, step.score_before, step.score_after, change, reason)
 
 
-def _fused(candidate: Candidate) -> float:
-    return fsum(candidate.evidence[3::4])
+def _fused_score(candidate: Candidate) -> float:
+    return fsum(contribution.points for contribution in candidate.contributions)
 
 
-def _wrap(beginning: str, text: str, width: int) -> list[str]:
-    """Return ``beginning`` followed by ``text``, wrapped with a hanging indent."""
-    first, *rest = wrap(text, max(1, width - len(beginning)), break_on_hyphens=False) or [""]
-    return [f"{beginning}{first}".rstrip(), *(" " * len(beginning) + line for line in rest)]
+def _wrap(prefix: str, text: str, width: int) -> list[str]:
+    """Return the lines of ``prefix`` followed by ``text``, wrapped with a hanging indent."""
+    first, *others = wrap(text, max(1, width - len(prefix)), break_on_hyphens=False) or [""]
+    return [f"{prefix}{first}".rstrip(), *(" " * len(prefix) + line for line in others)]
 
 
 def _bar(start: float, end: float, cells: int) -> str:
-    """Return a bar from ``start`` to ``end`` on a scale from 0 to 1 that is ``cells`` long.
+    """Return a bar from ``start`` to ``end`` on a scale from 0 to 1 that is ``cells`` characters wide.
 
-    It begins at a whole cell and ends at an eighth of one; less than an eighth is drawn as one.
+    The bar begins at a whole cell. Its end is rounded to eighths of a cell, and it is at least one eighth long.
     """
     if end <= start:
         return ""
-    first = min(round(clamp(start) * cells), cells - 1)
-    eighths = max(1, round(clamp(end) * cells * 8) - first * 8)
-    return " " * first + "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+    first_cell = min(round(clamp(start) * cells), cells - 1)
+    eighths = max(1, round(clamp(end) * cells * 8) - first_cell * 8)
+    return " " * first_cell + "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 
 def _change_bar(before: float, after: float, cells: int) -> str:
-    """Return the bar of a score that changed: what was added is shaded dark, what was subtracted light."""
-    left, right = round(clamp(before) * cells), round(clamp(after) * cells)
-    if left == right:
+    """Return the bar of a score that changed: a dark shade is what was added, a light shade what was subtracted."""
+    cells_before, cells_after = round(clamp(before) * cells), round(clamp(after) * cells)
+    if cells_before == cells_after:
         return _bar(0.0, after, cells)
-    return "█" * min(left, right) + ("▓" if right > left else "░") * abs(right - left)
+    shade = "▓" if cells_after > cells_before else "░"
+    return "█" * min(cells_before, cells_after) + shade * abs(cells_after - cells_before)

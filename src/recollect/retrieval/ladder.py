@@ -1,7 +1,14 @@
-"""The fallback ladder: which queries the lexical leg tries if its first finds nothing.
+"""The fallback ladder: the queries that the lexical leg tries if the user's query finds nothing.
 
-The steps are tried in order, and the first with results ends the ladder. It retries an empty result, never an error.
-The source documents call it the retry ladder, and the names of the steps are theirs.
+The steps are tried in this order, and the first step with results ends the ladder:
+
+1. ``strongest_term``: the longest word of the query;
+2. ``refreshed_sanitised``: the query without punctuation;
+3. ``refreshed_strongest``: the longest word of the query without punctuation;
+4. ``did_you_mean``: the index terms with the most similar spelling, for the words that no note contains;
+5. ``trigram_fuzzy``: notes whose names are spelt like a word of the query.
+
+An error of the index is not retried. The source documents, which name the steps, call this the retry ladder.
 """
 
 from __future__ import annotations
@@ -12,7 +19,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from recollect.model import DEFAULT_NAMESPACE, Candidate, as_candidates
-from recollect.query import Query, TrigramIndex, query_tokens, sanitise
+from recollect.query import Query, Token, TrigramIndex, query_tokens, sanitise
 from recollect.query.terms import STOPWORDS
 from recollect.retrieval.request import (
     Aliases,
@@ -33,19 +40,18 @@ if TYPE_CHECKING:
     from recollect.retrieval.preset import Preset
     from recollect.stores.search_index import IndexAbilities
 
-Chunks = Iterable[Candidate | Mapping[str, Any]]
+Chunks = Iterable[Candidate | Mapping[str, Any]]  # notes; the source documents call them chunks
 
-BY_SPELLING, BY_NAME = "did_you_mean", "trigram_fuzzy"
-GUESSES = BY_SPELLING, BY_NAME
-"""The steps that search for similar spellings: of terms in the index, and of note names."""
-_MIN_LETTERS_ONE_EDIT, _MIN_LETTERS_TWO_EDITS = 5, 8
-"""The minimum length of a word that is corrected by one edit, and by two."""
+SPELLING_STEP, NAME_STEP = "did_you_mean", "trigram_fuzzy"
+GUESSING_STEPS = SPELLING_STEP, NAME_STEP  # by similar spelling: of index terms, and of note names
+_MIN_LETTERS_ONE_EDIT, _MIN_LETTERS_TWO_EDITS = 5, 8  # shorter words are not corrected by one edit, or by two
 
 
 class CallerChunks:
-    """Notes that the caller passes for the last step of the ladder, if the index cannot search note names."""
+    """Notes that the caller passes for the last step of the ladder, because the index cannot search note names."""
 
     def __init__(self, chunks: Chunks) -> None:
+        # Of several notes with the same id, the first counts.
         self._chunks = {chunk.id: chunk for chunk in reversed(as_candidates("trigram_chunks", list(chunks)))}
 
     @cached_property
@@ -61,7 +67,7 @@ class CallerChunks:
 
 
 class FallbackLadder:
-    """Runs the ladder by the rules of a preset; one object serves one search."""
+    """Runs the steps of the ladder by the rules of a preset; one object serves one search."""
 
     def __init__(
         self,
@@ -69,49 +75,50 @@ class FallbackLadder:
         preset: Preset,
         aliases: Aliases | None,
         scope: SearchScope,
-        trigram_chunks: CallerChunks | None,
+        chunks: CallerChunks | None,
     ) -> None:
         self._index = index
         self._preset = preset
         self._aliases = aliases
         self._scope = scope
-        self._chunks = trigram_chunks
-        self._corrected_words: frozenset[str] = frozenset()
+        self._chunks = chunks
+        self._corrected_words: frozenset[str] = frozenset()  # the words that the step did_you_mean replaces
 
     def run(
         self, request: SearchRequest, attempts: list[Attempt], search_terms: Callable[[Query], list[Candidate]]
     ) -> tuple[list[Candidate], Query]:
-        """Return the results of the first step that has any, and its query; append each attempt to ``attempts``."""
+        """Return the results and the query of the first step with results; append each attempt to ``attempts``."""
         rules = self._preset.ladder
         stopwords = STOPWORDS if rules.skip_stopwords else ()
         text = request.query if request.exclusions is None else positive_text(request.exclusions)
         content_words = [word for word in query_tokens(text) if word not in stopwords]
-        for strategy, words in self._steps(text, content_words, request):
-            tree, _ = truncate_query(parse_query(words, self._preset, self._aliases), self._preset.query.max_words)
-            # What the user excluded stays excluded.
-            tree = tree if request.exclusions is None else exclude_terms(tree, request.exclusions)
+        for strategy, fallback in self._term_steps(text, content_words, request):
+            tree, _ = truncate_query(parse_query(fallback, self._preset, self._aliases), self._preset.query.max_words)
+            if request.exclusions is not None:
+                tree = exclude_terms(tree, request.exclusions)
             results = search_terms(tree)
             # With filters, a correction without results is not recorded: it could be a term of a hidden note.
-            if results or strategy != BY_SPELLING or not self._scope.filters:
-                attempts.append(Attempt(strategy, words, len(results)))
+            if results or strategy != SPELLING_STEP or not self._scope.filters:
+                attempts.append(Attempt(strategy, fallback, len(results)))
             if results:
-                tree = _with_missing_terms(tree, request.terms, self._corrected_words) if rules.strict_guesses else tree
+                if rules.strict_guesses:
+                    tree = _add_missing_terms(tree, request.terms, self._corrected_words)
                 return results, tree
         if rules.strict_guesses:
             content_words = [word for word in content_words if not any(map(str.isdigit, word))]
         if not content_words:
             return [], request.tree
         results = self._search_names(content_words, request)
-        attempts.append(Attempt(BY_NAME, " ".join(content_words), len(results)))
+        attempts.append(Attempt(NAME_STEP, " ".join(content_words), len(results)))
         return results, request.tree
 
-    def _steps(self, text: str, words: Sequence[str], request: SearchRequest) -> Iterator[tuple[str, str]]:
-        """Yield the name and the text of each step that searches for terms."""
+    def _term_steps(self, text: str, words: Sequence[str], request: SearchRequest) -> Iterator[tuple[str, str]]:
+        """Yield the name and the query text of each step that searches for terms: all steps but the last."""
         rules = self._preset.ladder
         yield from fallback_steps(text, STOPWORDS if rules.skip_stopwords else ())
         corrected = self._correct_spelling(words, request) if rules.vocabulary and words else ""
         if corrected:
-            yield BY_SPELLING, corrected
+            yield SPELLING_STEP, corrected
 
     def _search_names(self, words: Sequence[str], request: SearchRequest) -> list[Candidate]:
         """Return the notes whose names are spelt like one of the words."""
@@ -132,71 +139,76 @@ class FallbackLadder:
         return as_candidates("search_names", results)[: scope.depth]
 
     def _permitted(self, chunks: list[Candidate], request: SearchRequest) -> list[Candidate]:
-        """Return the caller's notes that the scope includes and NOT does not exclude; none if the index cannot tell."""
+        """Return the caller's notes that are in scope and not excluded; none if the index cannot return notes by id."""
         scope, exclusions = self._scope, request.exclusions
         excludes = exclusions is not None and any(token.operator == "NOT" for token in exclusions.tokens)
         if not chunks or not (excludes or scope.filters or scope.namespace != DEFAULT_NAMESPACE):
             return chunks
         if self._index.candidates is None:
             return []
-        answer = self._index.candidates.candidates(
+        results = self._index.candidates.candidates(
             [chunk.id for chunk in chunks], namespace=scope.namespace, filters=scope.filters, without=exclusions
         )
-        permitted = {candidate.id for candidate in as_candidates("candidates", answer)}
-        return [chunk for chunk in chunks if chunk.id in permitted]
+        permitted_ids = {candidate.id for candidate in as_candidates("candidates", results)}
+        return [chunk for chunk in chunks if chunk.id in permitted_ids]
 
     def _correct_spelling(self, words: Sequence[str], request: SearchRequest) -> str:
-        """Return the index terms most similar to the words that the index lacks; set ``_corrected_words`` to these."""
+        """Return the index terms most similar to the words that no note contains; set ``_corrected_words``."""
         searched = query_tokens(" ".join(token.source or token.text for token in request.terms.tokens))
         words = [word for word in words if word in searched]
         index = self._index.spelling
-        similar: Mapping[str, Sequence[str]] = (
+        guesses_by_word: Mapping[str, Sequence[str]] = (
             {} if index is None else index.similar_words(words, namespace=self._scope.namespace)
         )
         if self._preset.ladder.strict_guesses:
-            close = {word: [guess for guess in guesses if _is_close(word, guess)] for word, guesses in similar.items()}
-            similar = {word: guesses for word, guesses in close.items() if guesses}
-        self._corrected_words = frozenset(similar)
-        return " ".join(dict.fromkeys(guess for word in words for guess in similar.get(word, ())))
+            close_guesses = {
+                word: [guess for guess in guesses if _is_close(word, guess)]
+                for word, guesses in guesses_by_word.items()
+            }
+            guesses_by_word = {word: guesses for word, guesses in close_guesses.items() if guesses}
+        self._corrected_words = frozenset(guesses_by_word)
+        return " ".join(dict.fromkeys(guess for word in words for guess in guesses_by_word.get(word, ())))
 
 
 def fallback_steps(text: str, stopwords: Collection[str] = ()) -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of each step that searches for other terms.
+    """Yield the name and the query text of each of the first three steps.
 
     A step without words, or with ``stopwords`` alone, is left out.
     """
     strongest = _strongest_term(text, stopwords)
     if strongest is not None and strongest != text.strip(WHITESPACE).lower():
         yield "strongest_term", strongest
-    # Between these two the source document refreshes the index, which is always fresh here.
-    plain = sanitise(text)
-    if plain and not all(word in stopwords for word in plain.lower().split(" ")):
-        yield "refreshed_sanitised", plain
-    strongest = _strongest_term(plain, stopwords)
+    # The source document refreshes the index before the next step. Here the index is always fresh.
+    sanitised = sanitise(text)
+    if sanitised and not all(word in stopwords for word in sanitised.lower().split(" ")):
+        yield "refreshed_sanitised", sanitised
+    strongest = _strongest_term(sanitised, stopwords)
     if strongest is not None:
         yield "refreshed_strongest", strongest
 
 
 def _strongest_term(text: str, stopwords: Collection[str]) -> str | None:
-    """Return the longest word of a text that is no stopword, the first of several; see ``strongest_term``."""
+    """Return the longest word of a text that is no stopword; the first of several equally long ones."""
     return max((word for word in query_tokens(text) if word not in stopwords), key=len, default=None)
 
 
 def _is_close(word: str, guess: str) -> bool:
     """Return whether a word is long enough for its edit distance, and its first letters are equal or swapped."""
-    folded, other = tokens.fold(word), tokens.fold(guess)
-    begins_alike = folded[:1] == other[:1] or folded[:2] == other[1::-1]
-    min_letters = _MIN_LETTERS_ONE_EDIT if edit_distance(folded, other) <= 1 else _MIN_LETTERS_TWO_EDITS
-    return begins_alike and len(folded) >= min_letters
+    folded_word, folded_guess = tokens.fold(word), tokens.fold(guess)
+    is_swapped = folded_word[:2] == folded_guess[:2][::-1]
+    min_letters = _MIN_LETTERS_ONE_EDIT if edit_distance(folded_word, folded_guess) <= 1 else _MIN_LETTERS_TWO_EDITS
+    return (folded_word[:1] == folded_guess[:1] or is_swapped) and len(folded_word) >= min_letters
 
 
-def _with_missing_terms(tree: Query, terms: Query, corrected: frozenset[str]) -> Query:
-    """Add the terms that a fallback query dropped without replacing them: they match no note, but lower coverage."""
+def _add_missing_terms(tree: Query, terms: Query, corrected: frozenset[str]) -> Query:
+    """Return ``tree`` with the query's terms that the step dropped and that are not ``corrected``.
+
+    The notes that the step found usually lack these terms, which lowers their coverage, and so their confidence.
+    """
     present = {token.text for token in tree.tokens}
-    missing = [
-        token
-        for written, term in positive_terms(terms).items()
-        if corrected.isdisjoint(query_tokens(written)) and present.isdisjoint(token.text for token in term.tokens)
-        for token in term.tokens
-    ]
+    missing: list[Token] = []
+    for written, term in positive_terms(terms).items():
+        is_corrected = not corrected.isdisjoint(query_tokens(written))
+        if not is_corrected and present.isdisjoint(token.text for token in term.tokens):
+            missing += term.tokens
     return replace(tree, tokens=(*tree.tokens, *missing))

@@ -1,4 +1,7 @@
-"""The two legs of a search: BM25 over the query's terms, and the notes nearest to the query's embedding."""
+"""The two legs of a search: lexical (BM25 over the query's terms) and vector (the notes nearest to its embedding).
+
+Also here: calls with a time limit, the scale of similarities for fusion, and the query text that is embedded.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextvars import copy_context
 from dataclasses import replace
-from math import log, sqrt
+from math import ceil, log, sqrt
 from statistics import pstdev
 from threading import Thread
 from time import perf_counter
@@ -21,7 +24,7 @@ from recollect.model import Candidate, as_candidates
 from recollect.model.note import CHUNK_CHARS, MAX_CHUNKS, MAX_UNSPLIT_CHARS
 from recollect.query import Query, compile_fts5
 from recollect.query.terms import ENGLISH_STOPWORDS
-from recollect.retrieval.ladder import BY_NAME, GUESSES, CallerChunks, FallbackLadder
+from recollect.retrieval.ladder import GUESSING_STEPS, NAME_STEP, CallerChunks, FallbackLadder
 from recollect.retrieval.messages import error_summary
 from recollect.retrieval.request import Aliases, SearchRequest, SearchScope, TermFrequencies
 from recollect.retrieval.rescoring import ONE_WORD_DEPTH, StemDiscount, by_score, discount_stem_only, is_one_word
@@ -39,14 +42,10 @@ class LexicalResult(NamedTuple):
     """The result of the lexical leg."""
 
     candidates: list[Candidate]
-    tree: Query
-    """The query that found them: the request's or a fallback query."""
-    matched_names: bool = False
-    """Whether they were found by the similarity of note names, not by terms."""
-    is_guess: bool = False
-    """Whether the fallback ladder guessed which terms or names were meant."""
-    stem_only: Mapping[str, StemDiscount] = MappingProxyType({})
-    """The discounts of notes that contain words of the query only in another form, by note id."""
+    tree: Query  # the query that found the candidates: the user's query or a fallback query
+    matched_names: bool = False  # whether the candidates were found by the similarity of note names, not by terms
+    is_guess: bool = False  # whether the fallback ladder guessed which terms or names were meant
+    stem_only: Mapping[str, StemDiscount] = MappingProxyType({})  # the discounts of stem-only matches, by note id
 
 
 class LexicalLeg:
@@ -58,21 +57,22 @@ class LexicalLeg:
         preset: Preset,
         aliases: Aliases | None,
         scope: SearchScope,
-        trigram_chunks: CallerChunks | None = None,
+        chunks: CallerChunks | None,
     ) -> None:
         self._index = index
         self._preset = preset
         self._aliases = aliases
         self._scope = scope
-        self._chunks = trigram_chunks
+        self._chunks = chunks
         self._stem_only: Mapping[str, StemDiscount] = {}
 
     def search(self, request: SearchRequest, attempts: list[Attempt], *, retry: bool) -> LexicalResult:
-        """Return the results, best first, and append each attempt to ``attempts``."""
+        """Return the candidates, best first, and append each attempt to ``attempts``; ``retry`` allows the ladder."""
         if self._preset.query.match == "all_then_any" and not request.tree.has_operators:
-            required = [
+            # Every term is required; the aliases of a term (alternative 2 and up) stay optional.
+            required = (
                 token._replace(operator="AND") if token.alternative <= 1 else token for token in request.terms.tokens
-            ]
+            )
             conjunction = replace(request.terms, tokens=tuple(required))
             results = self._search(conjunction)
             attempts.append(Attempt("initial", compile_fts5(conjunction), len(results)))
@@ -87,27 +87,27 @@ class LexicalLeg:
         ladder = FallbackLadder(self._index, self._preset, self._aliases, self._scope, self._chunks)
         results, tree = ladder.run(request, attempts, self._search)
         strategy = attempts[-1].strategy
-        if not results or strategy == BY_NAME:
+        if not results or strategy == NAME_STEP:
             return LexicalResult(results, tree, matched_names=bool(results), is_guess=bool(results))
-        return LexicalResult(results, tree, is_guess=strategy in GUESSES, stem_only=self._stem_only)
+        return LexicalResult(results, tree, is_guess=strategy in GUESSING_STEPS, stem_only=self._stem_only)
 
     def _search(self, tree: Query) -> list[Candidate]:
+        """Return the best notes by BM25 with stem-only matches discounted; set ``_stem_only`` to the discounts."""
         if not tree.tokens:
             return []
         scope, rules = self._scope, self._preset.query
         depth = max(scope.depth, ONE_WORD_DEPTH) if rules.stem_only_weight < 1 and is_one_word(tree) else scope.depth
-        answer = self._index.index.search_text(
+        results = self._index.index.search_text(
             tree, depth, namespace=scope.namespace, filters=scope.filters, semantics=rules.semantics
         )
-        results, self._stem_only = discount_stem_only(
-            as_candidates("search_text", answer)[:depth], tree, rules.stem_only_weight
-        )
-        return results[: scope.depth]
+        candidates = as_candidates("search_text", results)[:depth]
+        discounted, self._stem_only = discount_stem_only(candidates, tree, rules.stem_only_weight)
+        return discounted[: scope.depth]
 
     def add_candidates(self, result: LexicalResult, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """Return the results, followed by further candidates that match, with the BM25 score that they would have."""
-        present = {candidate.id for candidate in result.candidates}
-        missing = {candidate.id: candidate for candidate in candidates if candidate.id not in present}
+        """Return the result's candidates, followed by those of ``candidates`` that match the query, by BM25 score."""
+        result_ids = {candidate.id for candidate in result.candidates}
+        missing = {candidate.id: candidate for candidate in candidates if candidate.id not in result_ids}
         index = self._index.text_scores
         if index is None or result.matched_names or not missing or not result.tree.tokens:
             return result.candidates
@@ -115,14 +115,14 @@ class LexicalLeg:
             result.tree, list(missing), namespace=self._scope.namespace, semantics=self._preset.query.semantics
         )
         matching = []
-        for note, candidate in missing.items():
-            if note in scores:
+        for note_id, candidate in missing.items():
+            if note_id in scores:
                 scored = candidate.copy()
-                scored.score = scored.lexical_score = arguments.number("text_scores", scores[note])
+                scored.score = scored.lexical_score = arguments.number("text_scores", scores[note_id])
                 matching.append(scored)
         weight = self._preset.query.stem_only_weight
-        exact = [candidate.score for candidate in result.candidates if candidate.id not in result.stem_only]
-        max_score = weight * min(exact) if exact and is_one_word(result.tree) else None
+        exact_scores = [candidate.score for candidate in result.candidates if candidate.id not in result.stem_only]
+        max_score = weight * min(exact_scores) if exact_scores and is_one_word(result.tree) else None
         matching, _ = discount_stem_only(matching, result.tree, weight, max_score=max_score)
         matching.sort(key=by_score)
         for rank, candidate in enumerate(matching, start=len(result.candidates) + 1):
@@ -132,8 +132,7 @@ class LexicalLeg:
 
 T = TypeVar("T")
 
-MAX_ABANDONED = 32
-"""How many calls may still run after their timeout; with more, no new call starts."""
+MAX_ABANDONED = 32  # how many calls may run on after their timeout before no new call starts
 
 
 class Workers:
@@ -143,64 +142,61 @@ class Workers:
     """
 
     def __init__(self) -> None:
+        # The calls that still run after their timeout, by process id: a forked child has no threads of its parent.
         self._abandoned: dict[int, set[Future[Any]]] = {}
-        """The calls that still run after their timeout, by process: a forked child has no threads of its parent."""
 
-    def start(self, work: Callable[[], T]) -> Callable[[float], T]:
-        """Start a call, and return a function that waits a given number of seconds for its result.
+    def start(self, call: Callable[[], T]) -> Callable[[float], T]:
+        """Start a call in a thread, and return a function that waits for its result, at most the seconds passed to it.
 
-        It raises the call's error, or ``TimeoutError``: also if too many earlier calls still run or no thread starts.
+        That function raises the error of the call. It raises ``TimeoutError`` if the time is over, if too many earlier
+        calls still run, or if no thread can be started.
         """
         abandoned = self._abandoned.setdefault(os.getpid(), set())
-        call: Future[T] = Future()
+        future: Future[T] = Future()
 
         def run() -> None:
             try:
-                call.set_result(work())
+                future.set_result(call())
             except BaseException as error:  # noqa: BLE001 (raised where the result is read)
-                call.set_exception(error)
+                future.set_exception(error)
 
-        def result(seconds: float) -> T:
-            if not wait([call], seconds).done:
-                abandoned.add(call)
-                call.add_done_callback(abandoned.discard)
+        def wait_for_result(seconds: float) -> T:
+            if not wait([future], seconds).done:
+                abandoned.add(future)
+                future.add_done_callback(abandoned.discard)
                 raise TimeoutError(f"no answer within {seconds:g} seconds")
-            return call.result()
+            return future.result()
 
         if len(abandoned) >= MAX_ABANDONED:
-            call.set_exception(TimeoutError(f"{len(abandoned)} earlier calls have not returned yet"))
-            return result
+            future.set_exception(TimeoutError(f"{len(abandoned)} earlier calls have not returned yet"))
+            return wait_for_result
         try:
             Thread(target=copy_context().run, args=(run,), daemon=True, name="recollect-task").start()
         except RuntimeError as error:
-            call.set_exception(TimeoutError(f"it could not be started: {error}"))
-        return result
+            future.set_exception(TimeoutError(f"it could not be started: {error}"))
+        return wait_for_result
 
 
-class QueryVector(NamedTuple):
-    """The vector that is searched for, its model, and how long embedding took, in milliseconds.
+class EmbeddedQuery(NamedTuple):
+    """The vector of a query, made by the embedder or passed by the caller."""
 
-    The vector is ``None`` if the query has only exclusions. Model and time are ``None`` for a vector of the caller.
-    """
-
-    vector: Vector | None
-    model: Model | None = None
-    elapsed: float | None = None
+    vector: Vector | None  # None if the query has only exclusions
+    model: Model | None = None  # the store's model when the query was embedded, if known
+    elapsed: float | None = None  # how long embedding took, in milliseconds; None if nothing was embedded
     from_caller: bool = False
 
 
-_NO_QUERY = QueryVector(None)
+_NO_VECTOR = EmbeddedQuery(None)
 
 
 class VectorResult(NamedTuple):
     """The result of the vector leg."""
 
-    candidates: list[Candidate] | None
-    """The nearest notes; ``None`` if the search failed."""
-    elapsed: float = 0.0
+    candidates: list[Candidate] | None  # the nearest notes; None if the search failed
+    elapsed: float = 0.0  # the milliseconds of embedding and search
     embedder_used: bool = False
-    warning: str = ""
-    query: QueryVector | None = None
+    warning: str = ""  # why the search failed
+    query: EmbeddedQuery | None = None
 
 
 NO_VECTORS = VectorResult(None)
@@ -233,36 +229,37 @@ class VectorLeg:
             return f"only lexical search ran: {error_summary(error)}"
         if model is None:
             return "no note has a vector yet, so only lexical search ran; run reindex to embed them"
-        return None if model.name == self._embedder.name else _mismatch(self._embedder.name, model.name)
+        return None if model.name == self._embedder.name else _mismatch_warning(self._embedder.name, model.name)
 
-    def start(self, request: SearchRequest, vector: Any, timeout: float) -> Callable[[], QueryVector]:
+    def start(self, request: SearchRequest, vector: Any, timeout: float) -> Callable[[], EmbeddedQuery]:
         """Start to embed the query in a thread, and return a function that waits for its vector.
 
-        Only embedding runs in a thread: the vector scan uses all processors by itself.
+        ``vector`` is the caller's vector, which is used as it is. ``timeout`` is in seconds. Only embedding runs in a
+        thread: the vector scan uses all processors by itself.
         """
         if vector is not None:
             checked = arguments.vector("vector", vector)
             if checked.ndim > 1:
                 raise ArgumentError("vector", f"must be a flat list of numbers, got an array of shape {checked.shape}")
-            query = QueryVector(checked, from_caller=True)
+            query = EmbeddedQuery(checked, from_caller=True)
             return lambda: query
         if not request.embedded_text and request.exclusions is not None:
-            return lambda: _NO_QUERY  # only exclusions; with literal semantics even these are embedded
-        result = self._workers.start(lambda: self._embed(request.embedded_text))
-        return lambda: result(timeout)
+            return lambda: _NO_VECTOR  # only exclusions; with literal semantics even these are embedded
+        wait_for_vector = self._workers.start(lambda: self._embed(request.embedded_text))
+        return lambda: wait_for_vector(timeout)
 
     def search(
-        self, wait_for_vector: Callable[[], QueryVector], request: SearchRequest, scope: SearchScope
+        self, wait_for_vector: Callable[[], EmbeddedQuery], request: SearchRequest, scope: SearchScope
     ) -> VectorResult:
         """Return the nearest notes, or a warning if anything fails; an invalid vector of the caller raises an error."""
         started = perf_counter()
-        query = _NO_QUERY
+        query = _NO_VECTOR
         try:
             query = wait_for_vector()
             if query.vector is None:
                 return VectorResult([])
-            started = perf_counter()  # the time of embedding was measured in its thread
-            answer = self._index.index.search_vectors(
+            started = perf_counter()  # the thread has measured the time of embedding
+            results = self._index.index.search_vectors(
                 query.vector,
                 scope.depth,
                 namespace=scope.namespace,
@@ -270,9 +267,9 @@ class VectorLeg:
                 without=request.exclusions,
                 model=query.model,
             )
-            candidates = as_candidates("search_vectors", answer)
+            candidates = as_candidates("search_vectors", results)
         except ModelChangedError as changed:  # while the query was embedded
-            warning = _mismatch(self.model_name, changed.model.name)
+            warning = _mismatch_warning(self.model_name, changed.model.name)
             return VectorResult(None, milliseconds_since(started), warning=warning)
         except Exception as error:  # an embedder or index may be the caller's own and raise anything
             if query.from_caller and isinstance(error, ArgumentError):
@@ -285,28 +282,30 @@ class VectorLeg:
     def add_candidates(
         self, result: VectorResult, candidates: Sequence[Candidate], scope: SearchScope
     ) -> list[Candidate]:
-        """Return the results, followed by further candidates by their similarity, if the index can compute it."""
+        """Return the result's candidates, followed by further candidates by similarity, if the index can compute it."""
         results = result.candidates or []
         query, index = result.query, self._index.similarities
         if index is None or query is None or query.vector is None or not candidates:
             return results
-        present = {candidate.id for candidate in results}
-        missing = {candidate.id: candidate for candidate in candidates if candidate.id not in present}
-        answer = index.similarities(query.vector, list(missing), namespace=scope.namespace, model=query.model)
-        similarities = {note: arguments.number("similarities", answer[note]) for note in answer if note in missing}
-        joined = list(results)
-        for note in sorted(similarities, key=lambda note: (-similarities[note], missing[note].path, note)):
-            added = missing[note].copy()
-            added.vector_similarity = added.score = similarities[note]
-            added.vector_rank = len(joined) + 1
-            joined.append(added)
-        return joined
+        result_ids = {candidate.id for candidate in results}
+        missing = {candidate.id: candidate for candidate in candidates if candidate.id not in result_ids}
+        similarities = index.similarities(query.vector, list(missing), namespace=scope.namespace, model=query.model)
+        added = []
+        for note_id, similarity in similarities.items():
+            if note_id in missing:
+                candidate = missing[note_id].copy()
+                candidate.vector_similarity = candidate.score = arguments.number("similarities", similarity)
+                added.append(candidate)
+        added.sort(key=by_score)
+        for rank, candidate in enumerate(added, start=len(results) + 1):
+            candidate.vector_rank = rank
+        return [*results, *added]
 
-    def _embed(self, text: str) -> QueryVector:
+    def _embed(self, text: str) -> EmbeddedQuery:
         started = perf_counter()
         embedder = self._embedder
-        assert embedder is not None  # noqa: S101 (nothing starts without one)
-        # The model is read first: the store may switch to another while the query is embedded.
+        assert embedder is not None  # noqa: S101 (unavailable_reason was checked before)
+        # The model is read first: the store may switch to another model while the query is embedded.
         model = self._index.model.model if self._index.model else None
         (vector,) = unit_rows(embedder.name, [embedder.embed_query(text)], count=1, dimension=None)
         if model is not None and len(vector) != model.dimension:
@@ -314,16 +313,16 @@ class VectorLeg:
                 f"the vectors of {model.name} have {len(vector)} numbers now and {model.dimension} in the store; "
                 "run reindex to embed the notes again"
             )
-        return QueryVector(vector, model, milliseconds_since(started))
+        return EmbeddedQuery(vector, model, milliseconds_since(started))
 
 
 def milliseconds_since(started: float) -> float:
-    """Return the milliseconds since a time."""
+    """Return the milliseconds since ``started``, a value of ``perf_counter``."""
     return (perf_counter() - started) * 1000
 
 
-def _mismatch(embedder: str, model: str) -> str:
-    """Return the warning that the store's vectors are those of another model."""
+def _mismatch_warning(embedder: str, model: str) -> str:
+    """Return the warning that the store's vectors were made by another model than the embedder's."""
     return (
         f"the store's vectors are of {model}, not of {embedder}, so only lexical search ran; "
         "run reindex to embed the notes again"
@@ -331,11 +330,11 @@ def _mismatch(embedder: str, model: str) -> str:
 
 
 class ScaledSimilarities(NamedTuple):
-    """The candidates of the vector leg, best first, and the scores that fusion scales to 0 and to 1."""
+    """The candidates of the vector leg, best first, and the scale of their scores."""
 
     candidates: list[Candidate]
-    min_score: float
-    max_score: float
+    min_score: float  # the score that fusion scales to 0
+    max_score: float  # the score that fusion scales to 1
 
 
 def scale_similarities(
@@ -344,14 +343,14 @@ def scale_similarities(
     """Return candidates with the chunk penalty subtracted from their scores, and the scale of these scores.
 
     In most models even unrelated texts have similarities far above 0. So a similarity is measured relative to
-    ``background``, and only an outlier among the candidates reaches the full score.
+    ``background``, the similarity of the last note that the vector leg retrieved. Only an outlier gets the full score.
 
     A note of several chunks loses ``penalty * span * ln(chunks)``, where ``span`` is the distance from ``background``
     to the best score. The reason: a note's similarity is that of its nearest chunk, and the maximum of n similarities
     of unrelated chunks grows roughly with ln n.
 
-    0 is the lowest score, after the penalty, of the candidates that were at or above ``background``. 1 is the score
-    that is ``deviations`` standard deviations higher, or the best score, if that is higher.
+    ``min_score`` is the lowest score, after the penalty, of the candidates that were at or above ``background``.
+    ``max_score`` is ``deviations`` standard deviations above ``min_score``, and at least the best score.
     """
     best = max((candidate.score for candidate in candidates), default=background)
     span = max(0.0, best - background)
@@ -361,38 +360,37 @@ def scale_similarities(
         discounted = candidate
         if length > MAX_UNSPLIT_CHARS and penalty * span:
             discounted = candidate.copy()  # the caller's candidate is not changed
-            discounted.score -= penalty * span * log(min(MAX_CHUNKS, -(-length // CHUNK_CHARS)))
+            discounted.score -= penalty * span * log(min(MAX_CHUNKS, ceil(length / CHUNK_CHARS)))
         ranked.append(discounted)
         if candidate.score >= background:
             above_background.append(discounted.score)
     ranked.sort(key=lambda candidate: -candidate.score)
     if not above_background:
         return ScaledSimilarities(ranked, background, background)
-    zero = min(above_background)
+    min_score = min(above_background)
     deviation = pstdev([candidate.score for candidate in ranked]) if deviations else 0.0
-    return ScaledSimilarities(ranked, zero, max(ranked[0].score, zero + deviations * deviation))
+    return ScaledSimilarities(ranked, min_score, max(ranked[0].score, min_score + deviations * deviation))
 
 
-MIN_NOTES = 10
-"""The minimum number of notes: among fewer, a term that most of them contain may still be the topic of the query."""
+MIN_NOTES = 10  # with fewer notes, a term that most of them contain may still be the query's topic
 
 
 def drop_frequent_terms(text: str, query: Query, frequencies: TermFrequencies, max_share: float) -> str:
     """Return ``text`` without the query's terms that more than ``max_share`` of the notes contain.
 
     A name that most notes contain, such as a speaker's in a conversation, makes the query's vector similar to every
-    note with that name and does not distinguish them. To allow for chance, the share must exceed ``max_share`` by 1 /
-    sqrt(number of notes). If no other term would remain, nothing is dropped. Phrases, prefixes and aliases are kept.
+    note with that name and does not distinguish them. To allow for chance, the share must exceed ``max_share`` by
+    ``1 / sqrt(number of notes)``. If no other term would remain, none is dropped. Phrases, prefixes and aliases stay.
     """
     if frequencies.notes < MIN_NOTES:
         return text
-    limit = max_share + 1 / sqrt(frequencies.notes)
+    min_share = max_share + 1 / sqrt(frequencies.notes)
     words = {token.source or token.text for token in query.tokens if token.kind == "term" and not token.alternative}
-    # Excluded terms are not counted, nor are those without a letter.
+    # ``frequencies`` has no counts for excluded terms, nor for terms without a letter or digit.
     frequent = {
         term
         for term in words & frequencies.counts.keys()
-        if frequencies.counts[term] / frequencies.notes > limit and not _resembles_stopword(term)
+        if frequencies.counts[term] / frequencies.notes > min_share and not _resembles_stopword(term)
     }
     if not frequent or len(frequent) == len(frequencies.counts):
         return text
@@ -400,6 +398,6 @@ def drop_frequent_terms(text: str, query: Query, frequencies: TermFrequencies, m
 
 
 def _resembles_stopword(word: str) -> bool:
-    """Return whether the index may stem a word to a stopword, such as *Ines* to *in*."""
+    """Return whether the index may stem a word to a stopword, such as *Ines* to *in*: its count is then too high."""
     letters = "".join(letter for letter in word.lower() if letter.isalpha())
     return any(letters.removesuffix(ending) in ENGLISH_STOPWORDS for ending in ("s", "es", "e", "ed", "ing"))

@@ -1,4 +1,4 @@
-"""Texts for people about a trace: warnings, notices and one-line summaries."""
+"""Messages for users about a search and its trace: warnings, notices and one-line summaries."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 ONLY_STOPWORDS = "the query has only stopwords"
 _LEGS = {"lexical": "lexical search", "vector": "vector search", "graph": "the graph"}
-_ORDINALS = {1: "st", 2: "nd", 3: "rd"}
+_ORDINAL_SUFFIXES = {1: "st", 2: "nd", 3: "rd"}
 _MAX_LINE = 100
 
 
 def one_line(text: str, max_length: int = _MAX_LINE) -> str:
-    r"""Return ``text`` on one line without control characters, at most ``max_length`` characters long."""
-    shown = _printable(text[:max_length])
-    return shown if len(text) <= max_length else f"{shown}…"
+    """Return ``text`` on one line without control characters, cut after ``max_length`` characters with an ellipsis."""
+    line = _printable(text[:max_length])
+    return line if len(text) <= max_length else f"{line}…"
 
 
 def error_summary(error: BaseException) -> str:
-    """Return the message of an error on one line, or its type if there is none."""
+    """Return the message of an error on one line, or the name of its type if the message is empty."""
     return _printable(str(error)) or type(error).__name__
 
 
@@ -34,12 +34,12 @@ def _printable(text: str) -> str:
 
 
 def truncated(text: str, width: int) -> str:
-    """Return ``text`` in at most ``width`` characters."""
+    """Return ``text`` cut to at most ``width`` characters, including the ellipsis."""
     return text if len(text) <= width else f"{text[: width - 1].rstrip()}…"
 
 
 def context_message(context: Context, candidate: Candidate) -> str:
-    """Return the context with which a note was rescored, and its lexical score before."""
+    """Return with which context a note was rescored, and its lexical score before that."""
     count = len(context.neighbours)
     if count:
         scope = "with its neighbour" if count == 1 else f"with {count} neighbours"
@@ -56,7 +56,7 @@ def no_answer_message(confidence: float, threshold: float) -> str:
 
 
 def no_results_message(trace: Trace) -> str:
-    """Return why a search has no hits: no note was found, or ``min_confidence`` dropped all."""
+    """Return why a search has no hits: no note was found, or ``min_confidence`` dropped all candidates."""
     dropped = trace.below_min_confidence
     if not dropped:
         return f"nothing was found for {trace.original_query!r}; try other words, or fewer filters"
@@ -71,10 +71,10 @@ def stem_only_message(discount: StemDiscount) -> str:
 
 
 def rank_summary(candidate: Candidate) -> str:
-    """Return in one sentence the ranks of a candidate in each leg, and the stages that changed its score."""
+    """Return one sentence with the rank of a candidate in each leg, and the stages that changed its score."""
     ranks = [f"{_ordinal(part.rank)} by {_LEGS.get(part.leg, one_line(part.leg))}" for part in candidate.contributions]
-    parts = [" and ".join(ranks) or "retrieved by neither leg"]
-    gains: dict[str, float] = {}  # a stage may take several steps, up and down
+    clauses = [" and ".join(ranks) or "retrieved by neither leg"]
+    gains: dict[str, float] = {}  # by stage; a stage may take several steps, up and down
     for step in candidate.steps:
         gains[step.stage] = gains.get(step.stage, 0.0) + step.score_after - step.score_before
     lifted = [_stage_name(stage) for stage, gain in gains.items() if gain > 0]
@@ -82,9 +82,9 @@ def rank_summary(candidate: Candidate) -> str:
     causes = [f"{verb} by {' and '.join(names)}" for verb, names in (("lifted", lifted), ("lowered", lowered)) if names]
     if causes:
         changes = [step for step in candidate.steps if gains[step.stage]]
-        strongest = max(changes, key=lambda step: abs(step.score_after - step.score_before))
-        parts.append(f"{', '.join(causes)}: {one_line(strongest.reason)}")
-    return f"{'; '.join(parts)}."
+        largest_change = max(changes, key=lambda step: abs(step.score_after - step.score_before))
+        clauses.append(f"{', '.join(causes)}: {one_line(largest_change.reason)}")
+    return f"{'; '.join(clauses)}."
 
 
 def _stage_name(stage: str) -> str:
@@ -92,22 +92,23 @@ def _stage_name(stage: str) -> str:
 
 
 def _ordinal(rank: int) -> str:
-    return f"{rank}{'th' if rank % 100 in (11, 12, 13) else _ORDINALS.get(rank % 10, 'th')}"
+    suffix = "th" if rank % 100 in (11, 12, 13) else _ORDINAL_SUFFIXES.get(rank % 10, "th")
+    return f"{rank}{suffix}"
 
 
 def fusion_summary(rules: Mapping[str, Any]) -> str:
-    """Return the settings of a fusion, from a trace or a preset, in a few words."""
+    """Return the method of a fusion and its main settings; ``rules`` are from a trace or a preset."""
     parts = [one_line(str(rules.get("method", "")))]
     if rules.get("method") == "rrf":
         parts.append(f"k {rules.get('k', 0):g}")
         if not rules.get("rank_base", 1):
             parts.append("ranks from 0")
     parts += [f"{one_line(leg)} × {weight:g}" for leg, weight in rules.get("weights", {}).items() if weight != 1]
-    return ", ".join(part for part in parts if part)
+    return ", ".join(filter(None, parts))
 
 
 def rerank_message(trace: Trace) -> str:
-    """Return which reranker ran, or why none did."""
+    """Return which reranker ran, or why it did not; empty if the trace says neither."""
     if trace.reranked:
         return f"by {one_line(trace.rerank_provider)}"
     if trace.error_stage == "rerank":
@@ -123,18 +124,19 @@ def rerank_message(trace: Trace) -> str:
 
 
 def exclusion_message(trace: Trace) -> str:
-    """Return which terms the query excludes, in one line; empty if it excludes none."""
+    """Return which terms the query excludes; empty if it excludes none."""
     return f"excluding notes with: {', '.join(map(one_line, trace.excluded))}" if trace.excluded else ""
 
 
 def index_warnings(trace: Trace) -> list[str]:
-    """Return the warnings that are not about the terms of the query."""
-    about_the_query = {ONLY_STOPWORDS, retry_message(trace), *(part.message() for part in trace.substitutions)}
-    return [warning for warning in trace.warnings if warning not in about_the_query]
+    """Return the warnings about the index and the models, without those about the terms of the query."""
+    substitution_messages = [substitution.message() for substitution in trace.substitutions]
+    query_warnings = {ONLY_STOPWORDS, retry_message(trace), *substitution_messages}
+    return [warning for warning in trace.warnings if warning not in query_warnings]
 
 
 def retry_message(trace: Trace) -> str:
-    """Return which fallback query found the results; empty if the query itself did, or nothing was found."""
+    """Return which fallback query found the results; empty if the user's query found them, or nothing was found."""
     if len(trace.attempts) < 2 or not trace.attempts[-1].hits:
         return ""
     strategy, query, _ = trace.attempts[-1]

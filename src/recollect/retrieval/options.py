@@ -1,4 +1,4 @@
-"""SearchOptions: the one list of search parameters, with their types, defaults, ranges and help texts.
+"""SearchOptions: the only list of search parameters, with their types, defaults, ranges and help texts.
 
 ``Memory``, ``Retrieval``, the command line, HTTP, MCP and the client take their search parameters from here or are
 checked against it by a test. This module imports nothing heavy, so that the command line can list the options at once.
@@ -30,14 +30,14 @@ Mode = Literal["auto", "hybrid", "bm25", "semantic"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 
-def _option(default: Any, text: str, *, at_least: float | None = None, at_most: float | None = None) -> Any:
+def _option(default: Any, help_text: str, *, at_least: float | None = None, at_most: float | None = None) -> Any:
     """Return a dataclass field with its help text and the range of its values."""
-    return field(default=default, metadata={"help": text, "at_least": at_least, "at_most": at_most})
+    return field(default=default, metadata={"help": help_text, "at_least": at_least, "at_most": at_most})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchOptions:
-    """The parameters of a search. Each is checked when the object is made; ``ArgumentError`` names a wrong one.
+    """The parameters of a search. All are checked when the object is created; an ``ArgumentError`` names a wrong one.
 
     :func:`search_options` lists them with type, default, range and help text.
 
@@ -60,10 +60,10 @@ class SearchOptions:
     candidate_k: int | None = _option(
         None, "Number of notes that each leg retrieves before fusion; by default the preset's.", at_least=0
     )
-    rerank: bool = _option(default=True, text="Rerank the best hits, if a reranker is configured.")
+    rerank: bool = _option(default=True, help_text="Rerank the best hits, if a reranker is configured.")
     rerank_top_n: int = _option(20, "Number of hits that the reranker reads.", at_least=0)
     skip_retry_ladder: bool = _option(
-        default=False, text="Do not try fallback queries if lexical search finds nothing."
+        default=False, help_text="Do not try fallback queries if lexical search finds nothing."
     )
     question_date: QuestionDate = _option(
         None,
@@ -118,10 +118,10 @@ class SearchOptions:
 
     @classmethod
     def of(cls, options: SearchOptions | None, keywords: Mapping[str, Any]) -> SearchOptions:
-        """Return ``options`` with the changes of ``keywords``; the defaults if there are neither."""
+        """Return ``options``, or the default options, with the values of ``keywords``."""
         for name in keywords:
             if name not in cls.__slots__:
-                raise ArgumentTypeError(name, f"is not a search option; there are {', '.join(cls.__slots__)}")
+                raise ArgumentTypeError(name, f"is not a search option; the options are {', '.join(cls.__slots__)}")
         if options is None:
             return cls(**keywords)
         if not isinstance(options, cls):
@@ -149,14 +149,13 @@ class SearchKeywords(TypedDict, total=False):
 
 
 class SearchOption(NamedTuple):
-    """One search parameter, as an interface shows it."""
+    """One search parameter, as the command line, HTTP and MCP describe it."""
 
     name: str
-    annotation: str
-    """The type as it is written in :class:`SearchOptions`, for example ``int | None``."""
+    annotation: str  # the type as it is written in SearchOptions, for example int | None
     default: Any
     help: str
-    choices: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()  # the allowed values; empty if there is no fixed list
     at_least: float | None = None
     at_most: float | None = None
 
@@ -180,8 +179,8 @@ def search_options() -> dict[str, SearchOption]:
 def takes_search_options(function: F) -> F:
     """Decorate a function that takes ``**keywords: Unpack[SearchKeywords]``, so that ``help()`` shows the options."""
     signature = inspect.signature(function)
-    keyword = inspect.Parameter.VAR_KEYWORD
-    parameters = [parameter for parameter in signature.parameters.values() if parameter.kind is not keyword]
+    var_keyword = inspect.Parameter.VAR_KEYWORD
+    parameters = [parameter for parameter in signature.parameters.values() if parameter.kind is not var_keyword]
     parameters += [
         inspect.Parameter(
             option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=option.annotation

@@ -1,6 +1,6 @@
 """The search pipeline: legs, context rescoring, fusion, graph, stages, confidence and reranking.
 
-:class:`Retrieval` runs the parts in this order and records each in the trace. The rules are those of a preset.
+:class:`Retrieval` runs these steps in this order, by the rules of a preset, and records each step in the trace.
 """
 
 from __future__ import annotations
@@ -55,20 +55,17 @@ if TYPE_CHECKING:
     from recollect.embedders.base import Embedder
     from recollect.stores.search_index import SearchIndex
 
-EMBEDDER_SECONDS = 30.0
-"""The time limit for embedding a query: long enough for a model that is loaded for the first time."""
-RERANKER_SECONDS = 10.0
+EMBEDDER_SECONDS, RERANKER_SECONDS = 30.0, 10.0  # the first query may have to load the embedding model
 
 T = TypeVar("T")
 Ranking = list[Candidate]
-Lists = dict[str, Ranking]
-"""The results of each leg, by its name."""
-_LEGS_OF = {"hybrid": ("lexical", "vector"), "bm25": ("lexical",), "semantic": ("vector",)}
+LegLists = dict[str, Ranking]  # the candidates of each leg, best first, by the name of the leg
+_LEGS_BY_MODE = {"hybrid": ("lexical", "vector"), "bm25": ("lexical",), "semantic": ("vector",)}
 
 
 @dataclass(slots=True)
 class SearchState:
-    """The state of one search: its request, its rules, and what the parts have computed so far."""
+    """The state of one search: its request, its rules, and the results of the steps so far."""
 
     preset: Preset
     request: SearchRequest
@@ -78,26 +75,22 @@ class SearchState:
     lexical_leg: LexicalLeg
     lexical: LexicalResult
     vector: VectorResult = NO_VECTORS
-    background: float | None = None
-    """The similarity of the last note that the vector leg retrieved; fusion scales it to 0."""
-    frequencies: dict[tuple[Token, ...], TermFrequencies | None] = field(default_factory=dict)
-    """The document frequencies of the terms of each query; ``None`` if they are unavailable."""
+    background: float | None = None  # the similarity of the vector leg's last note; fusion scales it to 0
+    frequencies: dict[tuple[Token, ...], TermFrequencies | None] = field(default_factory=dict)  # by a query's tokens
     substitutions: tuple[Substitution, ...] = ()
-    max_lexical_score: float | None = None
-    """The best lexical score before the coverage discount; fusion scales it to 1, so that poor matches stay below 1."""
-    changes: dict[str, list[Change]] = field(default_factory=dict)
-    """The changes of each candidate's score by stages, by note id."""
+    max_lexical_score: float | None = None  # the best before the multiplication by coverage; fusion scales it to 1
+    changes: dict[str, list[Change]] = field(default_factory=dict)  # the changes of scores by stages, by note id
 
     def call_index(self, failure: str, call: Callable[[], T], default: T) -> T:
-        """Return the result of a call, or ``default`` and a warning if it raises an error."""
+        """Return the result of a call; if it raises an error, add a warning with ``failure`` and return ``default``."""
         try:
             return call()
         except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
             self.trace.warnings.append(f"{failure}: {error_summary(error)}")
             return default
 
-    def fuse(self, lists: Lists) -> Ranking:
-        """Fuse the lists of several legs by the rules of the preset."""
+    def fuse(self, lists: LegLists) -> Ranking:
+        """Return the lists of the legs fused into one by the rules of the preset; record the settings in the trace."""
         rules, min_scores = self.preset.fusion, dict(self.preset.fusion.min_scores)
         max_scores = {} if self.max_lexical_score is None else {"lexical": self.max_lexical_score}
         if rules.scales_similarities and self.background is not None and lists.get("vector"):
@@ -113,23 +106,23 @@ class SearchState:
             "lexical": self.preset.ladder.guess_weight if self.lexical.is_guess else 1.0,
             "vector": self.calibration.model_quality if rules.weight_by_model_quality else 1.0,
         }
-        changed = {leg: rules.weights.get(leg, 1.0) * factor for leg, factor in factors.items() if factor != 1}
-        scale = FusionScale({**rules.weights, **changed}, min_scores, max_scores)
+        reduced = {leg: rules.weights.get(leg, 1.0) * factor for leg, factor in factors.items() if factor != 1}
+        scale = FusionScale({**rules.weights, **reduced}, min_scores, max_scores)
         settings = {name: getattr(rules, name) for name in FusionRules.__slots__}
         self.trace.fusion = settings | {"weights": scale.weights, "min_scores": min_scores}
         if rules.method == "convex":
             self.trace.fusion["max_scores"] = max_scores
         return FUSION_METHODS[rules.method](lists, rules, scale)
 
-    def apply(self, stage: str, candidates: Ranking, result: StageResult) -> Ranking:
-        """Return the candidates with the adjustments of a stage, and record the changes."""
+    def apply_stage(self, stage: str, candidates: Ranking, result: StageResult) -> Ranking:
+        """Return the candidates with the adjustments of a stage, best first, and record the changes."""
         ranked = apply_result(stage, candidates, result)
         for candidate, changes in ranked:
             self.changes.setdefault(candidate.id, []).extend(changes)
         return [candidate for candidate, _ in ranked]
 
     def score_before_demotion(self, candidate: Candidate) -> float:
-        """Return the score of a candidate before the stage ``superseded``."""
+        """Return the score of a candidate before the stage ``superseded`` lowered it."""
         changes = self.changes.get(candidate.id, ())
         scores = (change.score_before for change in changes if change.stage == "superseded")
         return next(scores, candidate.score)
@@ -162,7 +155,7 @@ class Retrieval:
         """Set up the search; an embedder or reranker loads its model on first use.
 
         ``trigram_chunks`` are the notes whose names the last step of the fallback ladder compares, for an index that
-        cannot compare names. An embedder or reranker that does not answer within its timeout, in seconds, is skipped.
+        cannot compare names. The timeouts are in seconds; an embedder or reranker that takes longer is skipped.
         """
         self._index = IndexAbilities(index)
         self._vector_leg = VectorLeg(self._index, embedder)
@@ -187,13 +180,14 @@ class Retrieval:
         started = perf_counter()
         arguments.text("query", query)
         options = SearchOptions.of(options, keywords)
-        state = self._start(query, options)
+        state = self._start_search(query, options)
         preset, trace = state.preset, state.trace
         if preset.query.other_forms:
             self._substitute(state)
         lists = self._score_union(state, self._run_legs(state, options))
         self._report_substitutions(state)
-        lists = self._add_notes_of_times(state, lists) if state.request.time_only else lists
+        if state.request.time_only:
+            lists = self._add_notes_of_times(state, lists)
         lists = self._rescore_with_context(state, lists)
         ranked = self._rank(state, lists)
         scorer = ConfidenceScorer(
@@ -205,9 +199,9 @@ class Retrieval:
             background=state.background,
             has_margins=preset.fusion.method == "convex",
         )
-        min_confidence = _first_set(options.min_confidence, preset.min_confidence)
+        min_confidence = _option_or_default(options.min_confidence, preset.min_confidence)
         if min_confidence > 0:
-            confident = scorer.above(min_confidence, ranked, trace)
+            confident = scorer.drop_below(min_confidence, ranked, trace)
             trace.below_min_confidence = len(ranked) - len(confident)
             ranked = confident
         ranked = self._rerank(state, ranked, options, lists)
@@ -219,10 +213,10 @@ class Retrieval:
         trace.total_elapsed = milliseconds_since(started)
         return SearchResult(query, hits, trace)
 
-    def _start(self, query: str, options: SearchOptions) -> SearchState:
-        """Return the state of a new search."""
+    def _start_search(self, query: str, options: SearchOptions) -> SearchState:
+        """Parse the query, and return the state of a new search."""
         preset = self.preset if options.preset is None else preset_from(options.preset)
-        depth = _first_set(options.candidate_k, preset.candidate_k)
+        depth = _option_or_default(options.candidate_k, preset.candidate_k)
         namespace = options.namespace or DEFAULT_NAMESPACE
         scope = SearchScope(namespace, Filters.of(options.filters), max(options.top_k, depth))
         now = arguments.optional_instant("now", options.now)
@@ -234,7 +228,7 @@ class Retrieval:
             compiled_query=request.compiled,
             candidate_k=depth,
             rrf_k=preset.fusion.k,
-            answer_threshold=_first_set(options.answer_threshold, preset.answer_threshold),
+            answer_threshold=_option_or_default(options.answer_threshold, preset.answer_threshold),
             preset=preset.name,
             embedder=model,
             excluded=request.excluded,
@@ -247,29 +241,33 @@ class Retrieval:
         leg = LexicalLeg(self._index, preset, self._aliases, scope, self._chunks)
         return SearchState(preset, request, scope, trace, calibration_of(model), leg, LexicalResult([], request.tree))
 
-    def _run_legs(self, state: SearchState, options: SearchOptions) -> Lists:
+    def _run_legs(self, state: SearchState, options: SearchOptions) -> LegLists:
         """Run the legs of the mode and return their lists; the query is embedded during the lexical search."""
-        trace, mode = state.trace, state.trace.mode
-        unavailable = "" if mode == "bm25" else self._vector_leg.unavailable_reason(options.vector)
-        if unavailable == "" and mode in ("hybrid", "semantic"):
-            unavailable = "there is no embedder, so only lexical search ran; open the memory with one"
+        trace, requested_mode = state.trace, options.mode
+        needs_vectors = requested_mode in ("hybrid", "semantic")
+        unavailable = "" if requested_mode == "bm25" else self._vector_leg.unavailable_reason(options.vector)
+        if unavailable == "" and needs_vectors:
+            unavailable = "there is no embedder, so only lexical search ran; open the memory with an embedder"
         if unavailable:
             trace.warnings.append(unavailable)
-        trace.mode = "bm25" if unavailable is not None else "semantic" if mode == "semantic" else "hybrid"
-        trace.fell_back_to_bm25 = trace.mode == "bm25" and mode in ("hybrid", "semantic")
+        if unavailable is None:
+            trace.mode = "semantic" if requested_mode == "semantic" else "hybrid"
+        else:
+            trace.mode, trace.fell_back_to_bm25 = "bm25", needs_vectors
         wait_for_vector = None
         if trace.mode != "bm25":
             if options.vector is None:
                 self._drop_frequent_terms(state)
             wait_for_vector = self._vector_leg.start(state.request, options.vector, self._embedder_timeout)
         retry = not options.skip_retry_ladder
-        # Presets of the source documents (literal semantics) run the lexical leg in mode semantic, too.
+        # Presets with literal semantics follow the source documents, which run the lexical leg in mode semantic, too.
         runs_lexical = trace.mode != "semantic" or state.preset.query.semantics == "literal"
         failure = self._search_lexical(state, retry=retry) if runs_lexical else None
         if wait_for_vector:
             state.vector = self._vector_leg.search(wait_for_vector, state.request, state.scope)
             trace.vector_elapsed, trace.embedder_used = state.vector.elapsed, state.vector.embedder_used
-            trace.warnings += [state.vector.warning] if state.vector.warning else []
+            if state.vector.warning:
+                trace.warnings.append(state.vector.warning)
         if trace.mode == "semantic" and state.vector.candidates is None:
             trace.mode, trace.fell_back_to_bm25 = "bm25", True
             failure = failure if runs_lexical else self._search_lexical(state, retry=retry)
@@ -283,7 +281,7 @@ class Retrieval:
         return lists
 
     def _search_lexical(self, state: SearchState, *, retry: bool) -> Exception | None:
-        """Run the lexical leg, and return its error, if there is one."""
+        """Run the lexical leg and set ``state.lexical``; return the error if it failed."""
         started = perf_counter()
         trace = state.trace
         try:
@@ -298,7 +296,7 @@ class Retrieval:
         return None
 
     def _drop_frequent_terms(self, state: SearchState) -> None:
-        """Leave terms that too many notes contain out of the text that is embedded."""
+        """Remove the terms that too many notes contain from the text that is embedded."""
         request, max_share = state.request, state.preset.query.max_document_frequency
         frequencies = self._frequencies(state, request.terms) if request.embedded_text and max_share < 1 else None
         if frequencies is not None:
@@ -307,18 +305,16 @@ class Retrieval:
         state.trace.embedded_query = "" if state.request.embedded_text == request.query else state.request.embedded_text
 
     def _frequencies(self, state: SearchState, tree: Query) -> TermFrequencies | None:
-        """Return the document frequencies of a query's terms, unless the index cannot count them."""
+        """Return the document frequencies of a query's terms; ``None`` if the index cannot count them."""
         index, namespace = self._index.term_counts, state.scope.namespace
         if index is not None and tree.tokens not in state.frequencies:
-            state.frequencies[tree.tokens] = state.call_index(
-                "the document frequencies of the query's terms are missing",
-                lambda: document_frequencies(tree, index, namespace),
-                None,
-            )
+            failure = "the document frequencies of the query's terms are missing"
+            call = partial(document_frequencies, tree, index, namespace)
+            state.frequencies[tree.tokens] = state.call_index(failure, call, None)
         return state.frequencies.get(tree.tokens)
 
     def _substitute(self, state: SearchState) -> None:
-        """Add other forms of numbers, identifiers and names that no note contains as written."""
+        """Add other forms of numbers, identifiers and names to the query if no note contains them as written."""
         request, index = state.request, self._index.term_counts
         frequencies = self._frequencies(state, request.terms)
         if index is None or frequencies is None or not frequencies.notes:
@@ -327,21 +323,19 @@ class Retrieval:
         def note_counts(queries: Sequence[Query]) -> Sequence[int]:
             return index.note_counts(queries, namespace=state.scope.namespace)[1]
 
+        failure = "other forms of the query's words were not searched"
+        call = partial(substitute, request.terms, frequencies, note_counts)
         unchanged: tuple[Query, tuple[Substitution, ...]] = request.terms, ()
-        terms, state.substitutions = state.call_index(
-            "other forms of the query's words were not searched",
-            lambda: substitute(request.terms, frequencies, note_counts),
-            unchanged,
-        )
+        terms, state.substitutions = state.call_index(failure, call, unchanged)
         if state.substitutions:
             tree = replace(terms, tokens=(*terms.tokens, *request.tree.tokens[len(request.terms.tokens) :]))
             compiled = state.trace.compiled_query = compile_fts5(tree)
             state.request = replace(request, terms=terms, tree=tree, compiled=compiled)
 
     def _report_substitutions(self, state: SearchState) -> None:
-        """Add warnings that name substitutions and the fallback query.
+        """Add warnings that name the substitutions and the fallback query.
 
-        With filters, only the substitutions in results are named: the others could be terms of hidden notes.
+        With filters, only the substitutions that results contain are named: others could be terms of hidden notes.
         """
         trace = state.trace
         trace.substitutions = tuple(
@@ -350,44 +344,46 @@ class Retrieval:
             if not state.scope.filters or any(substitution.is_in(note) for note in state.lexical.candidates)
         )
         trace.warnings += [substitution.message() for substitution in trace.substitutions]
-        if state.preset.ladder.strict_guesses and len(trace.attempts) > 1 and (message := retry_message(trace)):
+        has_retried = len(trace.attempts) > 1
+        message = retry_message(trace) if state.preset.ladder.strict_guesses and has_retried else ""
+        if message:
             trace.warnings.append(message)
 
-    def _score_union(self, state: SearchState, lists: Lists) -> Lists:
-        """Score each leg's candidates with the other leg, and add them to the other leg's list."""
+    def _score_union(self, state: SearchState, lists: LegLists) -> LegLists:
+        """Return the lists with the candidates of each leg scored by the other leg and added to its list."""
         if not state.preset.fusion.score_union or state.trace.mode != "hybrid":
             return lists
-        lexical = state.call_index(
-            "lexical scores of candidates from the vector leg are missing",
-            lambda: state.lexical_leg.add_candidates(state.lexical, lists["vector"]),
-            lists["lexical"],
-        )
+        failure = "lexical scores of candidates from the vector leg are missing"
+        call = partial(state.lexical_leg.add_candidates, state.lexical, lists["vector"])
+        lexical = state.call_index(failure, call, lists["lexical"])
         return {"lexical": lexical, "vector": self._with_similarities(state, lists["vector"], lists["lexical"])}
 
     def _with_similarities(self, state: SearchState, results: Ranking, candidates: Ranking) -> Ranking:
-        """Return the results of the vector leg with further candidates, if the index can compare them."""
-        return state.call_index(
-            "similarities of candidates from outside the vector leg are missing",
-            lambda: self._vector_leg.add_candidates(state.vector._replace(candidates=results), candidates, state.scope),
-            results,
-        )
+        """Return the results of the vector leg, followed by ``candidates`` by their similarity to the query."""
+        failure = "similarities of candidates from outside the vector leg are missing"
+        result = state.vector._replace(candidates=results)
+        call = partial(self._vector_leg.add_candidates, result, candidates, state.scope)
+        return state.call_index(failure, call, results)
 
-    def _add_notes_of_times(self, state: SearchState, lists: Lists) -> Lists:
-        """Add to the list of one leg the notes that were created within the times that the query names.
+    def _add_notes_of_times(self, state: SearchState, lists: LegLists) -> LegLists:
+        """Return the lists with the notes that were created within the times that the query names.
 
-        Without a vector leg they come in the order in which they were stored, with a lexical score of 0.
+        They are added to the vector list, nearest first. Without a query vector they are added to the lexical list, in
+        the order in which they were stored, with a score of 0.
         """
         leg = "vector" if state.vector.query is not None else "lexical"
-        results, empty = {candidate.id: candidate for candidate in lists[leg]}, Ranking()
+        results, no_notes = {candidate.id: candidate for candidate in lists[leg]}, Ranking()
         for time in state.request.times:
-            notes = partial(self._notes_in, state, state.scope.within(time))
-            for candidate in state.call_index("the notes of the query's time are missing", notes, empty):
-                if results.setdefault(candidate.id, candidate) is candidate and leg == "vector":
-                    candidate.vector_rank = len(results)
+            call = partial(self._notes_in, state, state.scope.within(time))
+            for candidate in state.call_index("the notes of the query's time are missing", call, no_notes):
+                if candidate.id not in results:
+                    results[candidate.id] = candidate
+                    if leg == "vector":
+                        candidate.vector_rank = len(results)
         return {**lists, leg: list(results.values())}
 
     def _notes_in(self, state: SearchState, scope: SearchScope) -> Ranking:
-        """Return the notes of a scope that are nearest to the query; without a query vector, the first stored ones."""
+        """Return the notes of a scope that are nearest to the query; without a query vector, those stored first."""
         query = state.vector.query
         if query is not None:
             return self._vector_leg.search(lambda: query, state.request, scope).candidates or []
@@ -398,10 +394,10 @@ class Retrieval:
         without = state.request.exclusions
         return self._index.candidates.candidates(ids, namespace=namespace, filters=filters, without=without)
 
-    def _rescore_with_context(self, state: SearchState, lists: Lists) -> Lists:
-        """Return the lists with turns and long notes rescored, and with the turns that their neighbours add.
+    def _rescore_with_context(self, state: SearchState, lists: LegLists) -> LegLists:
+        """Return the lists with turns and long notes rescored, and with matching neighbours of the best turns added.
 
-        Operators and quotes state what a note itself must contain, so that nothing is rescored.
+        If the query has operators or quotes, they state what a note itself must contain. Then nothing is rescored.
         """
         rules, lexical, trace = state.preset.context, state.lexical, state.trace
         if not rules.on or trace.mode == "semantic" or lexical.matched_names or lexical.tree.has_operators:
@@ -420,64 +416,65 @@ class Retrieval:
         trace.context_elapsed = milliseconds_since(started)
         return lists
 
-    def _rank(self, state: SearchState, lists: Lists) -> Ranking:
-        """Return one list: fuse the legs, follow the graph, and apply each stage of the preset."""
+    def _rank(self, state: SearchState, lists: LegLists) -> Ranking:
+        """Fuse the lists of the legs, follow the graph, and apply each stage of the preset; return one list."""
         started = perf_counter()
         trace, request, rules = state.trace, state.request, state.preset.graph
-        lists = {leg: results for leg, results in lists.items() if leg in _LEGS_OF[trace.mode]}
+        lists = {leg: results for leg, results in lists.items() if leg in _LEGS_BY_MODE[trace.mode]}
         candidates = state.fuse(lists)
         if state.preset.context.on and not request.time_only:
-            candidates = candidates[: state.scope.depth]  # neighbours made the lists longer
+            candidates = candidates[: state.scope.depth]  # context rescoring made the lists longer
         trace.fused_count = len(candidates)
         graph = IndexGraph(self._index, request, state.scope, rules.reach)
         if rules.use != "off":
             candidates = self._follow_graph(state, candidates, lists, graph)
-        is_only_term = len(positive_terms(request.terms)) == len(state.substitutions) == 1
-        forms = state.substitutions[0].forms if is_only_term else ()
-        context = StageContext(request.query, request.now, graph.current_notes, forms, request.time_only)
+        has_one_term = len(positive_terms(request.terms)) == 1
+        term_forms = state.substitutions[0].forms if has_one_term and len(state.substitutions) == 1 else ()
+        context = StageContext(request.query, request.now, graph.current_notes, term_forms, request.time_only)
         for stage in state.preset.stages:
-            before = perf_counter()
+            stage_started = perf_counter()
             for part in stage.parts():
                 result = part.adjust(candidates, context)
-                candidates = candidates if result is None else state.apply(part.name, candidates, result)
-            trace.stages.append(StageRun(stage.name, len(candidates), milliseconds_since(before)))
+                if result is not None:
+                    candidates = state.apply_stage(part.name, candidates, result)
+            trace.stages.append(StageRun(stage.name, len(candidates), milliseconds_since(stage_started)))
         if graph.failure:
             trace.warnings.append(f"the graph was not followed: {graph.failure}")
         trace.fusion_elapsed = milliseconds_since(started) - trace.graph_elapsed
         return candidates
 
-    def _follow_graph(self, state: SearchState, fused: Ranking, lists: Lists, graph: IndexGraph) -> Ranking:
-        """Return the fused list with the graph as a third list, as a factor, or as propagated score."""
+    def _follow_graph(self, state: SearchState, fused: Ranking, lists: LegLists, graph: IndexGraph) -> Ranking:
+        """Return the fused list with score transfers: as a third list to fuse, as a factor, or as an addend."""
         started = perf_counter()
         trace, rules, request = state.trace, state.preset.graph, state.request
         if not graph.is_available:
             trace.graph_skipped_reason = "the index has no methods edges and candidates"
             return fused
-        # Operators and quotes state what a note must contain; a note that is only linked may not contain it.
-        matches_only = request.exclusions is not None and request.terms.has_operators
-        expansion = expand_graph(fused, graph, rules, max_added=0 if matches_only else state.scope.depth)
+        # Operators and quotes state what a note itself must contain. A note that is only linked may lack that.
+        must_match = request.exclusions is not None and request.terms.has_operators
+        expansion = expand_graph(fused, graph, rules, max_added=0 if must_match else state.scope.depth)
         trace.graph_elapsed = milliseconds_since(started)
         if graph.failure:
             trace.graph_skipped_reason = graph.failure
             return fused
         trace.transfers, trace.graph_count = expansion.transfers, len(expansion.transfers)
         if rules.use == "source":
-            leg = graph_list(expansion, fused[: rules.seeds], fused, state.scope.depth)
-            candidates = state.fuse({**lists, "graph": leg})
+            graph_results = graph_list(expansion, fused[: rules.seeds], fused, state.scope.depth)
+            candidates = state.fuse({**lists, "graph": graph_results})
         else:
             if rules.use == "addition" and expansion.candidates and "vector" in lists:
                 vector = self._with_similarities(state, lists["vector"], expansion.candidates)
-                present = {candidate.id for candidate in (*fused, *expansion.candidates)}
+                expanded_ids = {candidate.id for candidate in (*fused, *expansion.candidates)}
                 fused_again = state.fuse({**lists, "vector": vector})
-                fused = [candidate for candidate in fused_again if candidate.id in present]
+                fused = [candidate for candidate in fused_again if candidate.id in expanded_ids]
             candidates, result = propagate_scores(fused, expansion, rules)
-            candidates = state.apply("graph", candidates, result)
+            candidates = state.apply_stage("graph", candidates, result)
         trace.fused_count = len(candidates)
         trace.graph_elapsed = milliseconds_since(started)
         return candidates
 
-    def _rerank(self, state: SearchState, ranked: Ranking, options: SearchOptions, lists: Lists) -> Ranking:
-        """Return the candidates in their final order; set the ``steps`` of those that may be shown."""
+    def _rerank(self, state: SearchState, ranked: Ranking, options: SearchOptions, lists: LegLists) -> Ranking:
+        """Return the candidates in their final order; set the ``steps`` of the candidates that may become hits."""
         rules, trace = state.preset.rerank, state.trace
         for candidate in ranked[: max(options.top_k, options.rerank_top_n if self._second_stage else 0)]:
             candidate.steps = tuple(change.step() for change in state.changes.get(candidate.id, ()))
@@ -488,12 +485,10 @@ class Retrieval:
         elif self._second_stage is None:
             trace.rerank_skipped_reason = "no_reranker"
         else:
-            legs = lists["lexical"], lists["vector"]
-            return self._second_stage.run(
-                state.request.query, ranked, trace, rules, top_n=options.rerank_top_n, legs=legs
-            )
+            top_n, legs = options.rerank_top_n, (lists["lexical"], lists["vector"])
+            return self._second_stage.run(state.request.query, ranked, trace, rules, top_n=top_n, legs=legs)
         return ranked
 
 
-def _first_set(option: T | None, default: T) -> T:
+def _option_or_default(option: T | None, default: T) -> T:
     return default if option is None else option

@@ -1,6 +1,7 @@
-"""A preset: which legs, which fusion, which stages in which order, with which constants. All of it is data.
+"""Presets: complete configurations of the search pipeline, and the built-in presets at the end of the module.
 
-A preset is made in code or read from TOML. Its sections check themselves; an error names the wrong setting.
+A preset has a section of settings for each step, and the stages after fusion in their order. It is plain data, made in
+code or read from TOML. Each section checks its settings; an error names the wrong setting.
 """
 
 from __future__ import annotations
@@ -43,15 +44,15 @@ class QueryRules(Settings):
 
     table: ClassVar[str] = "query"
     semantics: Semantics = setting("strict", one_of("strict", "literal"))
-    """``strict``: excluded terms are excluded in every leg; ``literal``: as in the source documents."""
+    """``strict``: NOT excludes notes in every leg; ``literal``: only in the lexical leg, as FTS5 parses it."""
     match: Literal["any", "all_then_any"] = setting("any", one_of("any", "all_then_any"))
-    """``any``: any term may match; ``all_then_any``: all must match, and any may only if that finds nothing."""
+    """``any``: a note must match any term; ``all_then_any``: all terms, or any term if no note matches all."""
     stopwords_alone: bool = flag(default=True)
     """Whether the stopwords of a query that has only stopwords are searched for."""
     max_words: int = setting(128, count())
     """How many words of a long query the lexical leg searches for; 0: all."""
     question_operators: bool = flag(default=True)
-    """Whether AND, OR and NOT in capitals are operators inside an ordinary question, too; if not, they are words."""
+    """Whether AND, OR and NOT in capitals are operators in an ordinary question, too; if not, they are words there."""
     short_words: bool = flag(default=False)
     """Whether words of one or two characters that name something, such as 5, 2b, QA or C#, are search terms."""
     other_forms: bool = flag(default=False)
@@ -59,15 +60,15 @@ class QueryRules(Settings):
     stem_only_weight: float = setting(1.0, number(0, 1))
     """The weight of a lexical match that shares only the stem with the query's word; an exact match has weight 1."""
     max_document_frequency: float = setting(1.0, number(0, 1))
-    """A term in more than this share of the notes is left out of the text that is embedded; 1: none is."""
+    """A term that more than this share of the notes contain is left out of the embedded text; 1: no term is."""
     time_only: bool = flag(default=False)
     """Whether a query that names nothing but a time, such as "what happened in August", retrieves the notes of that
-    time; it needs the stage ``time_match``."""
+    time; the preset must have the stage ``time_match``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LadderRules(Settings):
-    """The fallback ladder: which queries the lexical leg tries if its first finds nothing.
+    """The fallback ladder: the queries that the lexical leg tries if the user's query finds nothing.
 
     >>> LadderRules(on=False).on
     False
@@ -76,16 +77,16 @@ class LadderRules(Settings):
     table: ClassVar[str] = "ladder"
     on: bool = flag(default=True)
     titles: bool = flag(default=True)
-    """Whether the last step compares titles, too, and not only the last part of paths."""
+    """Whether the last step compares the query with titles, too, and not only with the last part of paths."""
     vocabulary: bool = flag(default=True)
     """Whether misspelt words are replaced by the most similar terms of the index."""
     skip_stopwords: bool = flag(default=True)
     """Whether a step whose words are all stopwords is skipped."""
     strict_guesses: bool = flag(default=False)
-    """Whether a guess must be close to the word, words with a digit are never guessed, the words that were not replaced
-    still count in coverage, and a warning names the fallback query."""
+    """Whether a correction must be close to the word, words with a digit are not compared with note names, words that
+    were dropped but not replaced still count in coverage, and a warning names the fallback query."""
     guess_weight: float = setting(1.0, number(0, 1))
-    """The factor of the lexical leg's weight if its results are a guess of what was meant."""
+    """The factor of the lexical leg's weight if its results come from a corrected spelling or a similar note name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,16 +104,18 @@ class ContextRules(Settings):
     reach: int = setting(2, count(1, 10))
     """How many positions before and after a note count as its neighbours."""
     previous: float = setting(0.5, number(0, 1))
-    """The weight of a term in the previous note, as ``next`` is in the next; it halves with each further position."""
+    """The weight of a term in the previous note; it halves with each further position."""
     next: float = setting(0.3, number(0, 1))
+    """The same for the next note."""
     passage: float = setting(0.5, number(0, 1))
     """The share of the best chunk in the score of a long note; the rest is the score of the whole note."""
     k1: float = setting(0.8, number(0, 10))
+    """The term frequency saturation of BM25."""
     b: float = setting(0.4, number(0, 1))
-    """The parameters of BM25: ``k1`` is the term frequency saturation, ``b`` the length normalisation."""
+    """The length normalisation of BM25."""
     coverage: float = setting(0.0, number(0, 10))
-    """The exponent of coverage, the share of the query's term weights that a note contains, by which a lexical score is
-    multiplied; 0: not at all."""
+    """A lexical score is multiplied by coverage, the share of the query's term weights that the note contains, to the
+    power of this exponent; 0: it is not multiplied."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,23 +130,23 @@ class GraphRules(Settings):
     use: Literal["off", "source", "multiplier", "addition"] = setting(
         "off", one_of("off", "source", "multiplier", "addition")
     )
-    """``source``: one more list to fuse; ``multiplier``: a factor; ``addition``: propagated score is added."""
+    """What transfers are. ``source``: one more list to fuse; ``multiplier``: a factor; ``addition``: an addend."""
     weight: float = setting(1.0, number(0, 1000))
-    """The weight of propagated score; for ``source``, the leg's weight in the fusion is used instead."""
+    """The weight of transfers; ``source`` uses the weight of the leg ``graph`` in the fusion instead."""
     seeds: int = setting(10, count(1, 1000))
-    """How many of the best notes pass score on."""
+    """How many of the best notes transfer a share of their score."""
     reach: int = setting(1, count(1, 10))
     """How many positions before and after a note count as its neighbours."""
     degree_penalty: float = setting(0.0, number(0, 1))
-    """The power to which a transfer is divided by the degrees of both notes; 0: not at all."""
+    """A transfer is divided by the product of the degrees of both notes to this power; 0: it is not divided."""
     max_lift: float = setting(0.0, number(0, 1000))
-    """Added transfers lift a note to at most this share of the best score of its source notes; 0: no limit."""
+    """``addition`` lifts a note to at most this share of the best score of its source notes; 0: no limit."""
     min_own_score_ratio: float = setting(0.0, number(0, 1))
-    """A note gets added transfers in full only if its own score is at least this share of the best score of its source
-    notes, and proportionally less below it; 0: always in full."""
+    """``addition`` adds transfers in full only if the note's own score is at least this share of the best score of its
+    source notes, and proportionally less below that; 0: always in full."""
     edges: Mapping[str, float] = weight_table()
-    """The weight of each kind of edge: previous, next, session, mention, entity, a link's kind, or ``link`` for all
-    kinds that are not named."""
+    """The weight of each kind of edge: previous, next, session, mention, entity, or the kind of a link; ``link`` is the
+    weight of all kinds that are not listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,21 +162,21 @@ class RerankRules(Settings):
     agree_min: int = setting(2, count(0, 3))
     """The reranker is skipped if both legs have the same note at this many of the first three ranks; 0: never."""
     characters: int = setting(0, count())
-    """How many characters of a note's content it reads after title and summary; 0: content only if there is neither."""
+    """How many characters of the content the reranker reads after title and summary; 0: only if there is neither."""
 
 
 def stage_from(argument: str, value: Any) -> Stage:
-    """Return ``value``, a stage or a table with its name and settings, as a stage."""
+    """Return ``value`` as a stage: it is a stage, or a table with the name and settings of a stage."""
     if isinstance(value, Stage):
         return value
     if not isinstance(value, Mapping) or not isinstance(value.get("stage"), str):
         raise ArgumentError(argument, 'must be a table that names a stage, such as stage = "importance"')
     settings = dict(value)
     name = arguments.choice(f"{argument}.stage", settings.pop("stage"), tuple(STAGES))
-    names = STAGES[name].names()
+    setting_names = STAGES[name].names()
     for setting_name in settings:
-        if setting_name not in names:
-            available = f"there are {', '.join(names)}" if names else "it has none"
+        if setting_name not in setting_names:
+            available = f"there are {', '.join(setting_names)}" if setting_names else "it has none"
             raise ArgumentError(argument, f"the stage {name} has no setting {setting_name!r}; {available}")
     try:
         return STAGES[name](**settings)
@@ -183,7 +186,7 @@ def stage_from(argument: str, value: Any) -> Stage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """One configuration of the pipeline.
+    """A complete configuration of the search pipeline.
 
     >>> from recollect.retrieval import presets
     >>> presets()["memini"].fusion.k
@@ -204,7 +207,7 @@ class Preset:
     min_confidence: float = 0.0
     """The lowest confidence of a hit, from 0 to 1; candidates below it are dropped."""
     answer_threshold: float = 0.0
-    """The lowest confidence at which the best hit counts as an answer, from 0 to 1; 0: every hit does."""
+    """The lowest confidence at which the best hit counts as an answer, from 0 to 1; 0: it always does."""
 
     def __post_init__(self) -> None:
         arguments.name("name", self.name)
@@ -215,21 +218,22 @@ class Preset:
         object.__setattr__(self, "candidate_k", arguments.at_least_one("candidate_k", self.candidate_k))
         for name in ("min_confidence", "answer_threshold"):
             object.__setattr__(self, name, number(0, 1)(name, getattr(self, name)))
-        for name, kind in _SECTIONS.items():
-            if not isinstance(getattr(self, name), kind):
-                raise ArgumentTypeError(name, f"must be {kind.__name__}, got {type(getattr(self, name)).__name__}")
+        for name, section_type in _SECTIONS.items():
+            section = getattr(self, name)
+            if not isinstance(section, section_type):
+                raise ArgumentTypeError(name, f"must be {section_type.__name__}, got {type(section).__name__}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return preset_of, (self.to_dict(),)
+        return preset_from_dict, (self.to_dict(),)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the preset as plain data, from which TOML or JSON can be written."""
-        data: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
+        data: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN_FIELDS}
         data |= {name: getattr(self, name).to_dict() for name in _SECTIONS}
         return data | {"stages": [stage.to_dict() for stage in self.stages]}
 
     def to_toml(self) -> str:
-        """Return the preset as TOML, a starting point for your own."""
+        """Return the preset as TOML, a starting point for your own presets."""
         import tomli_w  # noqa: PLC0415 (only needed here)
 
         return tomli_w.dumps(self.to_dict())
@@ -243,28 +247,28 @@ _SECTIONS: dict[str, type[Settings]] = {
     "graph": GraphRules,
     "rerank": RerankRules,
 }
-_PLAIN = ("name", "about", "candidate_k", "min_confidence", "answer_threshold")
-_NAMES = [entry.name for entry in fields(Preset)]
+_PLAIN_FIELDS = ("name", "about", "candidate_k", "min_confidence", "answer_threshold")
+_FIELD_NAMES = [entry.name for entry in fields(Preset)]
 
 
 def changed_preset(base: Preset, changes: Mapping[str, Any]) -> Preset:
-    """Return ``base`` with the changes of a mapping: sections setting by setting, stages as a whole."""
+    """Return a copy of ``base`` with changed fields: of a section only the named settings, stages as a whole."""
     values = dict(changes)
     for name, value in changes.items():
-        if name not in _NAMES:
-            raise ArgumentError(name, f"is no part of a preset; there are base, {', '.join(_NAMES)}")
+        if name not in _FIELD_NAMES:
+            raise ArgumentError(name, f"is no part of a preset; the parts are base, {', '.join(_FIELD_NAMES)}")
         if name in _SECTIONS:
             values[name] = getattr(base, name).changed(value)
     return replace(base, **values)
 
 
-def preset_of(data: Mapping[str, Any]) -> Preset:
+def preset_from_dict(data: Mapping[str, Any]) -> Preset:
     """Return the preset whose :meth:`Preset.to_dict` is ``data``."""
     return changed_preset(Preset(name=data["name"]), data)
 
 
 def _preset_from_toml(path: Path) -> Preset:
-    """Return the preset in a TOML file: ``base`` names the preset that it changes, by default ``default``."""
+    """Return the preset in a TOML file; its key ``base`` names the preset that it changes, by default ``default``."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -281,9 +285,9 @@ def _preset_from_toml(path: Path) -> Preset:
 
 
 PresetSpec: TypeAlias = "Preset | str | PathLike[str]"
-"""A preset, the name of one, or the path of a TOML file."""
+"""A preset, the name of a built-in preset, or the path of a TOML file."""
 
-_LITERAL = QueryRules(semantics="literal", stopwords_alone=False, max_words=1000)
+_LITERAL_QUERY = QueryRules(semantics="literal", stopwords_alone=False, max_words=1000)
 _NO_LADDER = LadderRules(on=False, titles=False, vocabulary=False, skip_stopwords=False)
 _NO_RERANK = RerankRules(on=False)
 
@@ -334,7 +338,7 @@ DEFAULT = Preset(
 JEFFS_BRAIN = Preset(
     name="jeffs-brain",
     about="reciprocal rank fusion, retry ladder of five steps, intent multipliers, reranker with unanimity shortcut",
-    query=_LITERAL,
+    query=_LITERAL_QUERY,
     ladder=LadderRules(titles=False, vocabulary=False, skip_stopwords=False),
     fusion=FusionRules(k=60, rank_base=1, ties="path"),
     stages=(IntentWeights(),),
@@ -343,7 +347,7 @@ JEFFS_BRAIN = Preset(
 TROVELLA = Preset(
     name="trovella",
     about="plain reciprocal rank fusion that records the legs of each hit and prefers the keyword snippet",
-    query=_LITERAL,
+    query=_LITERAL_QUERY,
     ladder=_NO_LADDER,
     fusion=FusionRules(k=60, rank_base=1, ties="first_seen"),
     rerank=_NO_RERANK,
@@ -352,7 +356,7 @@ TROVELLA = Preset(
 MEMINI = Preset(
     name="memini",
     about="steep reciprocal rank fusion, re-ranked by relevance, recency, importance and time; duplicates dropped",
-    query=_LITERAL,
+    query=_LITERAL_QUERY,
     ladder=_NO_LADDER,
     fusion=FusionRules(k=5, rank_base=0, ties="first_seen"),
     stages=(

@@ -1,11 +1,12 @@
-"""The request of a search: the parsed query, the scope to search, and the terms of the query.
+"""The request of a search: the parsed query, its scope, the query's terms in texts, and other forms of its words.
 
-A word of a text matches a term if both begin with the same letters up to a common ending, as in the lexical index;
-accents are ignored. A name with a symbol, such as C++, matches only as it is written. Each term is searched as plain
-text: compiling a pattern for each query would take longer than the search.
+:func:`match_terms` and :func:`count_terms` find the terms of a query in a text. The stem of a term is
+the term without a common ending and without accents. A word of the text matches if it is the stem, or the stem with a
+common ending. A name with a symbol, such as C++, matches only as written. Stems are found by plain text search, because
+compiling a regular expression for each query would take longer than the search.
 
-If no note contains a word as written, notes may contain another form of the same number, identifier or name
-(:mod:`recollect.query.expressions`): :func:`substitute` adds the forms that notes contain to the query.
+If no note contains a word of the query as written, notes may contain another form of the same number, identifier or
+name (:mod:`recollect.query.expressions`). :func:`substitute` adds the forms that notes contain to the query.
 """
 
 from __future__ import annotations
@@ -44,17 +45,17 @@ if TYPE_CHECKING:
     from recollect.retrieval.preset import Preset
     from recollect.stores.search_index import SupportsTermCounts
 
-Aliases = Mapping[str, Sequence[str]]
+Aliases = Mapping[str, Sequence[str]]  # the alternatives of each term
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"\w+")  # a run of letters, digits and underscores
 
 
 class SearchScope(NamedTuple):
-    """The notes to search, and how many each leg retrieves."""
+    """The notes to search: those of a namespace that pass the filters."""
 
     namespace: str
     filters: Filters
-    depth: int
+    depth: int  # how many notes each leg retrieves
 
     def within(self, interval: TimeInterval) -> SearchScope:
         """Return the scope with only the notes that were created within an interval."""
@@ -71,50 +72,38 @@ class SearchRequest:
     """A query, parsed by the rules of a preset."""
 
     query: str
-    tree: Query
-    """The query of the lexical leg: the terms, and the dates that relative times refer to."""
-    terms: Query
-    """The terms alone."""
-    compiled: str
-    """The canonical form of the query, for the trace."""
-    embedded_text: str
-    """The text that is embedded; empty if the query has only exclusions."""
-    exclusions: Query | None
-    """The query whose NOT terms are excluded in every leg; ``None`` if the semantics are literal."""
-    excluded: tuple[str, ...]
-    """The excluded terms, as written."""
-    now: datetime
-    date_hints: tuple[str, ...]
+    tree: Query  # the query of the lexical leg: terms, and the dates that relative times in the query refer to
+    terms: Query  # the terms of the query without these dates
+    compiled: str  # the lexical query in FTS5 syntax, for the trace
+    embedded_text: str  # the text that is embedded; empty if the query has only exclusions
+    exclusions: Query | None  # its NOT terms are excluded in every leg; None if the semantics are literal
+    excluded: tuple[str, ...]  # the excluded terms, as written
+    now: datetime  # the time from which recency and relative times count
+    date_hints: tuple[str, ...]  # the dates that relative times in the query refer to
     warnings: tuple[str, ...]
-    only_stopwords: bool = False
-    """Whether the query has only stopwords, none with an alias; then they are searched for."""
-    times: tuple[TimeInterval, ...] = ()
-    """The times that the query names, in presets with the stage ``time_match``."""
-    time_only: bool = False
-    """Whether the query names only a time."""
+    only_stopwords: bool = False  # whether the query has only stopwords without aliases; they are searched for
+    times: tuple[TimeInterval, ...] = ()  # the times that the query names, in presets with the stage time_match
+    time_only: bool = False  # whether the query names a time and nothing else
 
 
 def parse_request(
-    query: str,
-    preset: Preset,
-    aliases: Aliases | None,
-    question_date: QuestionDate | None = None,
-    now: datetime | None = None,
+    query: str, preset: Preset, aliases: Aliases | None, question_date: QuestionDate = None, now: datetime | None = None
 ) -> SearchRequest:
     """Return ``query`` parsed by the rules of a preset; relative times count from ``question_date``."""
-    asked_at = parse_question_date(question_date) if question_date is not None else None
+    question_time = parse_question_date(question_date) if question_date is not None else None
     text, operators = (query, ()) if preset.query.question_operators else lower_operators(query)
-    hints = expand_temporal(query, question_date).date_hints if asked_at else ()
+    date_hints = expand_temporal(query, question_date).date_hints if question_time else ()
     parsed = parse_query(text, preset, aliases)
-    terms, truncation = truncate_query(parsed, preset.query.max_words)
+    terms, truncation_warnings = truncate_query(parsed, preset.query.max_words)
     is_strict = preset.query.semantics == "strict"
-    augmented = augment_with_temporal(text, question_date) if hints else text
+    text_with_dates = augment_with_temporal(text, question_date) if date_hints else text
     compiled = terms
-    if hints:
-        dated = parse_query(augmented, preset, aliases)
-        own_dates = dated.tokens[len(parsed.tokens) :]
-        compiled = replace(dated, tokens=(*terms.tokens, *own_dates)) if truncation else dated
-    embedded_text = positive_text(parsed) if is_strict else augmented
+    if date_hints:
+        compiled = parse_query(text_with_dates, preset, aliases)
+        if truncation_warnings:
+            date_tokens = compiled.tokens[len(parsed.tokens) :]
+            compiled = replace(compiled, tokens=(*terms.tokens, *date_tokens))
+    embedded_text = positive_text(parsed) if is_strict else text_with_dates
     only_stopwords = (
         bool(parsed.tokens)
         and not parsed.has_operators
@@ -122,31 +111,29 @@ def parse_request(
     )
     warnings = [*parsed.warnings]
     if operators:
-        words = "was read as a word" if len(operators) == 1 else "were read as words"
-        names = " and ".join(operators)
-        warnings.append(
-            f"{names} {words}, because the query is a question; to use operators, write the search terms alone"
-        )
+        were_read = "was read as a word" if len(operators) == 1 else "were read as words"
+        advice = "to use operators, write the search terms alone"
+        warnings.append(f"{' and '.join(operators)} {were_read}, because the query is a question; {advice}")
     if only_stopwords:
         warnings.append(ONLY_STOPWORDS)
     if is_strict and parsed.tokens and not embedded_text:
         warnings.append("the query has only excluded terms; add a term to search for")
-    negated = (token for token, is_excluded in _with_exclusion(parsed) if is_excluded and token.alternative <= 1)
+    negated = (token for token, is_excluded in _mark_excluded(parsed) if is_excluded and token.alternative <= 1)
     excluded = [(token.source or token.text).strip("?!.,;:()") for token in negated] if is_strict else []
-    moment = now or asked_at or datetime.now(UTC)
+    now = now or question_time or datetime.now(UTC)
     matches_times = any(stage.name == "time_match" for stage in preset.stages)
-    times = find_time_expressions(query, moment) if matches_times else ()
+    times = find_time_expressions(query, now) if matches_times else ()
     return SearchRequest(
         query=query,
-        tree=with_dates(terms, hints) if hints else terms,
+        tree=with_dates(terms, date_hints) if date_hints else terms,
         terms=terms,
         compiled=compile_fts5(compiled),
         embedded_text=embedded_text,
         exclusions=parsed if is_strict else None,
         excluded=tuple(dict.fromkeys(excluded)),
-        now=moment,
-        date_hints=hints,
-        warnings=(*warnings, *truncation),
+        now=now,
+        date_hints=date_hints,
+        warnings=(*warnings, *truncation_warnings),
         only_stopwords=only_stopwords,
         times=times,
         time_only=preset.query.time_only and not parsed.has_operators and asks_only_for_times(query, times),
@@ -154,7 +141,7 @@ def parse_request(
 
 
 def parse_query(text: str, preset: Preset, aliases: Aliases | None) -> Query:
-    """Return a text parsed by the rules of a preset, with aliases beside terms."""
+    """Return a text parsed by the rules of a preset; the aliases of a term are alternatives of it."""
     tree = parse(text, keep_short=preset.query.short_words)
     if not tree.tokens and preset.query.stopwords_alone:
         tree = parse(text, drop_stopwords=False)
@@ -165,18 +152,18 @@ def positive_text(tree: Query) -> str:
     """Return the text of a query without its exclusions; "" if it has only exclusions."""
     if tree.tokens and all(token.operator != "NOT" for token in tree.tokens):
         return tree.raw
-    positive = (token for token, excluded in _with_exclusion(tree) if not excluded and token.alternative <= 1)
+    positive = (token for token, excluded in _mark_excluded(tree) if not excluded and token.alternative <= 1)
     return " ".join(token.source or token.text for token in positive)
 
 
 def exclude_terms(tree: Query, exclusions: Query) -> Query:
-    """Return ``tree`` with the NOT terms of another query added."""
-    tokens = [token for token, excluded in _with_exclusion(exclusions) if excluded]
+    """Return ``tree`` with the NOT terms of the query ``exclusions`` added."""
+    tokens = [token for token, excluded in _mark_excluded(exclusions) if excluded]
     return replace(tree, tokens=(*tree.tokens, *tokens)) if tokens else tree
 
 
-def _with_exclusion(tree: Query) -> list[tuple[Token, bool]]:
-    """Return each token, and whether it is excluded; the aliases of an excluded term are, too."""
+def _mark_excluded(tree: Query) -> list[tuple[Token, bool]]:
+    """Return each token and whether it is excluded; the aliases of an excluded term are excluded, too."""
     marked: list[tuple[Token, bool]] = []
     for token in tree.tokens:
         excluded = marked[-1][1] if token.alternative > 1 and marked else token.operator == "NOT"
@@ -185,61 +172,61 @@ def _with_exclusion(tree: Query) -> list[tuple[Token, bool]]:
 
 
 def truncate_query(tree: Query, max_words: int) -> tuple[Query, tuple[str, ...]]:
-    """Return a query with at most ``max_words`` terms and all its exclusions, and a warning if it was longer."""
+    """Return the first ``max_words`` tokens of a query and all its exclusions, and a warning if tokens were dropped."""
     if not max_words or len(tree.tokens) <= max_words:
         return tree, ()
-    marked = enumerate(_with_exclusion(tree))
+    marked = enumerate(_mark_excluded(tree))
     tokens = tuple(token for index, (token, excluded) in marked if index < max_words or excluded)
     if len(tokens) == len(tree.tokens):
         return tree, ()
-    used = f"lexical search uses the first {max_words}, vector search all of them"
-    return replace(tree, tokens=tokens), (f"the query has {len(tree.tokens)} words; {used}",)
+    usage = f"lexical search uses the first {max_words}, vector search all of them"
+    return replace(tree, tokens=tokens), (f"the query has {len(tree.tokens)} words; {usage}",)
 
 
-_SHORTEST_STEM = 3
+_MIN_STEM_LENGTH = 3
 _ENDINGS = "ations ation ments ment ings ing ions ion ies ied ers es ed er ly al s e y".split()
 _POSSIBLE_ENDINGS = frozenset((*_ENDINGS, ""))
-_NEXT_WORD = re.compile(r"(?:\s++|[^\w\s]){1,3}(\w+)")
-"""The next word of a phrase, after at most three punctuation marks or runs of white space."""
-_SYMBOLS = ("+", "#")
-_SEVERAL_LETTERS = frozenset("ßẞæÆœŒİ")
-"""Letters that become several letters when they are folded to lower case without accents."""
-MAX_SCANNED = 100_000
-"""How many characters of a text are scanned."""
+_NEXT_WORD = re.compile(r"(?:\s++|[^\w\s]){1,3}(\w+)")  # a word after one to three marks or runs of white space
+_SYMBOLS = ("+", "#")  # the symbols that make another name of a single letter: C is neither C++ nor C#
+_LETTERS_THAT_EXPAND = frozenset("ßẞæÆœŒİ")  # they become several letters in lower case without accents
+MAX_SCANNED = 100_000  # how many characters of a text are scanned for terms
 
 
 class TermMatch(NamedTuple):
-    """A span of a text that matches a term of the query, and the index of that term."""
+    """A span of a text that matches a term of the query: its start and end as offsets, and the index of the term."""
 
     start: int
     end: int
-    term: int
+    term_index: int
 
 
-class _Term(NamedTuple):
-    """One word or phrase: the stems of its words, and whether the last is only a prefix."""
+class _TermPattern(NamedTuple):
+    """What a text must contain to match a term or one of its aliases: the stems of one word, or of each in a phrase."""
 
     stems: tuple[str, ...]
-    is_prefix: bool
-    term: int
-    """The index of the query's term; the aliases of a term have the same index."""
-    symbolic: str = ""
-    """The whole name if it has a symbol: ``c#`` or ``.net``."""
+    is_prefix: bool  # whether the last stem is a prefix of a word
+    term_index: int  # the index of the query's term; the aliases of a term have the same index
+    symbolic: str = ""  # the whole name if it has a symbol: c# or .net
 
 
 def match_terms(text: str, query: Query) -> list[TermMatch]:
-    """Return the spans of ``text`` that match positive terms of ``query``, from left to right, without overlaps.
+    """Return the matches of positive terms of ``query`` in ``text``, from left to right, without overlaps.
 
-    If several begin at the same character, the longest is returned.
+    If several matches begin at the same character, the longest is returned.
     """
-    lowered, offsets = _folded_with_offsets(text[:MAX_SCANNED])
-    matches = [
-        TermMatch(offsets[start], offsets[end - 1] + 1, term.term)
-        for start, terms in _word_starts(lowered, query)
-        for term in terms
-        if (end := _match_end(lowered, start, term))
-    ]
-    matches.sort(key=lambda match: (match.start, -match.end, match.term))
+    folded, offsets = _fold_with_offsets(text[:MAX_SCANNED])
+    matches = []
+    for stem, patterns in _patterns_by_stem(query.tokens).items():
+        start = folded.find(stem)
+        while start >= 0:
+            before = folded[start - 1 : start]
+            if not (before.isalnum() or before == "_"):
+                for pattern in patterns:
+                    end = _match_end(folded, start, pattern)
+                    if end:
+                        matches.append(TermMatch(offsets[start], offsets[end - 1] + 1, pattern.term_index))
+            start = folded.find(stem, start + 1)
+    matches.sort(key=lambda match: (match.start, -match.end, match.term_index))
     disjoint: list[TermMatch] = []
     for match in matches:
         if not disjoint or match.start >= disjoint[-1].end:
@@ -250,37 +237,26 @@ def match_terms(text: str, query: Query) -> list[TermMatch]:
 def count_terms(text: str, query: Query) -> dict[int, int]:
     """Return how often ``text`` contains each positive term of ``query``, by the term's index.
 
-    It is faster than :func:`match_terms`, and a search calls it for each candidate: a generator such as
-    :func:`_word_starts` would take a third more time.
+    A search calls this function for each candidate. It repeats the loop of :func:`match_terms`, because a shared
+    generator would take a third more time.
     """
-    lowered = fold_accents(text[:MAX_SCANNED].lower())
+    folded = fold_accents(text[:MAX_SCANNED].lower())
     counts: dict[int, int] = {}
-    for stem, terms in _terms_by_stem(query.tokens).items():
-        start = lowered.find(stem)
+    for stem, patterns in _patterns_by_stem(query.tokens).items():
+        start = folded.find(stem)
         while start >= 0:
-            before = lowered[start - 1 : start]
+            before = folded[start - 1 : start]
             if not (before.isalnum() or before == "_"):
-                for term in terms:
-                    if _match_end(lowered, start, term):
-                        counts[term.term] = counts.get(term.term, 0) + 1
+                for pattern in patterns:
+                    if _match_end(folded, start, pattern):
+                        counts[pattern.term_index] = counts.get(pattern.term_index, 0) + 1
                         break
-            start = lowered.find(stem, start + 1)
+            start = folded.find(stem, start + 1)
     return counts
 
 
-def _word_starts(lowered: str, query: Query) -> Iterator[tuple[int, list[_Term]]]:
-    """Yield the offsets at which a word begins with the stem of a term, each with the terms of that stem."""
-    for stem, terms in _terms_by_stem(query.tokens).items():
-        start = lowered.find(stem)
-        while start >= 0:
-            before = lowered[start - 1 : start]
-            if not (before.isalnum() or before == "_"):
-                yield start, terms
-            start = lowered.find(stem, start + 1)
-
-
 def positive_terms(query: Query) -> dict[str, Query]:
-    """Return a single-term query for each term that the query does not exclude, by the term as written, in order."""
+    """Return a query of one term for each term that ``query`` does not exclude, by the term as written, in order."""
     terms: dict[str, list[Token]] = {}
     for token, _ in _positive_tokens(query.tokens):
         terms.setdefault(token.source or token.text, []).append(token._replace(operator=None))
@@ -288,20 +264,20 @@ def positive_terms(query: Query) -> dict[str, Query]:
 
 
 @lru_cache(maxsize=64)  # every hit of a search is scanned for the same terms
-def _terms_by_stem(tokens: tuple[Token, ...]) -> dict[str, list[_Term]]:
-    """Return the positive terms among tokens by the stem of their first word."""
-    numbers: dict[str, int] = {}
-    by_stem: dict[str, list[_Term]] = {}
+def _patterns_by_stem(tokens: tuple[Token, ...]) -> dict[str, list[_TermPattern]]:
+    """Return the patterns of the positive terms among tokens, by the stem of their first word."""
+    term_indexes: dict[str, int] = {}
+    by_stem: dict[str, list[_TermPattern]] = {}
     for token, words in _positive_tokens(tokens):
-        number = numbers.setdefault(token.source or token.text, len(numbers))
+        index = term_indexes.setdefault(token.source or token.text, len(term_indexes))
         if token.kind == "prefix":
-            term = _Term((fold_accents(words[-1].lower()),), is_prefix=True, term=number)
+            pattern = _TermPattern((fold_accents(words[-1].lower()),), is_prefix=True, term_index=index)
         else:
-            symbolic = "" if token.alternative or token.kind == "phrase" else symbolic_name(token.source)
-            term = _Term(tuple(map(_stem, words)), is_prefix=False, term=number, symbolic=fold_accents(symbolic))
-        same = by_stem.setdefault(term.stems[0], [])
-        if term not in same:
-            same.append(term)
+            symbolic = "" if token.alternative or token.kind == "phrase" else fold_accents(symbolic_name(token.source))
+            pattern = _TermPattern(tuple(map(_stem, words)), is_prefix=False, term_index=index, symbolic=symbolic)
+        patterns = by_stem.setdefault(pattern.stems[0], [])
+        if pattern not in patterns:
+            patterns.append(pattern)
     return by_stem
 
 
@@ -315,68 +291,68 @@ def _positive_tokens(tokens: Iterable[Token]) -> Iterator[tuple[Token, list[str]
             yield token, words
 
 
-def _folded_with_offsets(text: str) -> tuple[str, Sequence[int]]:
-    """Return a text in lower case without accents, and for each of its characters the offset in the original text."""
+def _fold_with_offsets(text: str) -> tuple[str, Sequence[int]]:
+    """Return a text in lower case without accents, and for each character of it the offset in the original text."""
     folded = fold_accents(text.lower())
-    if text.isascii() or (len(folded) == len(text) and _SEVERAL_LETTERS.isdisjoint(text)):
+    if text.isascii() or (len(folded) == len(text) and _LETTERS_THAT_EXPAND.isdisjoint(text)):
         return folded, range(len(text))
     letters = [fold_accents(letter.lower()) for letter in text]
     offsets = [offset for offset, characters in enumerate(letters) for _ in characters]
     return "".join(letters), offsets
 
 
-def _match_end(lowered: str, start: int, term: _Term) -> int:
-    """Return the end of a match of the term at ``start``; 0 if it does not match there."""
-    if term.symbolic:
-        return _symbolic_end(lowered, start, term.symbolic)
+def _match_end(folded: str, start: int, pattern: _TermPattern) -> int:
+    """Return the offset of the end of a match that begins at ``start``; 0 if the pattern does not match there."""
+    if pattern.symbolic:
+        return _symbolic_end(folded, start, pattern.symbolic)
     end = start
-    word = _WORD.match(lowered, start)
-    for index, stem in enumerate(term.stems):
+    match = _WORD.match(folded, start)
+    for index, stem in enumerate(pattern.stems):
         if index:
-            word = _NEXT_WORD.match(lowered, end)
-        if word is None:
+            match = _NEXT_WORD.match(folded, end)
+        if match is None:
             return 0
-        spelt = word[word.lastindex or 0]
-        if not spelt.startswith(stem) or not (term.is_prefix or spelt[len(stem) :] in _POSSIBLE_ENDINGS):
+        word = match[match.lastindex or 0]
+        if not word.startswith(stem) or not (pattern.is_prefix or word[len(stem) :] in _POSSIBLE_ENDINGS):
             return 0
-        end = word.end()
-        if len(spelt) == 1 and lowered[end : end + 1] in _SYMBOLS:
-            return 0  # C is neither C++ nor C#
+        end = match.end()
+        if len(word) == 1 and folded[end : end + 1] in _SYMBOLS:
+            return 0
     return end
 
 
-def _symbolic_end(lowered: str, start: int, name: str) -> int:
-    """Return the end of a name with a symbol whose first letter is at ``start``; 0 if it does not match there."""
-    start -= name.startswith(".")
+def _symbolic_end(folded: str, start: int, name: str) -> int:
+    """Return the offset of the end of a name with a symbol; 0 if its first letter or digit is not at ``start``."""
+    if name.startswith("."):
+        start -= 1
     end = start + len(name)
-    following = lowered[end : end + 1]
+    following = folded[end : end + 1]
     is_whole = not (following.isalnum() or following == "_" or following in _SYMBOLS)
-    return end if start >= 0 and is_whole and lowered.startswith(name, start) else 0
+    return end if start >= 0 and is_whole and folded.startswith(name, start) else 0
 
 
 def _stem(word: str) -> str:
-    """Return a word without its inflectional ending."""
-    lowered = fold_accents(word.lower())
+    """Return a word in lower case without accents and without the longest common ending that leaves a stem."""
+    folded = fold_accents(word.lower())
     for ending in _ENDINGS:
-        if lowered.endswith(ending) and len(lowered) - len(ending) >= _SHORTEST_STEM:
-            return lowered.removesuffix(ending)
-    return lowered
+        if folded.endswith(ending) and len(folded) - len(ending) >= _MIN_STEM_LENGTH:
+            return folded.removesuffix(ending)
+    return folded
 
 
-MAX_COUNTED_TERMS = 32
-"""Queries with more terms are searched without document frequencies."""
-_MIN_WEIGHT = 1e-6
+MAX_COUNTED_TERMS = 32  # queries with more terms are searched without document frequencies
+_MIN_WEIGHT = 1e-6  # the weight of a term that most notes contain, for which the formula of FTS5 is not above 0
 
 
 class TermFrequencies(NamedTuple):
-    """The number of notes, and how many of them contain each term of a query, by the term as written."""
+    """The document frequencies of the terms of a query."""
 
-    notes: int
-    counts: Mapping[str, int]
+    notes: int  # the number of notes in the namespace, N
+    counts: Mapping[str, int]  # the number of notes that contain each term, n, by the term as written
 
     def bm25_weight(self, term: str) -> float:
         """Return the inverse document frequency of BM25, as FTS5 computes it: ``ln((N - n + 0.5) / (n + 0.5))``."""
-        count = min(self.notes, self.counts[term])  # the caller's own index may count otherwise
+        count = min(self.notes, self.counts[term])  # a caller's own index may return a higher count
         return max(_MIN_WEIGHT, log((self.notes - count + 0.5) / (count + 0.5)))
 
     def weight(self, term: str) -> float:
@@ -386,7 +362,7 @@ class TermFrequencies(NamedTuple):
 
 
 def document_frequencies(query: Query, index: SupportsTermCounts, namespace: str) -> TermFrequencies | None:
-    """Return the document frequencies of a query's terms; ``None`` if it has none, or too many."""
+    """Return the document frequencies of a query's terms; ``None`` if it has no terms, or too many."""
     terms = positive_terms(query)
     if not 0 < len(terms) <= MAX_COUNTED_TERMS:
         return None
@@ -394,19 +370,16 @@ def document_frequencies(query: Query, index: SupportsTermCounts, namespace: str
     return TermFrequencies(notes, dict(zip(terms, counts, strict=True)))
 
 
-MAX_SUBSTITUTED = 8
-"""The largest number of absent words whose other forms are tried."""
+MAX_SUBSTITUTED = 8  # the largest number of words whose other forms are searched for
 
-NoteCounts = Callable[[Sequence[Query]], Sequence[int]]
-"""Returns how many notes match each query."""
+NoteCounts = Callable[[Sequence[Query]], Sequence[int]]  # a function that returns how many notes match each query
 
 
 class Substitution(NamedTuple):
-    """A word of the query, or several, and the forms of it that were searched for."""
+    """A word of the query, or several adjacent words, and the other forms that were searched for as well."""
 
-    written: str
-    forms: tuple[str, ...]
-    """The forms as the index has them: words without punctuation, in lower case."""
+    written: str  # the word or words as the user wrote them
+    forms: tuple[str, ...]  # as the index has them: words without punctuation, in lower case
 
     def to_dict(self) -> dict[str, Any]:
         """Return the substitution as JSON-ready data."""
@@ -414,12 +387,12 @@ class Substitution(NamedTuple):
 
     def is_in(self, candidate: Candidate) -> bool:
         """Return whether a note contains one of the forms in its title, summary, content or path."""
-        forms = _query(self.written, [("phrase", form) for form in self.forms])
+        forms = _forms_query(self.written, [("phrase", form) for form in self.forms])
         texts = (candidate.content, candidate.title, candidate.summary, candidate.path)
         return any(text and count_terms(text, forms) for text in texts)
 
     def message(self) -> str:
-        """Return a warning for the user."""
+        """Return the warning that names the forms."""
         forms = ", ".join(f"“{form}”" for form in self.forms)
         return f"no note contains “{self.written}” as written; searched for {forms} as well"
 
@@ -427,60 +400,61 @@ class Substitution(NamedTuple):
 def substitute(
     query: Query, frequencies: TermFrequencies, note_counts: NoteCounts
 ) -> tuple[Query, tuple[Substitution, ...]]:
-    """Add to each word that no note contains its other forms that notes contain; return the query and substitutions.
+    """Return the query with the other forms that notes contain added to each word that no note contains.
 
-    Adjacent words with a digit are joined if a note contains them as one word and none contains them in sequence.
-    ``frequencies`` has the note counts of the query's words; ``note_counts`` returns those of other queries.
+    The second part of the result is the substitutions. Adjacent words with a digit are joined if a note contains them
+    as one word and no note contains them in sequence. ``frequencies`` has the note counts of the query's words;
+    ``note_counts`` counts the notes that match other queries.
     """
     joined, substitutions = _join_words(query, note_counts)
-    # Excluded words and aliases are not counted.
-    words = (token for token in joined.tokens if token.kind == "term" and not token.alternative)
-    absent = {
-        token: forms for token in words if not frequencies.counts.get(token.source, 1) and (forms := _forms(token))
-    }
-    tried = list(absent.items())[:MAX_SUBSTITUTED]
-    counts = note_counts([_query(token.source, forms) for token, forms in tried]) if tried else ()
+    forms_by_token: dict[Token, list[Form]] = {}
+    for token in joined.tokens:
+        # Excluded words have no count, and aliases are not replaced.
+        if token.kind == "term" and not token.alternative and not frequencies.counts.get(token.source, 1):
+            forms_by_token[token] = number_forms(token.source.strip(PUNCTUATION)) or letter_forms(token.text)
+    tried = [(token, forms) for token, forms in forms_by_token.items() if forms][:MAX_SUBSTITUTED]
+    # The first count is of all forms of a word together, the second of each form of the words that have a match.
+    counts = note_counts([_forms_query(token.source, forms) for token, forms in tried]) if tried else ()
     possible = [(token, form) for (token, forms), count in zip(tried, counts, strict=True) if count for form in forms]
-    counts = note_counts([_query(token.source, [form]) for token, form in possible]) if possible else ()
-    present: dict[Token, list[Form]] = {}
+    counts = note_counts([_forms_query(token.source, [form]) for token, form in possible]) if possible else ()
+    found_forms: dict[Token, list[Form]] = {}
     for (token, form), count in zip(possible, counts, strict=True):
         if count:
-            present.setdefault(token, []).append(form)
-    expanded: list[Token] = []
+            found_forms.setdefault(token, []).append(form)
+    tokens: list[Token] = []
     for token in joined.tokens:
-        if token in present:
-            own, *others = form_tokens(token.source, [("term", token.text), *present[token]])
-            expanded += [own._replace(operator=token.operator), *others]
+        if token in found_forms:
+            original, *others = form_tokens(token.source, [("term", token.text), *found_forms[token]])
+            tokens += [original._replace(operator=token.operator), *others]
         else:
-            expanded.append(token)
-    substitutions += [Substitution(token.source, tuple(text for _, text in forms)) for token, forms in present.items()]
-    return replace(joined, tokens=tuple(expanded)), tuple(substitutions)
+            tokens.append(token)
+    for token, forms in found_forms.items():
+        substitutions.append(Substitution(token.source, tuple(text for _, text in forms)))
+    return replace(joined, tokens=tuple(tokens)), tuple(substitutions)
 
 
 def _join_words(query: Query, note_counts: NoteCounts) -> tuple[Query, list[Substitution]]:
-    """Return the query with adjacent words joined if notes contain them only as one word."""
+    """Return the query with adjacent words joined if notes contain them only as one word, and the substitutions."""
     runs = joined_forms(query)
-    counts = note_counts([_query(run.written, [run.form]) for run in runs]) if runs else ()
+    counts = note_counts([_forms_query(run.written, [run.form]) for run in runs]) if runs else ()
     runs = [run for run, count in zip(runs, counts, strict=True) if count]
     if not runs:
         return query, []
     phrases: list[Form] = [("phrase", run.written.lower()) for run in runs]
-    counts = note_counts([_query(run.written, [phrase]) for run, phrase in zip(runs, phrases, strict=True)])
-    groups: list[tuple[Token, ...]] = [(token,) for token in query.tokens]
-    taken: set[int] = set()
+    counts = note_counts([_forms_query(run.written, [phrase]) for run, phrase in zip(runs, phrases, strict=True)])
+    tokens_by_index: dict[int, tuple[Token, ...]] = {index: (token,) for index, token in enumerate(query.tokens)}
+    joined_indexes: set[int] = set()
     substitutions = []
     for run, phrase, phrase_count in zip(runs, phrases, counts, strict=True):
         span = range(run.first, run.last)
-        if not phrase_count and taken.isdisjoint(span):
-            taken.update(span)
-            groups[run.first : run.last] = [form_tokens(run.written, [run.form, phrase]), *[()] * (len(span) - 1)]
+        if not phrase_count and joined_indexes.isdisjoint(span):
+            joined_indexes.update(span)
+            tokens_by_index |= dict.fromkeys(span, ())
+            tokens_by_index[run.first] = form_tokens(run.written, [run.form, phrase])
             substitutions.append(Substitution(run.written, (run.form[1],)))
-    return replace(query, tokens=tuple(token for group in groups for token in group)), substitutions
+    return replace(query, tokens=tuple(token for group in tokens_by_index.values() for token in group)), substitutions
 
 
-def _forms(token: Token) -> list[Form]:
-    return number_forms(token.source.strip(PUNCTUATION)) or letter_forms(token.text)
-
-
-def _query(written: str, forms: Sequence[Form]) -> Query:
+def _forms_query(written: str, forms: Sequence[Form]) -> Query:
+    """Return a query for the notes that contain one of the forms."""
     return Query(written, form_tokens(written, forms), has_operators=False)

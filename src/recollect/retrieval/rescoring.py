@@ -1,20 +1,21 @@
 """Rescoring of lexical results: the discount of stem-only matches, and the scores of notes with their context.
 
-The lexical index contains stems without accents, so that *Ines* matches every *in*, and *this* matches *Thị*. The texts
-of the results are therefore compared with the query's words (:func:`discount_stem_only`). A note contains a word
+The lexical index contains stems without accents, so that *Ines* matches every *in*, and *this* matches *Thị*. So
+:func:`discount_stem_only` compares the texts of the results with the query's words. A note contains a word
 
-- exactly, if it has the word as written, in any case;
+- exactly, if it has the word as written, in upper or lower case;
 - inflected, if it has the word with other accents or another common ending, or a word with the same first five letters,
-  and neither is a stopword;
-- by its stem only, if nothing else explains the match.
+  and neither word is a stopword;
+- by its stem only, if it has neither, but a word with the same stem.
 
-A name with a symbol, such as C++ or .NET, is contained exactly as written, or else by its stem only. The stage
+A note contains a name with a symbol, such as C++ or .NET, either exactly as written or by its stem only. The stage
 ``exact_term`` handles single terms with punctuation inside, such as ``BZH-20931``.
 
-A turn of a conversation often leaves out what the previous one said, and a long note may contain the terms of a query
-pages apart. Both are scored anew (:func:`rescore_with_context`) by BM25 (Robertson and Zaragoza, "The Probabilistic
-Relevance Framework", 2009). An occurrence of a term in a neighbouring turn counts as a fraction of an occurrence in the
-turn, like a field of low weight. The score of a long note is a weighted mean of its own and its best chunk's.
+A turn of a conversation often leaves out what the previous turn said, and a long note may contain the terms of a query
+pages apart. So :func:`rescore_with_context` scores turns and long notes again by BM25 (Robertson and Zaragoza, "The
+Probabilistic Relevance Framework", 2009). An occurrence of a term in a neighbouring turn counts as a fraction of an
+occurrence in the turn, like a field of low weight. The score of a long note is the weighted mean of the
+score of the whole note and the score of its best chunk.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from math import log
+from itertools import takewhile
+from math import ceil, log
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from recollect.model import Candidate, Edge
@@ -40,44 +42,39 @@ if TYPE_CHECKING:
     from recollect.retrieval.graph import IndexGraph
     from recollect.retrieval.preset import ContextRules
 
-ONE_WORD_DEPTH = 2000
-"""How many results are checked for the exact form of a one-word query: many notes may share its stem."""
-MAX_CHARACTERS = 20_000
-"""How many characters of a content are read; longer ones are not discounted, because the rest may contain the word."""
-_SHORTEST_STEM = 3
-_SHARED_PREFIX = 5
-_ENDINGS = frozenset(
-    ["", *"s es e y ies d ed ied ing ings er ers ly al ion ions ation ations ment ments".split()],
-)
-_WORD = re.compile(r"[^\W_]+")
+ONE_WORD_DEPTH = 2000  # how many results of a one-word query are checked: many notes may share its stem
+MAX_CHARACTERS = 20_000  # of a content; longer notes are not discounted, because the rest may contain the word
+_MIN_STEM_LENGTH = 3
+_MIN_SHARED_LETTERS = 5
+_ENDINGS = frozenset(["", *"s es e y ies d ed ied ing ings er ers ly al ion ions ation ations ment ments".split()])
+_WORD = re.compile(r"[^\W_]+")  # a run of letters and digits
 
 
 class StemDiscount(NamedTuple):
-    """A discount of the lexical score: the note contains words of the query only in another form."""
+    """A discount of a note's lexical score: the note contains words of the query only in another form."""
 
-    before: float
-    """The lexical score before the discount."""
-    words: tuple[str, ...]
+    before: float  # the lexical score before the discount
+    words: tuple[str, ...]  # the words of the query that the note contains only in another form
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON-ready data."""
+        """Return the discount as JSON-ready data."""
         return {"before": self.before, "words": list(self.words)}
 
 
 class _WordForm(NamedTuple):
-    """A word of the query, or one of its aliases."""
+    """A word of the query, or an alias of it."""
 
     written: str  # in lower case
-    plain: str  # also without accents
+    folded: str  # in lower case, without accents
     stem: str
     pattern: re.Pattern[str]  # finds ``written``
     stem_prefix: re.Pattern[str]  # finds words that may have the stem
 
     @property
     def has_ambiguous_stem(self) -> bool:
-        """Whether the stem is a stopword, as *in* is for *Ines*, lacks a symbol, or is very short."""
-        is_ambiguous = self.stem in STOPWORDS or len(self.stem) < _SHORTEST_STEM or not self.plain.isalnum()
-        return self.stem != self.plain and is_ambiguous
+        """Whether the stem is a stopword, as *in* is for *Ines*, lacks the word's symbol, or is very short."""
+        is_ambiguous = self.stem in STOPWORDS or len(self.stem) < _MIN_STEM_LENGTH or not self.folded.isalnum()
+        return self.stem != self.folded and is_ambiguous
 
 
 def discount_stem_only(
@@ -85,11 +82,13 @@ def discount_stem_only(
 ) -> tuple[list[Candidate], Mapping[str, StemDiscount]]:
     """Return lexical candidates with stem-only matches discounted, best first, and the discounts by note id.
 
-    A note's score is multiplied by the mean of a factor for each word of the query: ``weight`` if the note contains the
-    word by its stem only, else 1. If the query has one word, a note that does not contain it exactly gets at most
-    ``weight`` times the lowest score of those that do, or at most ``max_score`` if that is passed. If it has several,
-    only words whose stem is a stopword or shorter than three letters are checked: checking all of them would take
-    longer than the search. Phrases, prefixes and words with punctuation inside are not discounted.
+    Each word of the query has a factor: ``weight`` if the note contains the word by its stem only, else 1. The note's
+    score is multiplied by the mean of these factors.
+
+    If the query has one word, a note that contains it in another form gets at most ``weight`` times the lowest score of
+    the notes that contain it exactly, or at most ``max_score`` if that is passed. If the query has several words, only
+    those with an ambiguous stem are checked: checking all would take longer than the search. Phrases, prefixes and
+    words with punctuation inside are not discounted.
     """
     words = _word_forms(tree.tokens)
     checked = words if len(words) == 1 else [forms for forms in words if any(form.has_ambiguous_stem for form in forms)]
@@ -97,9 +96,9 @@ def discount_stem_only(
         return list(candidates), {}
     classified = [(candidate, *_classify_words(candidate, checked)) for candidate in candidates]
     if len(words) == 1 and max_score is None:
-        lowest = min((candidate.score for candidate, exact, *_ in classified if exact), default=None)
-        max_score = None if lowest is None else weight * lowest
-    discounted: dict[str, StemDiscount] = {}
+        exact_scores = [candidate.score for candidate, exact, *_ in classified if exact]
+        max_score = weight * min(exact_scores) if exact_scores else None
+    discounts: dict[str, StemDiscount] = {}
     scored = []
     for candidate, _, inflected, by_stem in classified:
         score = candidate.score
@@ -108,18 +107,18 @@ def discount_stem_only(
         if max_score is not None and (inflected or by_stem):
             score = min(score, max_score)
         if score != candidate.score:
-            discounted[candidate.id] = StemDiscount(candidate.score, (*by_stem, *inflected))
+            discounts[candidate.id] = StemDiscount(candidate.score, (*by_stem, *inflected))
             candidate = candidate.copy()  # noqa: PLW2901 (the caller's candidate stays unchanged)
             candidate.score = candidate.lexical_score = score
         scored.append(candidate)
-    if not discounted:
+    if not discounts:
         return list(candidates), {}
     ranked = sorted(scored, key=by_score)
     for rank, candidate in enumerate(ranked, start=1):
         if candidate.lexical_rank != rank:
             ranked[rank - 1] = candidate.copy()
             ranked[rank - 1].lexical_rank = rank
-    return ranked, discounted
+    return ranked, discounts
 
 
 def is_one_word(tree: Query) -> bool:
@@ -130,49 +129,49 @@ def is_one_word(tree: Query) -> bool:
 def _classify_words(
     candidate: Candidate, words: Sequence[Sequence[_WordForm]]
 ) -> tuple[list[str], list[str], list[str]]:
-    """Return the words that a note contains exactly, inflected, and by their stem only."""
+    """Return the words that a note contains exactly, those that it contains inflected, and those by their stem only."""
     text = "\n".join((candidate.title, candidate.summary, candidate.path, candidate.content[:MAX_CHARACTERS]))
     text = text if text.isascii() else normalise(text)
-    folded = text.casefold()
+    lowered = text.casefold()
     exact: list[str] = []
-    others: list[Sequence[_WordForm]] = []
+    not_exact: list[Sequence[_WordForm]] = []
     for group in words:
-        if any(form.written in folded and form.pattern.search(folded) for form in group):
+        if any(form.written in lowered and form.pattern.search(lowered) for form in group):
             exact.append(group[0].written)
-        elif len(candidate.content) <= MAX_CHARACTERS and any(_may_contain(folded, form) for form in group):
-            others.append(group)
-    spelt: dict[str, set[str]] = {}
-    if others:
-        for stem, word in tokens.spellings_of(text, {form.stem for group in others for form in group}):
-            spelt.setdefault(stem, set()).add(word)
+        elif len(candidate.content) <= MAX_CHARACTERS and any(_may_contain(lowered, form) for form in group):
+            not_exact.append(group)
+    words_by_stem: dict[str, set[str]] = {}
+    if not_exact:
+        for stem, word in tokens.spellings_of(text, {form.stem for group in not_exact for form in group}):
+            words_by_stem.setdefault(stem, set()).add(word)
     inflected, by_stem = [], []
-    for group in others:
-        related = [(word, form) for form in group for word in spelt.get(form.stem, ())]
-        if any(_is_inflected(word, form) for word, form in related):
+    for group in not_exact:
+        same_stem = [(word, form) for form in group for word in words_by_stem.get(form.stem, ())]
+        if any(_is_inflected(word, form) for word, form in same_stem):
             inflected.append(group[0].written)
-        elif related:  # else the match is in a field that is not read here, such as a tag
+        elif same_stem:  # else the match is in a field that is not read here, such as a tag
             by_stem.append(group[0].written)
     return exact, inflected, by_stem
 
 
-def _may_contain(folded: str, form: _WordForm) -> bool:
-    """Return whether a text may contain a word of the same stem: a quick check before it is split into words.
+def _may_contain(lowered: str, form: _WordForm) -> bool:
+    """Return whether a text may contain a word of the same stem: a quick check before the text is split into words.
 
     The stemmer changes what follows the stem, and at most the stem's last letter, as from *fly* to *fli*.
     """
-    return not folded.isascii() or (form.stem[:-1] in folded and form.stem_prefix.search(folded) is not None)
+    return not lowered.isascii() or (form.stem[:-1] in lowered and form.stem_prefix.search(lowered) is not None)
 
 
-def _is_inflected(spelt: str, form: _WordForm) -> bool:
-    """Return whether a word of a note has other accents or another common ending than a word of the query."""
-    plain = tokens.fold(spelt)
-    if plain == form.plain:
+def _is_inflected(word: str, form: _WordForm) -> bool:
+    """Return whether a word of a note is an inflected form of a word of the query, as the module's docstring says."""
+    folded = tokens.fold(word)
+    if folded == form.folded:
         return True
-    pairs = enumerate(zip(plain, form.plain, strict=False))
-    shared = next((index for index, (a, b) in pairs if a != b), min(len(plain), len(form.plain)))
-    endings = {_ending(plain, shared), _ending(form.plain, shared)}
-    related = shared >= _SHARED_PREFIX or endings <= _ENDINGS
-    return related and STOPWORDS.isdisjoint((plain, form.plain))
+    letter_pairs = zip(folded, form.folded, strict=False)
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], letter_pairs))
+    endings = {_ending(folded, shared), _ending(form.folded, shared)}
+    is_related = shared >= _MIN_SHARED_LETTERS or endings <= _ENDINGS
+    return is_related and STOPWORDS.isdisjoint((folded, form.folded))
 
 
 def _ending(word: str, shared: int) -> str:
@@ -182,37 +181,36 @@ def _ending(word: str, shared: int) -> str:
 
 
 @lru_cache(maxsize=64)
-def _word_forms(query: tuple[Token, ...]) -> tuple[tuple[_WordForm, ...], ...]:
-    """Return the single words of a query, each in a group with its aliases."""
+def _word_forms(query_tokens: tuple[Token, ...]) -> tuple[tuple[_WordForm, ...], ...]:
+    """Return the single words of a query, each as a group with its aliases; phrases and exclusions are left out."""
     groups: list[list[_WordForm]] = []
-    excluded = False
-    for token in query:
-        first = token.alternative <= 1
-        excluded = token.operator == "NOT" if first else excluded
-        written = _WORD.findall(token.text if token.alternative else token.source or token.text)
-        if first:
+    is_excluded = False
+    for token in query_tokens:
+        if token.alternative <= 1:  # not a further alias of the previous token
             groups.append([])
-        if token.kind == "term" and not excluded and len(written) == 1 and groups:
-            word = written[0].casefold()
+            is_excluded = token.operator == "NOT"
+        words = _WORD.findall(token.text if token.alternative else token.source or token.text)
+        if token.kind == "term" and not is_excluded and len(words) == 1 and groups:
+            word = words[0].casefold()
             symbolic = "" if token.alternative else symbolic_name(token.source)
-            spelt = symbolic or word
+            written = symbolic or word
             no_symbol = "(?![+#])" if symbolic or len(word) == 1 else ""  # C is neither C++ nor C#
-            pattern = re.compile(rf"(?<![^\W_]){re.escape(spelt)}(?![^\W_]){no_symbol}")
+            # Both patterns begin where a word begins; the first also ends where a word ends.
+            pattern = re.compile(rf"(?<![^\W_]){re.escape(written)}(?![^\W_]){no_symbol}")
             stem = tokens.stem(word)
             stem_prefix = re.compile(rf"(?<![^\W_]){re.escape(stem[:-1])}")
-            groups[-1].append(_WordForm(spelt, symbolic or tokens.fold(word), stem, pattern, stem_prefix))
+            groups[-1].append(_WordForm(written, symbolic or tokens.fold(word), stem, pattern, stem_prefix))
     unique = {tuple(form.written for form in group): tuple(group) for group in groups if group}
     return tuple(unique.values())
 
 
 def by_score(candidate: Candidate) -> tuple[float, str, str]:
-    """Return the sort key of lexical results: the best first, ties by path, then id."""
+    """Return the key that sorts candidates by score, best first, then by path and id."""
     return -candidate.score, candidate.path, candidate.id
 
 
 _POSITION_KINDS = ("previous", "next")
-_DECAY = 0.5
-"""The factor of a neighbour's weight for each further position."""
+_DECAY = 0.5  # the factor of a neighbour's weight for each further position
 _Key = TypeVar("_Key")
 _HEADER_FIELDS = ("path", "title", "summary")
 
@@ -220,17 +218,14 @@ _HEADER_FIELDS = ("path", "title", "summary")
 class RescoredLists(NamedTuple):
     """The result of context rescoring."""
 
-    lexical: list[Candidate]
-    added: list[Candidate]
-    """The notes that no leg had retrieved."""
-    contexts: dict[str, Context]
-    """The context of each rescored note, by its id."""
-    max_score: float
-    """The best score before coverage is applied; fusion scales it to 1."""
+    lexical: list[Candidate]  # the lexical list with new scores, best first
+    added: list[Candidate]  # the neighbours that no leg had retrieved
+    contexts: dict[str, Context]  # the context of each rescored note, by note id
+    max_score: float  # the best score before the multiplication by coverage; fusion scales it to 1
 
 
 class _TermCounts(NamedTuple):
-    """The counts of the query's terms in one text, by their index, and the length of the text."""
+    """The counts of the query's terms in one text, by term index, and its length: words of a turn, 1 for a chunk."""
 
     counts: Mapping[int, float]
     length: float
@@ -243,38 +238,39 @@ def rescore_with_context(
     graph: IndexGraph,
     rules: ContextRules,
 ) -> RescoredLists:
-    """Return the lexical results with turns and long notes scored anew.
+    """Return the lexical results with turns and long notes rescored.
 
-    The turns are the best of each list and their neighbours; the long notes, those of the lexical list.
+    The rescored turns are the best of each list and their neighbours. The long notes are those of the lexical list.
     """
     scorer = _ContextScorer(tree, rules)
     candidates = {candidate.id: candidate for results in lists.values() for candidate in results}
     best = (candidate for results in lists.values() for candidate in results[: rules.seeds])
-    seeds = dict.fromkeys(note.id for note in best if note.session and note.position is not None)
-    edges = graph.edges(seeds, _POSITION_KINDS)
-    neighbours = _neighbour_weights(seeds, edges, rules) if edges else {}
-    added = graph.candidates(note for note in neighbours if note not in candidates)
-    turns = {note: candidates[note] for note in neighbours if note in candidates} | {note.id: note for note in added}
+    seed_ids = dict.fromkeys(note.id for note in best if note.session and note.position is not None)
+    edges = graph.edges(seed_ids, _POSITION_KINDS)
+    neighbours = _neighbour_weights(seed_ids, edges, rules) if edges else {}
+    added = graph.candidates(note_id for note_id in neighbours if note_id not in candidates)
+    turns = {note_id: candidates[note_id] for note_id in neighbours if note_id in candidates}
+    turns |= {candidate.id: candidate for candidate in added}
     scores = scorer.score_turns(turns, neighbours, [frequencies.bm25_weight(term) for term in positive_terms(tree)])
     lexical = {candidate.id: candidate for candidate in lists["lexical"]}
-    scores |= scorer.score_long_notes([candidate for note, candidate in lexical.items() if note not in turns])
-    contexts = {
-        note: Context(lexical[note].score if note in lexical else None, tuple(neighbours.get(note, ())))
-        for note in scores
-    }
-    # Notes keep their score if the match is not found in the text: it is in a tag, or an ending only the index knows.
-    not_rescored = {note: candidate.score for note, candidate in lexical.items() if note not in scores}
+    scores |= scorer.score_long_notes([candidate for note_id, candidate in lexical.items() if note_id not in turns])
+    contexts = {}
+    for note_id in scores:
+        score_before = lexical[note_id].score if note_id in lexical else None
+        contexts[note_id] = Context(score_before, tuple(neighbours.get(note_id, ())))
+    # A note keeps its score if its text has no match: a tag matches, or the index knows an ending that is unknown here.
+    unchanged_scores = {note_id: candidate.score for note_id, candidate in lexical.items() if note_id not in scores}
     rescored = []
-    for note, score in (not_rescored | scores).items():
-        candidate = (lexical.get(note) or turns[note]).copy()
+    for note_id, score in (unchanged_scores | scores).items():
+        candidate = (lexical.get(note_id) or turns[note_id]).copy()
         candidate.lexical_score = candidate.score = score
         rescored.append(candidate)
     max_score = max((candidate.score for candidate in rescored), default=0.0)
     if rules.coverage:
         weights = [frequencies.weight(term) for term in positive_terms(tree)]
         for candidate in rescored:
-            share = scorer.coverage(candidate, turns, neighbours.get(candidate.id, {}), weights)
-            candidate.lexical_score = candidate.score = candidate.score * share**rules.coverage
+            coverage = scorer.coverage(candidate, turns, neighbours.get(candidate.id, {}), weights)
+            candidate.lexical_score = candidate.score = candidate.score * coverage**rules.coverage
     rescored.sort(key=by_score)
     for rank, candidate in enumerate(rescored, start=1):
         candidate.lexical_rank = rank
@@ -282,56 +278,58 @@ def rescore_with_context(
 
 
 class _ContextScorer:
-    """Scores the texts of one search."""
+    """Scores the candidates of one search by BM25 with their context; counts the terms of each text only once."""
 
     def __init__(self, tree: Query, rules: ContextRules) -> None:
         self._tree = tree
         self._rules = rules
-        self._term_counts: dict[tuple[str, str], Mapping[int, int]] = {}
+        self._term_counts: dict[tuple[str, str], Mapping[int, int]] = {}  # by note id and name of the field
 
     def score_turns(
         self, turns: Mapping[str, Candidate], neighbours: Mapping[str, Mapping[str, float]], weights: Sequence[float]
     ) -> dict[str, float]:
-        """Return the score of each turn with its neighbours, if it is above 0."""
+        """Return the scores above 0 of turns with their neighbours; ``weights`` has inverse document frequencies."""
         contents = {
-            note: _TermCounts(self._counts(turn, "content"), turn.content.count(" ") + 1)
-            for note, turn in turns.items()
+            note_id: _TermCounts(self._counts(turn, "content"), turn.content.count(" ") + 1)
+            for note_id, turn in turns.items()
         }
-        in_context = {
-            note: _add_weighted(_add_weighted(contents[note], *self._header_counts(turn)), contents, neighbours[note])
-            for note, turn in turns.items()
-        }
-        return {note: score for note, score in self._scores(in_context, weights).items() if score > 0}
+        in_context = {}
+        for note_id, turn in turns.items():
+            own_counts = _add_weighted(contents[note_id], *self._header_counts(turn))
+            in_context[note_id] = _add_weighted(own_counts, contents, neighbours[note_id])
+        return {note_id: score for note_id, score in self._scores(in_context, weights).items() if score > 0}
 
     def score_long_notes(self, notes: Sequence[Candidate]) -> dict[str, float]:
-        """Return the score of each long note with its best chunk, on the scale of the lexical scores.
+        """Return the score of each long note with its best chunk, on the scale of the lexical scores, by note id.
 
-        The document frequencies are those of the chunks: a long note contains most terms somewhere.
+        Document frequencies are counted in chunks, not in notes: a long note contains most terms somewhere.
         """
-        share = self._rules.passage
-        long = {note.id: note for note in notes if share and len(note.content) > MAX_UNSPLIT_CHARS}
-        chunks_of = {note: self._chunk_counts(candidate) for note, candidate in long.items()}
+        chunk_share = self._rules.passage
+        long_notes = {note.id: note for note in notes if chunk_share and len(note.content) > MAX_UNSPLIT_CHARS}
+        chunks_by_note = {note_id: self._chunk_counts(note) for note_id, note in long_notes.items()}
         chunk_frequencies = Counter(
-            term for chunks in chunks_of.values() for chunk in chunks.values() for term in chunk.counts
+            term for chunks in chunks_by_note.values() for chunk in chunks.values() for term in chunk.counts
         )
-        chunk_count = sum(-(-len(candidate.content) // CHUNK_CHARS) for candidate in long.values())
+        chunk_count = sum(ceil(len(note.content) / CHUNK_CHARS) for note in long_notes.values())
         frequencies = [chunk_frequencies[term] for term in range(len(positive_terms(self._tree)))]
         weights = [log(1 + (chunk_count - frequency + 0.5) / (frequency + 0.5)) for frequency in frequencies]
-        previous, following = self._rules.previous, self._rules.next
-        best: dict[str, float] = {}
-        for note, chunks in chunks_of.items():
-            headers = self._header_counts(long[note])
+        best_scores: dict[str, float] = {}
+        for note_id, chunks in chunks_by_note.items():
+            headers = self._header_counts(long_notes[note_id])
             in_context = {}
             for index, chunk in chunks.items():
-                neighbours = {index - 1: previous, index + 1: following}
+                neighbours = {index - 1: self._rules.previous, index + 1: self._rules.next}
                 in_context[index] = _add_weighted(_add_weighted(chunk, *headers), chunks, neighbours)
             score = max(self._scores(in_context, weights).values())
-            if score > 0:  # else its matches are not found in the text, such as in a tag
-                best[note] = score
-        if not best:
+            if score > 0:  # else only a field that is not read here matches, such as a tag
+                best_scores[note_id] = score
+        if not best_scores:
             return {}
-        scale = max(long[note].score for note in best) / max(best.values())
-        return {note: (1 - share) * long[note].score + share * scale * score for note, score in best.items()}
+        scale = max(long_notes[note_id].score for note_id in best_scores) / max(best_scores.values())
+        return {
+            note_id: (1 - chunk_share) * long_notes[note_id].score + chunk_share * scale * score
+            for note_id, score in best_scores.items()
+        }
 
     def coverage(
         self,
@@ -340,22 +338,22 @@ class _ContextScorer:
         neighbours: Mapping[str, float],
         weights: Sequence[float],
     ) -> float:
-        """Return the share of the query's term weights that a note contains.
+        """Return the share of the query's term weights that a note contains, from 0 to 1.
 
-        A term that only a neighbour contains is multiplied by that neighbour's weight. A lexical result contains at
-        least one term: if none is seen, because it is in a tag or in a form that only the index matches, the term of
-        the lowest weight is assumed.
+        A term that only a neighbour contains is multiplied by the neighbour's weight. A lexical result contains at
+        least one term. If no term is found in its text, because a tag or a form that only the index knows matches, the
+        term of the lowest weight is assumed.
         """
         shares = {term: 1.0 for name in (*_HEADER_FIELDS, "content") for term in self._counts(candidate, name)}
-        for note, weight in neighbours.items():
-            if note in turns:
-                for term in self._counts(turns[note], "content"):
+        for neighbour_id, weight in neighbours.items():
+            if neighbour_id in turns:
+                for term in self._counts(turns[neighbour_id], "content"):
                     shares[term] = max(shares.get(term, 0.0), weight)
         covered = sum(weights[term] * share for term, share in shares.items()) if shares else min(weights)
         return covered / sum(weights)
 
     def _counts(self, candidate: Candidate, name: str) -> Mapping[int, int]:
-        """Return how often a field of a note contains each term of the query; computed once per search."""
+        """Return how often the field ``name`` of a note contains each term of the query, by term index."""
         key = candidate.id, name
         if key not in self._term_counts:
             text = getattr(candidate, name)
@@ -363,54 +361,58 @@ class _ContextScorer:
         return self._term_counts[key]
 
     def _chunk_counts(self, candidate: Candidate) -> dict[int, _TermCounts]:
-        """Return the term counts of each chunk of a long content that has any, and of the first in any case."""
-        counts: dict[int, Counter[int]] = {0: Counter()}
-        whole: Counter[int] = Counter()
+        """Return the term counts of the first chunk and of each other chunk with a term, by the chunk's index."""
+        chunk_counts: dict[int, Counter[int]] = {0: Counter()}
+        content_counts: Counter[int] = Counter()
         for match in match_terms(candidate.content, self._tree):
-            counts.setdefault(match.start // CHUNK_CHARS, Counter())[match.term] += 1
-            whole[match.term] += 1
-        self._term_counts[candidate.id, "content"] = whole  # so that the content is not read again for coverage
-        return {index: _TermCounts(chunk, 1.0) for index, chunk in counts.items()}
+            chunk_counts.setdefault(match.start // CHUNK_CHARS, Counter())[match.term_index] += 1
+            content_counts[match.term_index] += 1
+        self._term_counts[candidate.id, "content"] = content_counts  # coverage need not scan the content again
+        return {index: _TermCounts(counts, 1.0) for index, counts in chunk_counts.items()}
 
     def _scores(self, texts: Mapping[_Key, _TermCounts], weights: Sequence[float]) -> dict[_Key, float]:
-        """Return the BM25 score of each text; ``weights`` has the inverse document frequencies."""
+        """Return the BM25 score of each text; ``weights`` has the inverse document frequencies, by term index."""
         k1, b = self._rules.k1, self._rules.b
-        average = sum(text.length for text in texts.values()) / max(1, len(texts))
+        average_length = sum(text.length for text in texts.values()) / max(1, len(texts))
         scores = {}
         for key, text in texts.items():
-            norm = k1 * (1 - b + b * text.length / average)
+            norm = k1 * (1 - b + b * text.length / average_length)
             scores[key] = sum(weights[term] * count * (k1 + 1) / (count + norm) for term, count in text.counts.items())
         return scores
 
     def _header_counts(self, candidate: Candidate) -> tuple[dict[str, _TermCounts], Mapping[str, float]]:
-        """Return the term counts of path, title and summary, with length 0, and their weights."""
+        """Return the term counts of path, title and summary, by field, with length 0, and the weight of each field."""
         counts = {name: self._counts(candidate, name) for name in _HEADER_FIELDS}
         return {name: _TermCounts(terms, 0.0) for name, terms in counts.items() if terms}, FIELD_WEIGHTS
 
 
 def _neighbour_weights(
-    seeds: Collection[str], edges: Iterable[Edge], rules: ContextRules
+    seed_ids: Collection[str], edges: Iterable[Edge], rules: ContextRules
 ) -> dict[str, dict[str, float]]:
-    """Return, for each seed and each neighbour of a seed, the weights of its neighbours that ``edges`` contains."""
-    chains: dict[str, dict[int, str]] = {seed: {0: seed} for seed in seeds}
+    """Return the weights of the neighbours of each seed and of each neighbour of a seed, all by note id.
+
+    A window has the ids of a seed and its neighbours, by their position relative to the seed. Notes of the same window
+    are neighbours of each other.
+    """
+    windows: dict[str, dict[int, str]] = {seed_id: {0: seed_id} for seed_id in seed_ids}
     for edge in edges:
-        if edge.source in chains:  # the caller's own index may return other edges, too
+        if edge.source in windows:  # a caller's own index may return other edges, too
             offset = edge.distance if edge.kind == "next" else -edge.distance
-            chains[edge.source].setdefault(offset, edge.target)
+            windows[edge.source].setdefault(offset, edge.target)
     weights: dict[str, dict[str, float]] = {}
-    for chain in chains.values():
-        for offset, note in chain.items():
-            neighbours = weights.setdefault(note, {})
-            for other_offset, other in sorted(chain.items()):
+    for window in windows.values():
+        for offset, note_id in window.items():
+            neighbours = weights.setdefault(note_id, {})
+            for other_offset, other_id in sorted(window.items()):
                 distance = other_offset - offset
-                if distance and abs(distance) <= rules.reach and other != note:
+                if distance and abs(distance) <= rules.reach and other_id != note_id:
                     weight = rules.next if distance > 0 else rules.previous
-                    neighbours[other] = weight * _DECAY ** (abs(distance) - 1)
+                    neighbours[other_id] = weight * _DECAY ** (abs(distance) - 1)
     return weights
 
 
 def _add_weighted(own: _TermCounts, others: Mapping[_Key, _TermCounts], weights: Mapping[_Key, float]) -> _TermCounts:
-    """Return term counts with those of other texts added, each times its weight."""
+    """Return the counts and length of a text plus those of other texts, each multiplied by its weight."""
     if not others:
         return own
     counts, length = dict(own.counts), own.length

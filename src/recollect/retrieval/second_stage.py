@@ -1,4 +1,4 @@
-"""The second stage: a reranker reorders the head of the list, unless both legs agree on it."""
+"""The second stage: a reranker reorders the best candidates, unless both legs agree on the first ranks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from recollect.model import Candidate
 from recollect.ranking import merge_reranked, rerank_text, unanimity
-from recollect.retrieval.legs import Workers
+from recollect.retrieval.legs import Workers, milliseconds_since
 from recollect.retrieval.messages import error_summary
 from recollect.retrieval.trace import Trace
 
@@ -16,12 +16,11 @@ if TYPE_CHECKING:
     from recollect.rerankers.base import Reranker
     from recollect.retrieval.preset import RerankRules
 
-
-_COMPARED_RANKS = 3
+_COMPARED_RANKS = 3  # the first ranks of both legs
 
 
 class SecondStage:
-    """Runs a reranker with a time limit, in seconds."""
+    """Runs a reranker; if it takes longer than ``timeout`` seconds, the order of the candidates is unchanged."""
 
     def __init__(self, reranker: Reranker, timeout: float) -> None:
         self._reranker = reranker
@@ -38,7 +37,10 @@ class SecondStage:
         top_n: int,
         legs: tuple[Sequence[Candidate], Sequence[Candidate]],
     ) -> list[Candidate]:
-        """Return the list with its head in the reranker's order; unchanged if reranking is skipped or fails."""
+        """Return the candidates with the first ``top_n`` in the reranker's order, and record it in the trace.
+
+        If the reranker is skipped or fails, the candidates are unchanged. ``legs`` are the lexical and vector lists.
+        """
         if rules.agree_min:
             lexical, vector = ([candidate.id for candidate in leg[:_COMPARED_RANKS]] for leg in legs)
             agreement = unanimity(lexical, vector, rules.agree_min)
@@ -56,6 +58,6 @@ class SecondStage:
             trace.warnings.append(f"the results were not reranked: {error_summary(error)}")
             return candidates
         finally:
-            trace.rerank_elapsed = (perf_counter() - started) * 1000
+            trace.rerank_elapsed = milliseconds_since(started)
         trace.reranked, trace.rerank_provider = True, str(self._reranker.name)
         return merged

@@ -1,7 +1,7 @@
-"""The result of a search and its trace: which legs ran, their results, their times, and what was unavailable.
+"""The result of a search and its trace: which steps ran, their results, their times, and what was unavailable.
 
-A trace accounts for every score of a result: the points of each leg and the adjustments of each stage are enough to
-compute it again (:func:`recomputed_score`).
+A trace accounts for every score: :func:`recomputed_score` computes a score again from the points of each leg and the
+factors and addends of each stage.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Attempt(NamedTuple):
-    """One query of the lexical leg: the step of the fallback ladder, the query, and its number of hits.
+    """One attempt of the lexical leg: its name (of a fallback step, or ``initial``), its query and its result count.
 
     >>> Attempt("initial", "green OR tea", 3).to_dict()
     {'strategy': 'initial', 'query': 'green OR tea', 'hits': 3}
@@ -51,12 +51,12 @@ class Context(NamedTuple):
     """The ids of the neighbouring turns; empty for a long note, which was rescored with its best chunk."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON-ready data."""
+        """Return the context as JSON-ready data."""
         return {"own": self.own, "neighbours": list(self.neighbours)}
 
 
 class StageRun(NamedTuple):
-    """One stage: the number of candidates after it, and its time in milliseconds.
+    """One run of a stage: the number of candidates after it, and its duration in milliseconds.
 
     >>> StageRun("intent", 12, 0.05).to_dict()
     {'stage': 'intent', 'candidates': 12, 'elapsed': 0.05}
@@ -73,10 +73,10 @@ class StageRun(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Trace:
-    """The record of one search; times are in milliseconds.
+    """The record of one search; durations (``*_elapsed``) are in milliseconds.
 
-    Its JSON has the fields in this order, in camelCase. The fields up to ``attempts`` are those of the source document
-    and always present, the others only if they are not empty.
+    The JSON of a trace has the fields in this order, with camelCase names. The fields up to ``attempts`` are those of
+    the source document and always present. The others are only present if they are not empty.
 
     >>> Trace(mode="bm25", original_query="tea", compiled_query="tea").to_dict()["compiledQuery"]
     'tea'
@@ -104,29 +104,29 @@ class Trace:
     """``empty_candidates``, ``mode_off``, ``no_reranker`` or ``unanimity``."""
     rerank_provider: str = ""
     unanimity: int | None = None
-    """At how many of the first three ranks the legs agree, if the reranker was skipped for this reason."""
+    """The number of the first three ranks on which the legs agree, if the reranker was skipped for this reason."""
     error_stage: str = ""
-    """``bm25`` or ``rerank``: the part that failed."""
+    """The step that failed: ``bm25`` or ``rerank``."""
     error_detail: str = ""
     preset: str = ""
     embedder: str = ""
-    """The model of the configured embedder, whether it was used or not."""
+    """The name of the configured embedder's model, whether the embedder was used or not."""
     embedded_query: str = ""
-    """The text that was embedded, if it is not the query as written."""
+    """The text that was embedded, if it differs from the query."""
     fusion: Mapping[str, Any] = field(default_factory=dict)
-    """The settings of the fusion."""
+    """The settings of the fusion, as they were used."""
     excluded: tuple[str, ...] = ()
-    """The terms that the query excludes, as written; no leg returns a note that contains one."""
+    """The terms that the query excludes, as written; no leg returns a note with an excluded term."""
     only_stopwords: bool = False
-    """Whether the query has only stopwords, which were then searched for."""
+    """Whether the query has only stopwords; they were searched for."""
     substitutions: tuple[Substitution, ...] = ()
-    """The words that no note contains as written, with the forms that were searched for as well."""
+    """The words that no note contains as written, with the other forms that were searched for as well."""
     date_hints: tuple[str, ...] = ()
-    """The dates of the query's relative times."""
+    """The dates that relative times in the query refer to, such as "two weeks ago"."""
     times: tuple[TimeInterval, ...] = ()
     """The times that the query names."""
     time_only: bool = False
-    """Whether the query names only a time."""
+    """Whether the query names a time and nothing else."""
     context_elapsed: float = 0.0
     graph_elapsed: float = 0.0
     graph_count: int = 0
@@ -138,25 +138,25 @@ class Trace:
     answer_threshold: float = 0.0
     """The lowest confidence at which the best hit counts as an answer."""
     warnings: list[str] = field(default_factory=list)
-    """What was unavailable, and what to do about it."""
+    """What was unavailable, and what to do about it; how the query was changed."""
     results: Sequence[Candidate] = ()
-    """The candidates of the hits, with the record of each score."""
+    """The candidates of the hits, with the records that explain their scores."""
     contexts: Mapping[str, Context] = field(default_factory=dict)
-    """The context with which each note was rescored, by its id."""
+    """The context with which each note was rescored, by note id."""
     stem_only: Mapping[str, StemDiscount] = field(default_factory=dict)
     """The discounts of notes that contain words of the query only in another form, by note id."""
     evidence: Mapping[str, ConfidenceEvidence] = field(default_factory=dict)
     """The evidence from which the confidence of each result was computed, by note id."""
     transfers: Mapping[str, Sequence[ScoreTransfer]] = field(default_factory=dict)
-    """The score transfers to each note, by its id."""
+    """The score transfers to each note, by note id."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the trace as JSON-ready data with its documented names."""
+        """Return the trace as JSON-ready data with the documented camelCase names."""
         data: dict[str, Any] = {}
         for index, (name, json_name) in enumerate(_JSON_NAMES.items()):
             value = getattr(self, name)
             if name == "results":
-                value = [self._result(rank, result) for rank, result in enumerate(value, start=1)]
+                value = [self._result_data(rank, candidate) for rank, candidate in enumerate(value, start=1)]
             elif name == "unanimity":
                 value = {} if value is None else {"agreements": value}
             elif isinstance(value, Mapping):
@@ -167,8 +167,8 @@ class Trace:
                 data[json_name] = value
         return data
 
-    def _result(self, rank: int, candidate: Candidate) -> dict[str, Any]:
-        """Return the record of one result."""
+    def _result_data(self, rank: int, candidate: Candidate) -> dict[str, Any]:
+        """Return one result as JSON-ready data; optional values only if there are any."""
         data = {
             "rank": rank,
             "id": candidate.id,
@@ -180,7 +180,7 @@ class Trace:
             "lexicalScore": candidate.lexical_score,
             "vectorRank": candidate.vector_rank,
             "vectorSimilarity": candidate.vector_similarity,
-            "contributions": [part.to_dict() for part in candidate.contributions],
+            "contributions": [contribution.to_dict() for contribution in candidate.contributions],
             "steps": [step.to_trace() for step in candidate.steps],
         }
         optional = {
@@ -201,22 +201,22 @@ def _camel_case(name: str) -> str:
     return first + "".join(part if part.isupper() else part.title() for part in others)
 
 
-_NAMES = list(Trace.__slots__)
-_REQUIRED_COUNT = _NAMES.index("attempts") + 1  # the first fields are always written
-_JSON_NAMES = {name: _camel_case(name) for name in _NAMES[: _NAMES.index("results") + 1]}
+_FIELD_NAMES = list(Trace.__slots__)
+_REQUIRED_COUNT = _FIELD_NAMES.index("attempts") + 1  # the first fields are always written
+_JSON_NAMES = {name: _camel_case(name) for name in _FIELD_NAMES[: _FIELD_NAMES.index("results") + 1]}
 """The JSON names of the fields up to ``results``; the values of the later ones are parts of the results."""
 
 
 def recomputed_score(result: Mapping[str, Any]) -> float:
-    """Recompute the score of one of the ``results`` in a trace's JSON from its contributions and steps.
+    """Return the score of one of the ``results`` in a trace's JSON, recomputed from its contributions and steps.
 
-    It is the sum of the legs' points; each step then multiplies it by its factor and adds its addend.
+    The score is the sum of the legs' points. Each step then multiplies the score by a factor and adds an addend.
 
     >>> recomputed_score({"contributions": [{"points": 0.5}, {"points": 0.25}],
     ...                   "steps": [{"factor": 2.0, "addend": 0.1}]})
     1.6
     """
-    score = fsum(part["points"] for part in result["contributions"])
+    score = fsum(contribution["points"] for contribution in result["contributions"])
     for step in result["steps"]:
         score = score * step["factor"] + step["addend"]
     return score
@@ -244,18 +244,18 @@ class SearchResult(RankedHits):
 
     @property
     def excluded(self) -> tuple[str, ...]:
-        """The terms that the query excludes by NOT, as written: no hit contains one."""
+        """The terms that the query excludes by NOT, as written: no hit contains an excluded term."""
         return self.trace.excluded
 
     @property
     def warnings(self) -> list[str]:
-        """What was unavailable to the search, and what to do about it."""
+        """What was unavailable to the search, and what to do about it; how the query was changed."""
         return self.trace.warnings
 
     def explain(self, *, limit: int | None = 10, width: int = WIDTH) -> str:
-        """Return a drawing of the search for a terminal: what each part did, and how each hit got its score.
+        """Return a drawing of the search for a terminal: what each step did, and how each hit got its score.
 
-        ``limit`` is how many hits are drawn, ``None`` or 0 for all; ``width`` is the number of columns.
+        ``limit`` is how many hits are drawn; ``None`` or 0 draws all. ``width`` is the number of columns.
         """
         return explain_search(self.trace, limit=limit, width=width)
 
