@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.cli.demo import TOUR
+from recollect.cli.demo import EXAMPLES
 from recollect.sample import sample_notes
 from tests.cli.conftest import Run, error_of
 from tests.requirements import require_minilm
@@ -21,7 +21,7 @@ def test_demo_tour(run: Run) -> None:
         "Recollect · a year of Maren Oduya's life and work\n327 notes, 96 links, 327 vectors\n"
     )
     commands = [shlex.split(line[2:]) for line in result.stdout.splitlines() if line.startswith("$ recollect search")]
-    assert len(commands) == len(TOUR)
+    assert len(commands) == len(EXAMPLES)
     assert result.stdout.count("$ recollect explain") == 2
     for part in ("An exact error code", " 1  Liv and amoxicillin\n", "vector 1", "    fused  ", "Next steps"):
         assert part in result.stdout
@@ -56,7 +56,7 @@ def test_demo_without_a_model(run: Run) -> None:
 
 def test_demo_json(run: Run) -> None:
     data = json.loads(run("demo", "--json").stdout)
-    assert [(example["arguments"], example["why"]) for example in data] == [(list(args), why) for args, why in TOUR]
+    assert [(example["arguments"], example["why"]) for example in data] == [(list(args), why) for args, why in EXAMPLES]
     assert all(example["trace"] for example in data)
 
 

@@ -43,7 +43,7 @@ def test_stats_of_namespaces_and_vectors(run: Run) -> None:
     assert "vectors          2 of " in shown
     assert "not searched" not in shown
     other_embedder = run("stats", "--embedder", "openai:m@http://localhost:1/v1")
-    assert "                 2 notes without a vector of it; run recollect reindex\n" in other_embedder.stdout
+    assert "                 2 notes without a vector of this model; run recollect reindex\n" in other_embedder.stdout
     assert other_embedder.stderr.startswith("warning: vector search is off: the stored vectors are of ")
 
 
@@ -222,5 +222,5 @@ def test_doctor_reports_an_embedder_that_cannot_be_loaded(run: Run, monkeypatch:
     assert sick.exit_code == 1
     assert sick.stdout.splitlines()[-2:] == [
         "✗ embedder               cannot embed: onnxruntime cannot be imported",
-        "                         repair its installation, or use another embedder",
+        "                         reinstall it, or choose another --embedder",
     ]

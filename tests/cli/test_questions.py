@@ -69,7 +69,7 @@ def test_questions_without_notes(run: Run) -> None:
     run("add", "the")
     result = run("questions", "asked")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == "no question could be generated: too few notes have terms of their own\n"
+    assert result.stderr == "no question could be generated: too few notes have terms that no other note has\n"
     assert not Path("asked").exists()
     result = run("questions", "asked", "--json")
     assert result.exit_code == 1

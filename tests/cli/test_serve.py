@@ -118,4 +118,4 @@ def _keys() -> str:
 
 def test_serve_without_the_extra(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "recollect.server.http.server", None)
-    assert error_of(run("serve"), 1) == "serving needs more packages; pip install 'recollectdb[server]'"
+    assert error_of(run("serve"), 1) == "the server is not installed; pip install 'recollectdb[server]'"

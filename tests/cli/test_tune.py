@@ -109,7 +109,7 @@ def test_tune_with_another_memory(run: Run) -> None:
     result = run("tune", "asked", "--db", "other.db", "--preset", "narrow.toml")
     assert result.exit_code == 1
     assert "warning: judgements name notes that this memory lacks" in result.stderr
-    assert "warning: with the preset to start from, no question found any of its notes" in result.stderr
+    assert "warning: the preset to start from finds no relevant note of any question" in result.stderr
 
 
 def test_tune_with_its_own_notes(run: Run) -> None:

@@ -1,4 +1,4 @@
-"""``recollect search`` and ``recollect explain``: search a memory, with or without the reasons."""
+"""``recollect search`` and ``recollect explain``: search a memory, and explain the ranking."""
 
 from __future__ import annotations
 
@@ -60,6 +60,7 @@ def explain(context: click.Context, /, *, as_json: bool, **params: Any) -> None:
 
 
 def _search(params: dict[str, Any], *, as_json: bool, warn: bool) -> SearchResult:
+    """Search with the options of a command; print the warnings if ``warn``, and the result if ``as_json``."""
     with memories.open_for_search(params) as memory:
         result = run_search(memory, params)
     for warning in result.warnings if warn else ():

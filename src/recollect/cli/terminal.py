@@ -1,4 +1,4 @@
-"""Output: text without control characters, messages on standard error, JSON, and rich's console."""
+"""Output of commands: sanitised text, messages and errors, JSON, and rich's console."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _UNSAFE_IN_LINE = re.compile(f"[{_UNSAFE}]")
 _LINE_BREAKS = re.compile("[\t\n\x0b\x0c\r\u2028\u2029]")
 
 PIPE_WIDTH = 100_000
-"""The width of a pipe or a file: lines are not wrapped."""
+"""Columns of output to a pipe or a file: more than a line has, so that no line is wrapped."""
 
 
 def sanitise_line(text: str) -> str:
-    """Return ``text`` as one line that is safe for a terminal; its length stays, so that highlights still match."""
+    """Return ``text`` as one line that is safe for a terminal; its length stays, so that highlights stay valid."""
     return _UNSAFE_IN_LINE.sub("�", _LINE_BREAKS.sub(" ", text))
 
 
 def sanitise(text: str) -> str:
-    """Return ``text`` safe for a terminal, with its line breaks and tabs."""
+    """Return ``text`` without characters that could control a terminal; line breaks and tabs stay."""
     return _UNSAFE_IN_TEXT.sub("�", text.replace("\r\n", "\n"))
 
 
@@ -40,13 +40,13 @@ def is_quiet() -> bool:
 
 
 def print_message(message: str) -> None:
-    """Print a line for a person, unless the command is quiet."""
+    """Print a line on standard output, unless the command is quiet."""
     if not is_quiet():
         click.echo(sanitise_line(message))
 
 
 def print_info(message: str) -> None:
-    """Print a line for a person on standard error, apart from data, unless the command is quiet."""
+    """Print a line on standard error, so that standard output has only data, unless the command is quiet."""
     if not is_quiet():
         click.echo(sanitise_line(message), err=True)
 
@@ -74,7 +74,7 @@ def print_field(name: str, value: Any) -> None:
 
 
 def print_json(data: Any) -> None:
-    """Print data as JSON; characters that the output cannot encode are escaped."""
+    """Print data as JSON; if standard output is not UTF-8, other characters than ASCII are escaped."""
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
     click.echo(json.dumps(data, indent=2, ensure_ascii=encoding != "utf8"))
 
@@ -85,7 +85,7 @@ def style(text: str, **attributes: Any) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """Return a number with its noun."""
+    """Return a number with its noun, such as ``1 note`` or ``1,200 notes``."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
@@ -97,7 +97,7 @@ def console() -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # the group chooses the exit code
 
-    result = PipeConsole(highlight=False, markup=False, emoji=False)
-    if not result.is_terminal:
-        result.width = PIPE_WIDTH
-    return result
+    console = PipeConsole(highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console.width = PIPE_WIDTH
+    return console

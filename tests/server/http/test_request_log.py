@@ -160,7 +160,7 @@ def request_record(**changes: Any) -> RequestRecord:
         "seconds": 0.1,
         "request_id": "r1",
         "key_id": "k1",
-        "searches": [SearchTimes.of(trace, 0.02)],
+        "searches": [SearchTimes.from_trace(trace, 0.02)],
     }
     return RequestRecord(**(arguments | changes))
 
