@@ -123,14 +123,15 @@ def test_doctor_of_a_healthy_memory(run: Run) -> None:
         ["vector", "search"],
     ]
     assert "none requested" in result.stdout
-    advice = "vector search is off: to use it, open the memory with an embedder"
+    advice = "vector search is off: to use it, choose an embedder with --embedder"
     assert result.stdout.splitlines()[-1].strip() == advice
     assert run("doctor", "-q").output == ""
     data = json.loads(run("doctor", "--json").stdout)
     assert data["healthy"] is True
     fine = {"part": "file", "problem": "", "repairable": False, "warning": "", "advice": ""}
     assert data["findings"][0] == fine
-    assert data["findings"][-1] == fine | {"part": "embedder", "warning": advice, "advice": advice}
+    warning = "vector search is off: to use it, open the memory with an embedder"
+    assert data["findings"][-1] == fine | {"part": "embedder", "warning": warning, "advice": advice}
 
 
 def test_doctor_repairs_derived_data(run: Run, sample_path: Path) -> None:
@@ -161,6 +162,7 @@ def test_reindex_embeds_missing_vectors(run: Run) -> None:
     sick = run("doctor", *STATIC)
     assert sick.exit_code == 1
     assert "3 notes have no vector" in sick.stdout
+    assert "; run: recollect reindex\n" in sick.stdout
     assert "recollect reindex embeds them" in sick.stdout
     assert run("reindex", *STATIC).stdout == "embedded 3 notes\n"
     assert run("reindex", *STATIC).stdout == "every note already has a vector\n"
@@ -193,7 +195,8 @@ def test_stats_of_vectors_not_in_use(run: Run) -> None:
 
 @pytest.mark.usefixtures("sample_path")
 def test_reindex_without_an_embedder(run: Run) -> None:
-    assert error_of(run("reindex"), 1).startswith("this memory has no embedder")
+    message = "this memory has no embedder (none requested); choose one with --embedder"
+    assert error_of(run("reindex"), 1) == message
 
 
 def test_read_only_memory(run: Run, sample_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -326,6 +326,24 @@ def test_search_not_in_a_question(run: Run) -> None:
     )
 
 
+@pytest.mark.usefixtures("sample_path")
+def test_search_in_a_namespace_without_notes(run: Run) -> None:
+    run("add", "Green tea.", "--namespace", "tea")
+    empty = "warning: there are no notes in namespace 'work'; choose --namespace from: default, tea\n"
+    result = run("search", "tea", "--namespace", "work")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(empty)
+    assert run("explain", "tea", "--namespace", "work").stderr.startswith(empty)
+    assert run("search", "tea", "--namespace", "work", "-q").stderr == ""
+    assert "namespace" not in run("search", "xyzzy").stderr
+
+
+def test_search_in_a_memory_without_notes(run: Run) -> None:
+    recollect.open("recollect.db", embedder=None).close()
+    empty = "warning: there are no notes in namespace 'default'; recollect add stores a note\n"
+    assert run("search", "tea").stderr.startswith(empty)
+
+
 def test_search_with_a_real_model(run: Run) -> None:
     if choose_embedder("auto").embedder is None:
         skip_or_fail("no model is installed")
@@ -339,4 +357,4 @@ def test_search_with_a_real_model(run: Run) -> None:
     assert re.search(r" 1  n3\n    0\.\d\d .{8}  2026-03-01  lexical 1 · vector 1\n", hybrid.stdout)
     other_embedder = run("search", "bicycle", "--embedder", "openai:m@http://localhost:1/v1")
     assert other_embedder.stderr.count("warning: ") == 1
-    assert "so only lexical search ran; run reindex to embed the notes again" in other_embedder.stderr
+    assert "so only lexical search ran; run: recollect reindex to embed the notes again" in other_embedder.stderr

@@ -53,8 +53,10 @@ _EVALUATE_OPTIONS = ("embedder", "namespace", "store", "cache", "answer_threshol
     "--json",
     "json_path",
     type=click.Path(dir_okay=False, allow_dash=True),
-    metavar="FILE",
-    help="Write the results as JSON; - prints them instead of the tables.",
+    metavar="[FILE]",
+    is_flag=False,
+    flag_value="-",
+    help="Write the results as JSON to FILE; without FILE, after DATASET, print them instead of the tables.",
 )
 @click.option(
     "--report",

@@ -54,7 +54,7 @@ def serve(context: click.Context, /, *, max_body: float, db: str, as_json: bool,
 
     MCP clients connect to /mcp. A server on this machine requires keys only with --keys; at any other address it
     always does. Requests are logged on standard error: as text in a terminal without --json, otherwise as JSON;
-    --quiet logs errors only.
+    --quiet logs warnings and errors only.
     """
     for library in ("OPENBLAS", "MKL"):
         # Before numpy is imported: threads of BLAS wait in busy loops, which doubles the cost of concurrent searches.
@@ -78,7 +78,7 @@ def serve(context: click.Context, /, *, max_body: float, db: str, as_json: bool,
     )
     check_keys(settings, ring)  # before the memory and the model are opened
     logs_json = as_json or not sys.stderr.isatty()
-    log = Log(sys.stderr, as_json=logs_json, requests=not terminal.is_quiet())
+    log = Log(sys.stderr, as_json=logs_json, quiet=terminal.is_quiet())
 
     def on_ready(address: str) -> None:
         if logs_json:

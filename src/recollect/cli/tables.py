@@ -93,7 +93,7 @@ def score_bar(score: float) -> str:
 def print_explanation(console: Console, result: SearchResult, *, limit: int | None = None) -> None:
     """Print what each part of the search did, and how each hit got its score."""
     width = min(console.width, MAX_EXPLANATION_WIDTH)
-    text = Text(terminal.sanitise(result.explain(limit=limit, width=width)))
+    text = Text(terminal.sanitise(terminal.command_wording(result.explain(limit=limit, width=width))))
     for pattern, style in (
         (r"(?m)^[a-z]+( [a-z]+)?(?=  )", "dim"),  # a label of one or two words
         (r"(?m)^warning.*$", "yellow"),

@@ -135,14 +135,16 @@ class RequestLogMiddleware:
 class Log:
     """Writes each event as a line of JSON, or of text for a terminal."""
 
-    def __init__(self, stream: TextIO, *, as_json: bool = True, requests: bool = True) -> None:
-        """Write to ``stream``; without ``requests``, only requests that failed are logged."""
+    def __init__(self, stream: TextIO, *, as_json: bool = True, quiet: bool = False) -> None:
+        """Write to ``stream``; if ``quiet``, write only warnings and errors."""
         self._stream = stream
         self._as_json = as_json
-        self._requests = requests
+        self._quiet = quiet
 
     def write(self, event: str, *, level: str = "info", **fields: Any) -> None:
         """Write one line."""
+        if self._quiet and level == "info":
+            return
         now = arguments.now()
         if self._as_json:
             timestamp = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -154,8 +156,6 @@ class Log:
 
     def record_request(self, record: RequestRecord) -> None:
         """Write a line about a request."""
-        if record.error is None and record.status < 500 and not self._requests:
-            return
         fields: dict[str, Any] = {
             "method": record.method,
             "route": record.route,
@@ -167,7 +167,7 @@ class Log:
             fields["key"] = record.key_id
         if record.error is not None:
             fields |= _error_fields(record.error)
-        level = "error" if record.status >= 500 else "info"
+        level = "error" if record.error is not None or record.status >= 500 else "info"
         if record.status == 503:  # the client is asked to try again later
             level = "warning"
         self.write("request", level=level, **fields)
