@@ -40,6 +40,15 @@ def test_explain_without_hits(run: Run) -> None:
     assert result.exit_code == 1
     assert "tried        initial " in result.stdout
     assert result.stderr == "nothing was found for 'rooibos'; try other words, or fewer filters\n"
+
+
+@pytest.mark.usefixtures("sample_path")
+def test_explain_words_warnings_but_not_notes_for_the_command_line(run: Run) -> None:
+    pytest.importorskip("wordllama")
+    run("add", "After an upgrade, run reindex.", "--id", "r")
+    result = run("explain", "run reindex upgrade", "--embedder", "static")
+    assert "run: recollect reindex to embed them" in " ".join(result.stdout.split())
+    assert "After an upgrade, run reindex." in result.stdout
     as_json = run("explain", "rooibos", "--json")
     assert (as_json.exit_code, as_json.stderr, json.loads(as_json.stdout)["hits"]) == (1, "", [])
 

@@ -56,7 +56,7 @@ _EVALUATE_OPTIONS = ("embedder", "namespace", "store", "cache", "answer_threshol
     metavar="[FILE]",
     is_flag=False,
     flag_value="-",
-    help="Write the results as JSON to FILE; without FILE, after DATASET, print them instead of the tables.",
+    help="Write the results as JSON to FILE. As the last option without FILE, print them instead of the tables.",
 )
 @click.option(
     "--report",
@@ -150,7 +150,7 @@ def _write_runs(folder: Path, dataset: Dataset, outcomes: Sequence[Outcome]) -> 
     from recollect.evaluation import write_qrels, write_run  # noqa: PLC0415 (imports numpy)
 
     def file_name(text: str) -> str:
-        return re.sub(r"[^\w.-]+", "-", text)  # a hyphen for each run of other characters
+        return re.sub(r"[^\w.-]+", "-", text)  # replace runs of other characters
 
     folder.mkdir(parents=True, exist_ok=True)
     name = file_name(dataset.name)

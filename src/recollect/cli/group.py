@@ -58,7 +58,7 @@ class CommandGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"recollect.cli.{COMMANDS[cmd_name]}")
-        attribute = f"{cmd_name}_" if cmd_name in ("import", "eval") else cmd_name  # names that Python uses
+        attribute = f"{cmd_name}_" if cmd_name in ("import", "eval") else cmd_name  # Python uses these names
         command: click.Command = getattr(module, attribute)
         return command
 

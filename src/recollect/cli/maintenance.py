@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def reindex(context: click.Context, /, *, embedder: str, db: str, as_json: bool) -> None:
     """Embed the notes that have no vector of the embedder's model.
 
-    Until all notes have one, searches use the vectors of the previous model. After Ctrl-C, the next reindex continues.
+    Until reindex is done, searches use the vectors of the previous model. After Ctrl-C, the next reindex continues.
     """
     with memories.open_existing(db, embedder) as memory, memories.progress_bar("Embedding") as progress:
         try:
