@@ -26,8 +26,8 @@ def test_demo_tour(run: Run) -> None:
     for part in ("An exact error code", " 1  Liv and amoxicillin\n", "vector 1", "    fused  ", "Next steps"):
         assert part in result.stdout
     for arguments in commands[:3]:
-        shown = run(*arguments[1:], "-k", "3", "-q", "--db", "demo.db", "--embedder", "auto").stdout
-        assert shown in result.stdout
+        output = run(*arguments[1:], "-k", "3", "-q", "--db", "demo.db", "--embedder", "auto").stdout
+        assert output in result.stdout
     again = run("demo", "--db", "demo.db", "--embedder", "auto", "frame number of the bike")
     assert "$ recollect search 'frame number of the bike'\n" in again.stdout
 

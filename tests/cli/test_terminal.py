@@ -22,10 +22,10 @@ HOSTILE = "\x1b[31mred\x1b[0m \x1b]0;title\x07 [bold red]markup[/] [/nonsense] \
 
 @given(any_text)
 def test_sanitise_removes_control_characters(text: str) -> None:
-    shown = terminal.sanitise_line(text)
-    assert len(shown) == len(text)
-    shown.encode()
-    assert not any(ord(character) < 32 or 0x7F <= ord(character) < 0xA0 for character in shown)
+    output = terminal.sanitise_line(text)
+    assert len(output) == len(text)
+    output.encode()
+    assert not any(ord(character) < 32 or 0x7F <= ord(character) < 0xA0 for character in output)
     assert not any(ord(character) < 32 and character not in "\n\t" for character in terminal.sanitise(text))
 
 
@@ -82,13 +82,13 @@ def test_hostile_notes_are_sanitised(run: Run, monkeypatch: pytest.MonkeyPatch, 
         monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "300")
     for arguments in (["search", "tea"], ["explain", "tea"], ["compare", "tea"], ["get", "n1"], ["get", "n1", "-q"]):
-        shown = run(*arguments).stdout
-        assert "[bold red]markup" in shown.replace("\n", " ")
-        assert "red" in shown
-        assert ":tea:" in shown
-        assert not {"\x07", "\x9b", "\u202e", "\r"} & set(shown)
-        assert "\x1b[31m" not in shown
-        assert ("\x1b" in shown) == (colour and arguments[0] != "get")
+        output = run(*arguments).stdout
+        assert "[bold red]markup" in output.replace("\n", " ")
+        assert "red" in output
+        assert ":tea:" in output
+        assert not {"\x07", "\x9b", "\u202e", "\r"} & set(output)
+        assert "\x1b[31m" not in output
+        assert ("\x1b" in output) == (colour and arguments[0] != "get")
 
 
 @pytest.mark.usefixtures("sample_path")

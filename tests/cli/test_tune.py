@@ -70,8 +70,8 @@ def test_tune_progress(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
-    shown = run("tune", "asked", "--preset", "narrow.toml", "--measure", "mrr").stderr
-    assert re.search(r"Tuning .* \d+/\d+", shown)
+    output = run("tune", "asked", "--preset", "narrow.toml", "--measure", "mrr").stderr
+    assert re.search(r"Tuning .* \d+/\d+", output)
     assert run("tune", "asked", "--preset", "narrow.toml", "--measure", "mrr", "--force", "-q").stderr == ""
 
 
