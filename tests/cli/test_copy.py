@@ -173,7 +173,7 @@ def test_copy_reports_different_searches(run: Run, sample_path: Path, monkeypatc
     result = run("copy", str(sample_path), "two.db")
     assert result.exit_code == 1
     same = "only 0 of 3 lexical searches and 0 of 0 vector searches are the same"
-    assert result.stderr == f"error: searches in two.db and {sample_path} give different results: {same}\n"
+    assert result.stderr == f"error: searches in two.db and {sample_path} differ: {same}\n"
 
 
 @pytest.mark.parametrize(

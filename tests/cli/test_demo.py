@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.cli.demo import TOUR
+from recollect.cli.demo import EXAMPLES
 from recollect.sample import sample_notes
 from tests.cli.conftest import Run, error_of
 from tests.requirements import require_minilm
@@ -21,13 +21,13 @@ def test_demo_tour(run: Run) -> None:
         "Recollect · a year of Maren Oduya's life and work\n327 notes, 96 links, 327 vectors\n"
     )
     commands = [shlex.split(line[2:]) for line in result.stdout.splitlines() if line.startswith("$ recollect search")]
-    assert len(commands) == len(TOUR)
+    assert len(commands) == len(EXAMPLES)
     assert result.stdout.count("$ recollect explain") == 2
     for part in ("An exact error code", " 1  Liv and amoxicillin\n", "vector 1", "    fused  ", "Next steps"):
         assert part in result.stdout
     for arguments in commands[:3]:
-        shown = run(*arguments[1:], "-k", "3", "-q", "--db", "demo.db", "--embedder", "auto").stdout
-        assert shown in result.stdout
+        output = run(*arguments[1:], "-k", "3", "-q", "--db", "demo.db", "--embedder", "auto").stdout
+        assert output in result.stdout
     again = run("demo", "--db", "demo.db", "--embedder", "auto", "frame number of the bike")
     assert "$ recollect search 'frame number of the bike'\n" in again.stdout
 
@@ -56,7 +56,7 @@ def test_demo_without_a_model(run: Run) -> None:
 
 def test_demo_json(run: Run) -> None:
     data = json.loads(run("demo", "--json").stdout)
-    assert [(example["arguments"], example["why"]) for example in data] == [(list(args), why) for args, why in TOUR]
+    assert [(example["arguments"], example["why"]) for example in data] == [(list(args), why) for args, why in EXAMPLES]
     assert all(example["trace"] for example in data)
 
 
@@ -74,4 +74,4 @@ def test_demo_prints_warnings(run: Run) -> None:
         memory.add_many(sample_notes())
     result = run("demo", "--db", "demo.db", "ERR_4021", "--embedder", "static")
     assert result.exit_code == 0
-    assert "so only lexical search ran; run reindex to embed the notes again\n" in result.stderr
+    assert "so only lexical search ran; run: recollect reindex to embed the notes again\n" in result.stderr

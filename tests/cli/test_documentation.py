@@ -68,5 +68,5 @@ def test_page_examples_are_up_to_date(run: Run, monkeypatch: pytest.MonkeyPatch)
     Path("vault/kettle.md").write_text("The kettle squeaks.")
     for example in re.findall(r"^```console\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL):
         for line, expected in re.findall(r"^\$ recollect (.*)\n((?:(?!^\$ ).*\n)*)", example, re.MULTILINE):
-            shown = run(*shlex.split(line)).output
-            assert same(expected, shown), f"$ recollect {line}\n{shown}"
+            output = run(*shlex.split(line)).output
+            assert same(expected, output), f"$ recollect {line}\n{output}"

@@ -83,6 +83,7 @@ def test_eval_json(run: Run) -> None:
         assert outcome["queries"] == 7
         assert set(outcome["latency_ms"]) == {"p50", "p95"}
         assert outcome["strata"]["5 adversarial"].keys() == outcome["metrics"].keys()
+    assert len(json.loads(run(*options, "--json").stdout)) == len(outcomes)
     for printed, written in zip(json.loads(run(*options, "--json", "-").stdout), outcomes, strict=True):
         assert printed | {"latency_ms": {}} == written | {"latency_ms": {}}
 

@@ -17,7 +17,7 @@ def test_trust_table_shows_systems_with_confidence(capsys: pytest.CaptureFixture
     rankings = {name: replace(ranking, confidences=(0.8,)) for name, ranking in unknown.rankings.items()}
     known = replace(unknown, system="new", trust=trust_metrics(data.questions, rankings, 0.9))
     print_outcomes(terminal.console(), data, [unknown, known])
-    shown = capsys.readouterr().out.splitlines()
-    assert shown[-2].split()[:2] == ["trust", "threshold"]
+    printed_lines = capsys.readouterr().out.splitlines()
+    assert printed_lines[-2].split()[:2] == ["trust", "threshold"]
     # Two right first hits, both of a confidence of 0.8, which is below 0.9
-    assert shown[-1].split() == ["new", "0.9", "1.000", "1.000", "–", "0.200", "0.200–0.200"]
+    assert printed_lines[-1].split() == ["new", "0.9", "1.000", "1.000", "–", "0.200", "0.200–0.200"]

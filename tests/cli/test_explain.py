@@ -16,9 +16,9 @@ def test_explain_prints_the_explanation_of_the_library(run: Run) -> None:
     result = run("explain", "green", "tea")
     assert (result.exit_code, result.stderr) == (0, "")
     with recollect.open("recollect.db", embedder=None) as memory:
-        drawn = memory.search("green tea").explain()
-    assert result.stdout.split("\n\n")[0] == drawn.split("\n\n")[0]
-    assert result.stdout.split("\n\n")[2:] == (drawn + "\n").split("\n\n")[2:]
+        explanation = memory.search("green tea").explain()
+    assert result.stdout.split("\n\n")[0] == explanation.split("\n\n")[0]
+    assert result.stdout.split("\n\n")[2:] == (explanation + "\n").split("\n\n")[2:]
 
 
 @pytest.mark.usefixtures("sample_path")
@@ -40,6 +40,15 @@ def test_explain_without_hits(run: Run) -> None:
     assert result.exit_code == 1
     assert "tried        initial " in result.stdout
     assert result.stderr == "nothing was found for 'rooibos'; try other words, or fewer filters\n"
+
+
+@pytest.mark.usefixtures("sample_path")
+def test_explain_words_warnings_but_not_notes_for_the_command_line(run: Run) -> None:
+    pytest.importorskip("wordllama")
+    run("add", "After an upgrade, run reindex.", "--id", "r")
+    result = run("explain", "run reindex upgrade", "--embedder", "static")
+    assert "run: recollect reindex to embed them" in " ".join(result.stdout.split())
+    assert "After an upgrade, run reindex." in result.stdout
     as_json = run("explain", "rooibos", "--json")
     assert (as_json.exit_code, as_json.stderr, json.loads(as_json.stdout)["hits"]) == (1, "", [])
 
@@ -68,11 +77,11 @@ def test_explain_colours(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     with recollect.open("recollect.db", embedder=None) as memory:
         memory.add("Prefers oolong.", path="memory/global/user-preference-oolong.md")
         memory.add("Tips for oolong.", path="wiki/oolong.md")
-    shown = run("explain", "recommend an oolong", "--preset", "jeffs-brain").stdout
-    assert "\x1b[2mquery\x1b[0m  " in shown
-    assert "\x1b[32m▓" in shown
-    assert "\x1b[31m░" in shown
-    assert "\x1b[1m 1  memory/global/user-preference-oolong.md" in shown
+    output = run("explain", "recommend an oolong", "--preset", "jeffs-brain").stdout
+    assert "\x1b[2mquery\x1b[0m  " in output
+    assert "\x1b[32m▓" in output
+    assert "\x1b[31m░" in output
+    assert "\x1b[1m 1  memory/global/user-preference-oolong.md" in output
 
 
 @pytest.mark.usefixtures("sample_path")
@@ -89,9 +98,9 @@ def test_explain_unavailable_reranker(run: Run, monkeypatch: pytest.MonkeyPatch)
         return opened(target, embedder=None, reranker=Broken() if options["reranker"] else None)
 
     monkeypatch.setattr(recollect.opening, "open", open_with_broken_reranker)
-    shown = run("explain", "tea", "--reranker", "broken").stdout
-    assert "\nwarning      the results were not reranked: tea, 2: refused\n" in shown
-    assert re.search(r"\nrerank .* ms  failed\n", shown)
+    output = run("explain", "tea", "--reranker", "broken").stdout
+    assert "\nwarning      the results were not reranked: tea, 2: refused\n" in output
+    assert re.search(r"\nrerank .* ms  failed\n", output)
 
 
 def test_explain_wrong_use(run: Run) -> None:

@@ -47,8 +47,8 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
         f"try: recollect.main({arguments!r}, prog_name='recollect')\nexcept SystemExit: pass\n"
         "print({'numpy', 'apsw', 'rich', 'yaml', 'regex', 'onnxruntime'} & {*sys.modules}, file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stderr == "set()\n"
+    completed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert completed.stderr == "set()\n"
 
 
 @pytest.mark.parametrize("arguments", [*READING, *CHANGING], ids=" ".join)

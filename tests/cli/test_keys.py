@@ -21,7 +21,7 @@ def test_keys_add_list_revoke(run: Run) -> None:
     assert run("keys", "revoke", key.id, "--keys", "keys.json").stdout == f"revoked {key.id}\n"
     assert ring.keys() == []
     message = error_of(run("keys", "revoke", key.id, "--keys", "keys.json"), 1)
-    assert message == f"there is no key {key.id!r} in keys.json; recollect keys list shows all"
+    assert message == f"there is no key {key.id!r} in keys.json; recollect keys list shows the ids"
 
 
 def test_keys_json_has_no_hash(run: Run) -> None:

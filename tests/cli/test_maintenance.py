@@ -38,12 +38,12 @@ def test_stats_of_namespaces_and_vectors(run: Run) -> None:
     with recollect.open("recollect.db", embedder=lambda texts: [[1.0, 2.0]] * len(texts)) as memory:
         memory.add("tea")
         memory.add("tea", namespace="maren")
-    shown = run("stats").stdout
-    assert "notes            2 (1 in default, 1 in maren)\n" in shown
-    assert "vectors          2 of " in shown
-    assert "not searched" not in shown
+    output = run("stats").stdout
+    assert "notes            2 (1 in default, 1 in maren)\n" in output
+    assert "vectors          2 of " in output
+    assert "not searched" not in output
     other_embedder = run("stats", "--embedder", "openai:m@http://localhost:1/v1")
-    assert "                 2 notes without a vector of it; run recollect reindex\n" in other_embedder.stdout
+    assert "                 2 notes without a vector of this model; run recollect reindex\n" in other_embedder.stdout
     assert other_embedder.stderr.startswith("warning: vector search is off: the stored vectors are of ")
 
 
@@ -123,14 +123,15 @@ def test_doctor_of_a_healthy_memory(run: Run) -> None:
         ["vector", "search"],
     ]
     assert "none requested" in result.stdout
-    advice = "vector search is off: to use it, open the memory with an embedder"
+    advice = "vector search is off: to use it, choose an embedder with --embedder"
     assert result.stdout.splitlines()[-1].strip() == advice
     assert run("doctor", "-q").output == ""
     data = json.loads(run("doctor", "--json").stdout)
     assert data["healthy"] is True
-    fine = {"part": "file", "problem": "", "repairable": False, "warning": "", "advice": ""}
-    assert data["findings"][0] == fine
-    assert data["findings"][-1] == fine | {"part": "embedder", "warning": advice, "advice": advice}
+    healthy_finding = {"part": "file", "problem": "", "repairable": False, "warning": "", "advice": ""}
+    assert data["findings"][0] == healthy_finding
+    warning = "vector search is off: to use it, open the memory with an embedder"
+    assert data["findings"][-1] == healthy_finding | {"part": "embedder", "warning": warning, "advice": advice}
 
 
 def test_doctor_repairs_derived_data(run: Run, sample_path: Path) -> None:
@@ -158,10 +159,11 @@ def test_doctor_advises_on_unrepairable_problems(run: Run, monkeypatch: pytest.M
 @pytest.mark.usefixtures("sample_path")
 def test_reindex_embeds_missing_vectors(run: Run) -> None:
     pytest.importorskip("wordllama")
-    sick = run("doctor", *STATIC)
-    assert sick.exit_code == 1
-    assert "3 notes have no vector" in sick.stdout
-    assert "recollect reindex embeds them" in sick.stdout
+    unhealthy = run("doctor", *STATIC)
+    assert unhealthy.exit_code == 1
+    assert "3 notes have no vector" in unhealthy.stdout
+    assert "; run: recollect reindex\n" in unhealthy.stdout
+    assert "recollect reindex embeds them" in unhealthy.stdout
     assert run("reindex", *STATIC).stdout == "embedded 3 notes\n"
     assert run("reindex", *STATIC).stdout == "every note already has a vector\n"
     run("add", "Rooibos.")
@@ -193,7 +195,8 @@ def test_stats_of_vectors_not_in_use(run: Run) -> None:
 
 @pytest.mark.usefixtures("sample_path")
 def test_reindex_without_an_embedder(run: Run) -> None:
-    assert error_of(run("reindex"), 1).startswith("this memory has no embedder")
+    message = "this memory has no embedder (none requested); choose one with --embedder"
+    assert error_of(run("reindex"), 1) == message
 
 
 def test_read_only_memory(run: Run, sample_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,9 +221,9 @@ def test_doctor_reports_an_embedder_that_cannot_be_loaded(run: Run, monkeypatch:
         raise EmbedderError("onnxruntime cannot be imported")
 
     monkeypatch.setattr("recollect.embedders.static.StaticEmbedder.embed_query", broken)
-    sick = run("doctor", *STATIC)
-    assert sick.exit_code == 1
-    assert sick.stdout.splitlines()[-2:] == [
+    unhealthy = run("doctor", *STATIC)
+    assert unhealthy.exit_code == 1
+    assert unhealthy.stdout.splitlines()[-2:] == [
         "✗ embedder               cannot embed: onnxruntime cannot be imported",
-        "                         repair its installation, or use another embedder",
+        "                         reinstall it, or choose another --embedder",
     ]

@@ -19,7 +19,7 @@ KEY = "AKIA" + "Z7QW2MNB4KXC3TRE"
 def test_mcp_without_the_extra(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "recollect.server.mcp.server", raising=False)
     monkeypatch.setitem(sys.modules, "mcp.server.stdio", None)
-    assert error_of(run("mcp"), 1) == "mcp.server.stdio is missing; pip install 'recollectdb[server]'"
+    assert error_of(run("mcp"), 1) == "mcp.server.stdio is not installed; pip install 'recollectdb[server]'"
 
 
 def record_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:

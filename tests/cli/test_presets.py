@@ -23,15 +23,15 @@ def test_presets_fit_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, col
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", str(columns))
     for arguments in ([], ["memini"]):
-        shown = run("presets", *arguments).stdout.replace("\x1b[1m", "").replace("\x1b[2m", "").replace("\x1b[0m", "")
-        assert max(map(len, shown.splitlines())) <= columns
-        assert "…" not in shown
+        output = run("presets", *arguments).stdout.replace("\x1b[1m", "").replace("\x1b[2m", "").replace("\x1b[0m", "")
+        assert max(map(len, output.splitlines())) <= columns
+        assert "…" not in output
 
 
 def test_preset_shows_differences(run: Run) -> None:
-    shown = run("presets", "memini").stdout
-    assert shown.startswith("memini\nsteep reciprocal rank fusion")
-    settings = {line.split("  ")[0]: line.split("  ", 1)[1].split() for line in shown.splitlines()[3:] if "  " in line}
+    output = run("presets", "memini").stdout
+    assert output.startswith("memini\nsteep reciprocal rank fusion")
+    settings = {line.split("  ")[0]: line.split("  ", 1)[1].split() for line in output.splitlines()[3:] if "  " in line}
     assert settings["fusion.k"] == ["5", "default:", "60"]
     assert settings["fusion.method"] == ["rrf", "default:", "convex"]
     assert settings["fusion.weights"][:2] == ["–", "default:"]
@@ -42,10 +42,10 @@ def test_preset_shows_differences(run: Run) -> None:
 def test_preset_from_a_file(run: Run) -> None:
     changes = "min_confidence = 0.25\nstages = []\n[rerank]\nagree_min = 0\n[ladder]\nvocabulary = false\n"
     Path("mine.toml").write_text(f"{changes}[fusion.weights]\ngraph = 0.5\n")
-    shown = run("presets", "mine.toml").stdout
-    assert shown.startswith("mine\n\ncandidate_k")
+    output = run("presets", "mine.toml").stdout
+    assert output.startswith("mine\n\ncandidate_k")
     for part in ("0.25", "graph 0.5", "none"):
-        assert f"  {part}  " in shown
+        assert f"  {part}  " in output
 
 
 def test_preset_toml(run: Run) -> None:

@@ -29,7 +29,7 @@ def run_in_terminal(*arguments: str, typed: str) -> tuple[int, str]:
     with subprocess.Popen([*RECOLLECT, *arguments], stdin=replica, stdout=replica, stderr=replica) as process:
         os.close(replica)
         os.write(primary, typed.encode())
-        shown = b""
+        output = b""
         while True:
             try:
                 chunk = os.read(primary, 4096)
@@ -37,9 +37,9 @@ def run_in_terminal(*arguments: str, typed: str) -> tuple[int, str]:
                 chunk = b""
             if not chunk:
                 break
-            shown += chunk
+            output += chunk
     os.close(primary)
-    return process.returncode, shown.decode()
+    return process.returncode, output.decode()
 
 
 def test_pipes() -> None:
@@ -70,32 +70,32 @@ def test_export_to_head() -> None:
     lines = "".join(f'{{"content": "Tea number {number}. {"x" * 500}"}}\n' for number in range(2000))
     assert recollect("import", "-", "-q", text=lines).returncode == 0
     shell = f"set -o pipefail; {sys.executable} -m recollect export | head -n 1"
-    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr, done.stdout.count("\n")) == (141, "", 1)
+    completed = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
+    assert (completed.returncode, completed.stderr, completed.stdout.count("\n")) == (141, "", 1)
 
 
 @pytest.mark.usefixtures("sample_path")
 def test_terminal_colours_and_confirmation() -> None:
-    code, shown = run_in_terminal("delete", "n1", "n2", typed="n\n")
+    code, output = run_in_terminal("delete", "n1", "n2", typed="n\n")
     assert code == 1
-    assert "Delete 2 notes? [y/N]: " in shown
-    assert shown.rstrip().endswith("nothing was deleted")
-    code, shown = run_in_terminal("search", "tea", typed="")
+    assert "Delete 2 notes? [y/N]: " in output
+    assert output.rstrip().endswith("nothing was deleted")
+    code, output = run_in_terminal("search", "tea", typed="")
     assert code == 0
-    assert "\x1b[1mTea\x1b[0m" in shown
+    assert "\x1b[1mTea\x1b[0m" in output
 
 
 @pytest.mark.usefixtures("sample_path")
 def test_terminal_without_unicode() -> None:
     recollect("add", "Tea: 茶 🍵")
-    done = recollect("search", "tea", PYTHONIOENCODING="ascii")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "Tea: ? ?\n" in done.stdout
+    completed = recollect("search", "tea", PYTHONIOENCODING="ascii")
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert "Tea: ? ?\n" in completed.stdout
 
 
 def test_completion() -> None:
-    done = recollect(_RECOLLECT_COMPLETE="bash_complete", COMP_WORDS="recollect sea", COMP_CWORD="1")
-    assert done.stdout == "plain,search\n"
+    completed = recollect(_RECOLLECT_COMPLETE="bash_complete", COMP_WORDS="recollect sea", COMP_CWORD="1")
+    assert completed.stdout == "plain,search\n"
 
 
 def test_import_from_a_pipe(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,5 +139,5 @@ def test_closed_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         stream.close()
     assert ended.value.code == 0
-    done = subprocess.run(["bash", "-c", f"{sys.executable} -m recollect add <&- >&- 2>&-"], check=False)
-    assert done.returncode == 2
+    completed = subprocess.run(["bash", "-c", f"{sys.executable} -m recollect add <&- >&- 2>&-"], check=False)
+    assert completed.returncode == 2

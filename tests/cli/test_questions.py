@@ -39,10 +39,10 @@ def test_questions_writes_a_folder(run: Run) -> None:
 @pytest.mark.usefixtures("sample_path")
 def test_questions_names_the_memory_in_commands(run: Run) -> None:
     Path("recollect.db").rename("my notes.db")
-    shown = run("questions", "asked", "--db", "my notes.db", "--namespace", "default", "--seed", "3").stdout
-    assert "  recollect tune asked --db 'my notes.db' --namespace default\n" in shown
-    assert "multi-hop: 0 of 100 generated; no other notes are connected and have rare words of their own\n" in shown
-    assert "seed 3" in shown
+    output = run("questions", "asked", "--db", "my notes.db", "--namespace", "default", "--seed", "3").stdout
+    assert "  recollect tune asked --db 'my notes.db' --namespace default\n" in output
+    assert "multi-hop: 0 of 100 generated; no other notes are connected and have rare words of their own\n" in output
+    assert "seed 3" in output
 
 
 @pytest.mark.usefixtures("sample_path")
@@ -69,7 +69,7 @@ def test_questions_without_notes(run: Run) -> None:
     run("add", "the")
     result = run("questions", "asked")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == "no question could be generated: too few notes have terms of their own\n"
+    assert result.stderr == "no question could be generated: too few notes have terms that no other note has\n"
     assert not Path("asked").exists()
     result = run("questions", "asked", "--json")
     assert result.exit_code == 1

@@ -72,11 +72,11 @@ def test_search_prints_hits(run: Run) -> None:
     assert (result.exit_code, result.stderr) == (0, "")
     title, facts, snippet, blank, summary = result.stdout.splitlines()
     assert title == " 1  Tea"
-    sure, drawn, rest = re.findall(r"    (0\.\d\d) (.{8})  (.*)", facts)[0]
+    confidence, bar, details = re.findall(r"    (0\.\d\d) (.{8})  (.*)", facts)[0]
     with recollect.open("recollect.db", embedder=None) as memory:
-        assert sure == f"{memory.search('green tea', preset='trovella')[0].confidence:.2f}"
-    assert drawn == score_bar(float(sure))
-    assert rest == "2026-01-10  lexical 1  memory/tea.md  #drink #preference"
+        assert confidence == f"{memory.search('green tea', preset='trovella')[0].confidence:.2f}"
+    assert bar == score_bar(float(confidence))
+    assert details == "2026-01-10  lexical 1  memory/tea.md  #drink #preference"
     assert snippet == "    Prefers green tea."
     assert blank == ""
     assert summary.startswith("1 of 2 · 2 lexical · ")
@@ -92,18 +92,18 @@ def test_search_json_has_tags_and_metadata(run: Run) -> None:
 def test_search_names_notes_without_title(run: Run) -> None:
     run("add", "Leaves.", "--path", "tea.md")
     run("add", "tea", "--id", "n9")
-    shown = run("search", "tea").stdout
-    assert re.search(r" \d  tea\.md\n    0\.\d\d .{8}  \d{4}-\d\d-\d\d  lexical \d\n    Leaves\.\n\n", shown)
-    assert re.search(r" \d  n9\n    0\.\d\d .{8}  \d{4}-\d\d-\d\d  lexical \d\n    tea\n\n", shown)
+    output = run("search", "tea").stdout
+    assert re.search(r" \d  tea\.md\n    0\.\d\d .{8}  \d{4}-\d\d-\d\d  lexical \d\n    Leaves\.\n\n", output)
+    assert re.search(r" \d  n9\n    0\.\d\d .{8}  \d{4}-\d\d-\d\d  lexical \d\n    tea\n\n", output)
 
 
 @pytest.mark.usefixtures("sample_path")
 def test_search_highlights_matches(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "60")
-    shown = run("search", "green tea").stdout
-    assert "\x1b[1;33mgreen\x1b[0m" in shown
-    assert "\x1b[1mTea\x1b[0m" in shown
+    output = run("search", "green tea").stdout
+    assert "\x1b[1;33mgreen\x1b[0m" in output
+    assert "\x1b[1mTea\x1b[0m" in output
 
 
 @pytest.mark.usefixtures("sample_path")
@@ -306,10 +306,10 @@ def test_search_hides_weak_candidates(run: Run) -> None:
     run("add", "-q", "--id", "best", "--title", "Glass chapel", "The glass chapel in Soglio opens at nine.")
     for number in range(3):
         run("add", "-q", "--id", f"n{number}", f"Wine number {number} was served in a tall glass with cheese.")
-    shown = run("search", "when does the glass chapel in Soglio open")
-    assert shown.exit_code == 0
-    assert [line for line in shown.stdout.splitlines() if line.startswith((" 1  ", " 2  "))] == [" 1  Glass chapel"]
-    assert shown.stdout.splitlines()[-1].startswith("1 of 4 · 3 weak candidates not shown (--show-weak) · ")
+    output = run("search", "when does the glass chapel in Soglio open")
+    assert output.exit_code == 0
+    assert [line for line in output.stdout.splitlines() if line.startswith((" 1  ", " 2  "))] == [" 1  Glass chapel"]
+    assert output.stdout.splitlines()[-1].startswith("1 of 4 · 3 weak candidates not shown (--show-weak) · ")
     every = run("search", "--show-weak", "when does the glass chapel in Soglio open")
     assert (every.exit_code, every.stderr, every.stdout.count("\n    weak 0.0")) == (0, "", 3)
     assert every.stdout.splitlines()[-1].startswith("4 of 4 · 4 lexical")
@@ -326,6 +326,24 @@ def test_search_not_in_a_question(run: Run) -> None:
     )
 
 
+@pytest.mark.usefixtures("sample_path")
+def test_search_in_a_namespace_without_notes(run: Run) -> None:
+    run("add", "Green tea.", "--namespace", "tea")
+    empty = "warning: there are no notes in namespace 'work'; choose --namespace from: default, tea\n"
+    result = run("search", "tea", "--namespace", "work")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(empty)
+    assert run("explain", "tea", "--namespace", "work").stderr.startswith(empty)
+    assert run("search", "tea", "--namespace", "work", "-q").stderr == ""
+    assert "namespace" not in run("search", "xyzzy").stderr
+
+
+def test_search_in_a_memory_without_notes(run: Run) -> None:
+    recollect.open("recollect.db", embedder=None).close()
+    empty = "warning: there are no notes in namespace 'default'; recollect add stores a note\n"
+    assert run("search", "tea").stderr.startswith(empty)
+
+
 def test_search_with_a_real_model(run: Run) -> None:
     if choose_embedder("auto").embedder is None:
         skip_or_fail("no model is installed")
@@ -339,4 +357,4 @@ def test_search_with_a_real_model(run: Run) -> None:
     assert re.search(r" 1  n3\n    0\.\d\d .{8}  2026-03-01  lexical 1 · vector 1\n", hybrid.stdout)
     other_embedder = run("search", "bicycle", "--embedder", "openai:m@http://localhost:1/v1")
     assert other_embedder.stderr.count("warning: ") == 1
-    assert "so only lexical search ran; run reindex to embed the notes again" in other_embedder.stderr
+    assert "so only lexical search ran; run: recollect reindex to embed the notes again" in other_embedder.stderr

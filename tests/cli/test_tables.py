@@ -50,8 +50,8 @@ def test_hit_shows_its_tags() -> None:
 
 def test_superseded_hit_names_the_newer_notes() -> None:
     old = Candidate("n1", superseded_by=("n2", "n3", "n4"))
-    shown, _ = printed([Hit(1, old), Hit(2, Candidate("n2", path="tea.md")), Hit(3, Candidate("n3"))])
-    assert shown.startswith(" 1  n1\n      superseded by tea.md, n3, n4\n")
+    output, _ = printed([Hit(1, old), Hit(2, Candidate("n2", path="tea.md")), Hit(3, Candidate("n3"))])
+    assert output.startswith(" 1  n1\n      superseded by tea.md, n3, n4\n")
 
 
 @pytest.mark.parametrize(

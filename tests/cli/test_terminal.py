@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
+from pathlib import Path
 
+import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +14,7 @@ from hypothesis import strategies as st
 import recollect
 from recollect.cli import terminal
 from recollect.cli.tables import score_bar
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, error_of
 from tests.strategies import any_text
 
 HOSTILE = "\x1b[31mred\x1b[0m \x1b]0;title\x07 [bold red]markup[/] [/nonsense] \x9b2J \u202egnissim\u202c :tea: \r gone"
@@ -19,11 +22,41 @@ HOSTILE = "\x1b[31mred\x1b[0m \x1b]0;title\x07 [bold red]markup[/] [/nonsense] \
 
 @given(any_text)
 def test_sanitise_removes_control_characters(text: str) -> None:
-    shown = terminal.sanitise_line(text)
-    assert len(shown) == len(text)
-    shown.encode()
-    assert not any(ord(character) < 32 or 0x7F <= ord(character) < 0xA0 for character in shown)
+    output = terminal.sanitise_line(text)
+    assert len(output) == len(text)
+    output.encode()
+    assert not any(ord(character) < 32 or 0x7F <= ord(character) < 0xA0 for character in output)
     assert not any(ord(character) < 32 and character not in "\n\t" for character in terminal.sanitise(text))
+
+
+@pytest.mark.parametrize("phrase", [phrase for phrase in terminal._COMMAND_WORDING if "a function or" not in phrase])
+def test_command_wording_is_of_messages_of_the_library(phrase: str) -> None:
+    package = Path(recollect.__file__).parent
+    library = [path for path in package.rglob("*.py") if "cli" not in path.relative_to(package).parts]
+    assert any(phrase.lstrip(";, ") in path.read_text() for path in library)
+
+
+@pytest.mark.parametrize("option", ["--embedder", "--reranker"])
+def test_error_of_a_wrong_model_does_not_offer_objects(run: Run, option: str) -> None:
+    recollect.open("recollect.db", embedder=None).close()
+    message = error_of(run("search", "tea", option, "wrong"), 2)
+    assert message.endswith("a folder with an ONNX model, got 'wrong'")
+
+
+def test_warning_about_vectors_of_another_model_names_the_command(run: Run) -> None:
+    pytest.importorskip("wordllama")
+    with recollect.open("recollect.db", embedder=lambda texts: [[1.0, 2.0]] * len(texts)) as memory:
+        memory.add("tea")
+    warning = run("stats", "--embedder", "static").stderr
+    assert "; run: recollect reindex, or choose the model of the vectors with --embedder\n" in warning
+
+
+def test_errors_do_not_name_the_argument_read_only(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    recollect.open("recollect.db", embedder=None).close()
+    with apsw.Connection("recollect.db") as connection:
+        connection.pragma("user_version", 1)
+    monkeypatch.setattr("os.access", lambda _path, mode, **_options: mode != os.W_OK)
+    assert error_of(run("search", "tea"), 1).endswith("; write to it once, for example by recollect reindex")
 
 
 @given(st.floats(-1, 2))
@@ -49,13 +82,13 @@ def test_hostile_notes_are_sanitised(run: Run, monkeypatch: pytest.MonkeyPatch, 
         monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "300")
     for arguments in (["search", "tea"], ["explain", "tea"], ["compare", "tea"], ["get", "n1"], ["get", "n1", "-q"]):
-        shown = run(*arguments).stdout
-        assert "[bold red]markup" in shown.replace("\n", " ")
-        assert "red" in shown
-        assert ":tea:" in shown
-        assert not {"\x07", "\x9b", "\u202e", "\r"} & set(shown)
-        assert "\x1b[31m" not in shown
-        assert ("\x1b" in shown) == (colour and arguments[0] != "get")
+        output = run(*arguments).stdout
+        assert "[bold red]markup" in output.replace("\n", " ")
+        assert "red" in output
+        assert ":tea:" in output
+        assert not {"\x07", "\x9b", "\u202e", "\r"} & set(output)
+        assert "\x1b[31m" not in output
+        assert ("\x1b" in output) == (colour and arguments[0] != "get")
 
 
 @pytest.mark.usefixtures("sample_path")

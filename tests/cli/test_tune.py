@@ -70,8 +70,8 @@ def test_tune_progress(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
-    shown = run("tune", "asked", "--preset", "narrow.toml", "--measure", "mrr").stderr
-    assert re.search(r"Tuning .* \d+/\d+", shown)
+    output = run("tune", "asked", "--preset", "narrow.toml", "--measure", "mrr").stderr
+    assert re.search(r"Tuning .* \d+/\d+", output)
     assert run("tune", "asked", "--preset", "narrow.toml", "--measure", "mrr", "--force", "-q").stderr == ""
 
 
@@ -109,7 +109,7 @@ def test_tune_with_another_memory(run: Run) -> None:
     result = run("tune", "asked", "--db", "other.db", "--preset", "narrow.toml")
     assert result.exit_code == 1
     assert "warning: judgements name notes that this memory lacks" in result.stderr
-    assert "warning: with the preset to start from, no question found any of its notes" in result.stderr
+    assert "warning: the preset to start from finds no relevant note of any question" in result.stderr
 
 
 def test_tune_with_its_own_notes(run: Run) -> None:

@@ -1,4 +1,4 @@
-"""The command line: one command a file. Each parses its options, calls the library and prints.
+"""The command ``recollect``; its subcommands are in the other modules. Each parses, calls the library and prints.
 
 Only click is imported before a command runs, so that help, the version and completion are immediate.
 """
@@ -12,10 +12,10 @@ from recollect.cli.group import CommandGroup
 
 __all__ = ["main", "recollect"]
 
-SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True}
+CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True}
 
 
-@click.group(cls=CommandGroup, context_settings=SETTINGS)
+@click.group(cls=CommandGroup, context_settings=CONTEXT_SETTINGS)
 @click.version_option(__version__, message="recollect %(version)s")
 def recollect() -> None:
     """Hybrid memory retrieval for agents, with the reasons for every result.

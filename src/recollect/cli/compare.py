@@ -1,4 +1,4 @@
-"""``recollect compare``: the same query with several presets."""
+"""``recollect compare``: search with several presets and compare the ranks of the notes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,7 @@ from recollect.cli import memories, options, terminal
 
 @click.command()
 @click.argument("query", nargs=-1, required=True)
-@click.option(
-    "--preset",
-    "presets",
-    metavar="NAME|FILE",
-    multiple=True,
-    help="A preset: a name or a TOML file. Repeatable; by default all presets.",
-)
+@options.presets("A preset: a name or a TOML file. Repeatable; by default all presets.")
 @options.search
 @click.pass_context
 def compare(context: click.Context, /, *, presets: tuple[str, ...], as_json: bool, **params: Any) -> None:

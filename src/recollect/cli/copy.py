@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from recollect.stores.comparison import StoreComparison
     from recollect.stores.copying import CopyCounts
 
-PHASES = {
+PHASES = {  # what the progress bar shows
     "others": "reading the target",  # looking for notes that the source lacks
     "notes": "copying notes",
     "comparing": "comparing notes",
     "searching": "comparing searches",
 }
-MAX_DIFFERENCES = 10
-"""How many differences are printed; JSON has more."""
+MAX_PRINTED_DIFFERENCES = 10
+NOTHING_COPIED = "nothing was copied yet"
 
 
 @click.command()
@@ -52,15 +52,15 @@ def copy(
     if not is_url(source) and not Path(source).expanduser().exists():
         raise click.UsageError(f"there is no memory at {source}")
     source_name, target_name = redact_secrets(source), redact_secrets(target)
-    state = "nothing was copied yet"
+    state = NOTHING_COPIED
 
-    with memories.progress_bar("Copying") as show:
+    with memories.progress_bar("Copying") as show_progress:
 
         def progress(done: int, total: int, phase: str) -> None:
             nonlocal state
             if phase == "notes":
                 state = f"{done:,} of {total:,} notes are in {target_name}"
-            show(done, total, PHASES[phase])
+            show_progress(done, total, PHASES[phase])
 
         try:
             report = copy_memory(source, target, namespaces=namespaces or None, progress=progress, **flags)
@@ -68,7 +68,7 @@ def copy(
             terminal.print_error(f"interrupted; {state}, and the same command continues from there")
             context.exit(INTERRUPTED)
         except (RecollectError, OSError) as error:
-            if state.startswith("nothing"):
+            if state == NOTHING_COPIED:
                 raise
             raise RecollectError(f"{error}; {state}, and the same command continues from there") from error
     if as_json:
@@ -78,7 +78,7 @@ def copy(
         if report.verified:
             _print_comparison(report.verified)
     if report.verified and not report.verified.same:
-        terminal.print_error(_problem(report.verified, source_name, target_name))
+        terminal.print_error(_differences_error(report.verified, source_name, target_name))
         context.exit(1)
 
 
@@ -88,30 +88,30 @@ def _summary(copied: CopyCounts, source: str, target: str) -> str:
     counts = {"added": copied.added, "updated": copied.updated}
     notes = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items() if count) or "none"
     rate = (copied.added + copied.updated) / max(copied.seconds, 1e-3)
-    parts = f"notes {notes}, {copied.unchanged:,} unchanged; documents {copied.documents:,}"
-    return f"copied to {target} in {copied.seconds:.1f} s, {rate:,.0f} notes/s: {parts}"
+    totals = f"notes {notes}, {copied.unchanged:,} unchanged; documents {copied.documents:,}"
+    return f"copied to {target} in {copied.seconds:.1f} s, {rate:,.0f} notes/s: {totals}"
 
 
 def _print_comparison(verified: StoreComparison) -> None:
-    for difference in verified.differences[:MAX_DIFFERENCES]:
+    for difference in verified.differences[:MAX_PRINTED_DIFFERENCES]:
         name = f"{difference.part} {difference.name} in {difference.namespace}".removesuffix(" in ")
         terminal.print_message(f"differs: {name}: {difference.problem}")
-    if len(verified.differences) > MAX_DIFFERENCES:
-        terminal.print_message(f"differs: {len(verified.differences) - MAX_DIFFERENCES:,} more")
+    if len(verified.differences) > MAX_PRINTED_DIFFERENCES:
+        terminal.print_message(f"differs: {len(verified.differences) - MAX_PRINTED_DIFFERENCES:,} more")
     if not verified.differences:
-        searches = f", and so are {_searches(verified)}" if verified.searches["lexical"].searches else ""
+        searches = f", and so are {_identical_searches(verified)}" if verified.searches["lexical"].searches else ""
         terminal.print_message(f"verified {terminal.count(verified.notes, 'note')}: all are the same{searches}")
 
 
-def _problem(verified: StoreComparison, source: str, target: str) -> str:
+def _differences_error(verified: StoreComparison, source: str, target: str) -> str:
     if not verified.differences:
-        return f"searches in {target} and {source} give different results: only {_searches(verified)} are the same"
+        return f"searches in {target} and {source} differ: only {_identical_searches(verified)} are the same"
     advice = f"run the same command again if {source} was written to meanwhile"
     if all(difference.problem == "order" for difference in verified.differences):
         advice = "all notes are there; only their order differs, which an empty target would preserve"
     return f"{target} differs from {source} in {terminal.count(len(verified.differences), 'point')}; {advice}"
 
 
-def _searches(verified: StoreComparison) -> str:
+def _identical_searches(verified: StoreComparison) -> str:
     counts = (f"{compared.same} of {compared.searches} {leg} searches" for leg, compared in verified.searches.items())
     return " and ".join(counts)

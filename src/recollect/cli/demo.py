@@ -1,4 +1,4 @@
-"""``recollect demo``: a tour of searches over a year of sample notes."""
+"""``recollect demo``: store the sample notes in a memory and show example searches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
     from recollect.retrieval import SearchResult
 
-TOUR = (
+EXAMPLES = (
     (("ERR_4021",), "An exact error code finds its whole story: first sighting, wrong theory, real cause."),
     (("--mode", "bm25", '"measure the reveal"'), "A quoted phrase must be in the text word for word."),
     (("deploy NOT friday",), "Exclusion drops the old rule and the incident, and leaves the current rule."),
@@ -36,8 +36,8 @@ TOUR = (
         "From March on, in one folder: the new number without the one that it replaced.",
     ),
 )
-"""Arguments of ``recollect search``, and what they show."""
-EXPLAINED = ("can Mum manage the stairs at the inn in Kanazawa?",)
+"""The example searches: arguments of ``recollect search``, and a sentence on what the results show."""
+EXPLAIN_ARGUMENTS = ("can Mum manage the stairs at the inn in Kanazawa?",)
 NEXT_STEPS = (
     "recollect demo --db {}    # keep the sample",
     "recollect explain --db {} 'does Maren like coriander?'",
@@ -45,8 +45,8 @@ NEXT_STEPS = (
     "recollect add 'Prefers green tea.' --path memory/tea.md    # start your own memory",
     "recollect ingest ~/notes    # or ingest a folder",
 )
-HITS = 3
-RULE = "─" * 72
+HITS_PER_SEARCH = 3
+SEPARATOR = "─" * 72
 
 
 @click.command()
@@ -69,15 +69,15 @@ def demo(context: click.Context, /, *, query: tuple[str, ...], db: str | None, e
     """
     from recollect.cli import tables  # noqa: PLC0415 (imports rich)
 
-    text = " ".join(query)
-    user_arguments = ("--", text) if text.startswith("-") else (text,)
+    query_text = " ".join(query)
+    query_arguments = ("--", query_text) if query_text.startswith("-") else (query_text,)
     with ExitStack() as stack:
         path = db or str(Path(stack.enter_context(TemporaryDirectory(prefix="recollect-demo-")), "demo.db"))
         memory = stack.enter_context(memories.open_or_create(path, embedder))
         _store_sample(memory, path)
-        examples = ((user_arguments, ""),) if query else TOUR
+        examples = ((query_arguments, ""),) if query else EXAMPLES
         if as_json:
-            data = [{"arguments": args, "why": why, **_run(memory, path, args).to_dict()} for args, why in examples]
+            data = [{"arguments": args, "why": why, **_search(memory, path, args).to_dict()} for args, why in examples]
             terminal.print_json(data)
             return
         if not terminal.is_quiet():
@@ -86,28 +86,29 @@ def demo(context: click.Context, /, *, query: tuple[str, ...], db: str | None, e
             click.echo(terminal.style("Recollect · a year of Maren Oduya's life and work", bold=True))
             click.echo(f"{notes} notes, {store.links} links, {vectors} vectors\n")
         has_answer = True
-        for arguments, why in examples:
-            _print_heading("search", arguments, why)
-            result = _run(memory, path, arguments)
+        for arguments, reason in examples:
+            _print_heading("search", arguments, reason)
+            result = _search(memory, path, arguments)
             for warning in result.warnings:
                 terminal.warn(warning)
             print_result(result, show_weak=not query)
             has_answer = result.has_answer
             click.echo()
         if not query:
-            _print_heading("explain", EXPLAINED, "Every result can explain its rank.")
-            tables.print_explanation(terminal.console(), _run(memory, path, EXPLAINED), limit=HITS)
+            _print_heading("explain", EXPLAIN_ARGUMENTS, "Every result can explain its rank.")
+            result = _search(memory, path, EXPLAIN_ARGUMENTS)
+            tables.print_explanation(terminal.console(), result, limit=HITS_PER_SEARCH)
         if not terminal.is_quiet():
-            path = shlex.quote(redact_secrets(db or "demo.db"))
-            click.echo(terminal.style(f"{RULE}\nNext steps", bold=True))
-            for step in NEXT_STEPS[bool(db) :]:
-                click.echo(f"$ {step.format(path)}")
+            shown_path = shlex.quote(redact_secrets(db or "demo.db"))
+            click.echo(terminal.style(f"{SEPARATOR}\nNext steps", bold=True))
+            for step in NEXT_STEPS[1:] if db else NEXT_STEPS:  # the first step is to pass --db
+                click.echo(f"$ {step.format(shown_path)}")
     if query and not has_answer:
         context.exit(1)
 
 
 def _store_sample(memory: Memory, path: str) -> None:
-    """Store the sample; raise an error if the memory has other notes."""
+    """Store the sample notes in the memory; raise an error if it has other notes."""
     from recollect.sample import sample_notes  # noqa: PLC0415 (part of the library)
 
     notes = list(sample_notes())
@@ -117,15 +118,15 @@ def _store_sample(memory: Memory, path: str) -> None:
         memory.add_many(notes, progress=progress)
 
 
-def _run(memory: Memory, path: str, arguments: tuple[str, ...]) -> SearchResult:
-    """Search with arguments as ``recollect search`` parses them."""
-    with search.make_context("search", ["--top-k", str(HITS), "--db", path, *arguments]) as context:
+def _search(memory: Memory, path: str, arguments: tuple[str, ...]) -> SearchResult:
+    """Parse ``arguments`` as ``recollect search`` does, and search with them."""
+    with search.make_context("search", ["--top-k", str(HITS_PER_SEARCH), "--db", path, *arguments]) as context:
         return run_search(memory, context.params)
 
 
-def _print_heading(command: str, arguments: tuple[str, ...], why: str) -> None:
-    click.echo(terminal.style(RULE, dim=True))
-    if why:
-        click.echo(terminal.style(why, bold=True))
+def _print_heading(command: str, arguments: tuple[str, ...], reason: str) -> None:
+    click.echo(terminal.style(SEPARATOR, dim=True))
+    if reason:
+        click.echo(terminal.style(reason, bold=True))
     line = terminal.sanitise_line(shlex.join(["recollect", command, *arguments]))
     click.echo(f"$ {terminal.style(line, fg='green')}\n")

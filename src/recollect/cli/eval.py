@@ -21,19 +21,12 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
     from recollect.retrieval.options import Mode
 
-_EVALUATE_PARAMETERS = ("embedder", "namespace", "store", "cache", "answer_threshold")
+_EVALUATE_OPTIONS = ("embedder", "namespace", "store", "cache", "answer_threshold")
 
 
 @click.command("eval")
 @click.argument("path", metavar="DATASET", type=click.Path(exists=True))
-@click.option(
-    "--preset",
-    "presets",
-    metavar="NAME|FILE",
-    multiple=True,
-    default=("default",),
-    help="A preset: a name or a TOML file. Repeatable.",
-)
+@options.presets("A preset: a name or a TOML file. Repeatable.", default=("default",))
 @click.option(
     "--mode", "modes", type=click.Choice(MODES), multiple=True, default=("auto",), help="A search mode. Repeatable."
 )
@@ -60,8 +53,10 @@ _EVALUATE_PARAMETERS = ("embedder", "namespace", "store", "cache", "answer_thres
     "--json",
     "json_path",
     type=click.Path(dir_okay=False, allow_dash=True),
-    metavar="FILE",
-    help="Write the results as JSON; - prints them instead of the tables.",
+    metavar="[FILE]",
+    is_flag=False,
+    flag_value="-",
+    help="Write the results as JSON to FILE. As the last option without FILE, print them instead of the tables.",
 )
 @click.option(
     "--report",
@@ -112,7 +107,7 @@ def eval_(
             measures=tuple(dict.fromkeys((*evaluation.MEASURES, *measures))),
             memory=memory,
             progress=progress,
-            **{name: params[name] for name in _EVALUATE_PARAMETERS},
+            **{name: params[name] for name in _EVALUATE_OPTIONS},
         )
     for warning in dict.fromkeys(warning for outcome in outcomes for warning in outcome.warnings):
         terminal.warn(warning)
@@ -135,7 +130,7 @@ def eval_(
 
 
 def read_dataset(path: str, params: dict[str, Any]) -> Dataset:
-    """Read the dataset of the options, and print its remarks on standard error."""
+    """Read the dataset at ``path`` with the options of a command; print its remarks on standard error."""
     from recollect.evaluation import load_dataset  # noqa: PLC0415 (imports numpy)
 
     dataset = load_dataset(path, **{name: params[name] for name in ("format", "level", "split", "pool")})
@@ -146,16 +141,16 @@ def read_dataset(path: str, params: dict[str, Any]) -> Dataset:
 
 
 def open_memory(dataset: Dataset, params: dict[str, Any]) -> AbstractContextManager[Memory | None]:
-    """Open the memory of ``--db`` for a dataset without notes; a dataset with notes needs no memory."""
+    """Open the memory of ``--db`` if the dataset has only questions; return ``None`` in a context if it has notes."""
     return nullcontext() if dataset.notes else memories.open_for_reading(params["db"], params["embedder"])
 
 
 def _write_runs(folder: Path, dataset: Dataset, outcomes: Sequence[Outcome]) -> None:
-    """Write the judgements and a run for each system."""
+    """Write the judgements (qrels) and the ranking of each system (run) as TREC files."""
     from recollect.evaluation import write_qrels, write_run  # noqa: PLC0415 (imports numpy)
 
     def file_name(text: str) -> str:
-        return re.sub(r"[^\w.-]+", "-", text)
+        return re.sub(r"[^\w.-]+", "-", text)  # replace runs of other characters
 
     folder.mkdir(parents=True, exist_ok=True)
     name = file_name(dataset.name)

@@ -1,4 +1,4 @@
-"""Tables of evaluations and tuning, printed with rich."""
+"""Tables of ``recollect eval`` and ``recollect tune``, printed with rich."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from recollect.cli import terminal
-from recollect.cli.tables import new_table, print_table
+from recollect.cli.tables import new_table, print_table, setting_value
 from recollect.evaluation.comparison import compare_outcomes
 from recollect.evaluation.dataset import format_count
 from recollect.evaluation.report.text import TRUST_HEADS, difference_fields, trust_fields, verdict_text
@@ -26,19 +26,21 @@ _VERDICT_STYLES = {"better": "green", "worse": "red"}
 
 
 def print_outcomes(console: Console, dataset: Dataset, outcomes: Sequence[Outcome]) -> None:
-    """Print the measures, the differences from the first system, strata and trust, as far as there are any."""
+    """Print a table each of measures, differences from the first system, strata and trust; skip empty tables."""
     details = [format_count(len(dataset.answerable), "question")]
     if dataset.unanswerable:
         details.append(f"{len(dataset.unanswerable):,} without an answer")
-    names = {question.collection for question in dataset.questions}
+    collections = {question.collection for question in dataset.questions}
     if dataset.notes:
-        notes = sum(len(dataset.collections[name].notes) for name in names)
-        details.append(format_count(notes, "note") + (f" in {len(names):,} collections" if len(names) > 1 else ""))
+        details.append(format_count(sum(len(dataset.collections[name].notes) for name in collections), "note"))
+        if len(collections) > 1:
+            details[-1] += f" in {len(collections):,} collections"
     embedder = outcomes[0].embedder
     _print_heading(console, dataset, [*details, "no embedder" if embedder == "none" else embedder])
     table = _numeric_table("", *outcomes[0].values, "p50 ms", "p95 ms")
     for outcome, means in _means(outcomes):
-        table.add_row(_name(outcome.system), *means, *(f"{outcome.latency(percentile):.1f}" for percentile in (50, 95)))
+        latencies = (f"{outcome.latency(percentile):.1f}" for percentile in (50, 95))
+        table.add_row(_safe_text(outcome.system), *means, *latencies)
     print_table(console, table)
     if len(outcomes) > 1:
         console.print()
@@ -50,24 +52,23 @@ def print_outcomes(console: Console, dataset: Dataset, outcomes: Sequence[Outcom
         table = _numeric_table("trust", *TRUST_HEADS)
         for outcome in outcomes:
             if outcome.trust:
-                table.add_row(_name(outcome.system), *trust_fields(outcome.trust))
+                table.add_row(_safe_text(outcome.system), *trust_fields(outcome.trust))
         console.print()
         print_table(console, table)
 
 
 def print_tuning(console: Console, result: TuningResult, dataset: Dataset, measure: str) -> None:
     """Print what was tuned, which settings would change, and the verdict."""
-    start, settings = f"{result.start.name} {measure} {result.before:.3f}", format_count(result.settings, "setting")
-    details = [format_count(result.questions, "question"), start, f"{settings} tried", f"{result.folds} folds"]
+    start_score = f"{result.start.name} {measure} {result.before:.3f}"
+    tried = f"{format_count(result.settings, 'setting')} tried"
+    details = [format_count(result.questions, "question"), start_score, tried, f"{result.folds} folds"]
     _print_heading(console, dataset, details)
     if result.changes:
         table = new_table("setting", "before", "after", "chosen in", header_style="dim")
         for change in result.changes:
-            before, after = (
-                value if isinstance(value, str) else f"{value:g}" for value in (change.before, change.after)
-            )
+            before, after = setting_value(change.before), setting_value(change.after)
             folds = f"{change.agreeing} of {result.folds} folds"
-            table.add_row(_name(change.setting), Text(before), Text(after, "bold"), folds)
+            table.add_row(_safe_text(change.setting), Text(before), Text(after, "bold"), folds)
         print_table(console, table)
         console.print()
     console.print(Text(result.verdict, "green" if result.recommended else "yellow"), soft_wrap=True)
@@ -80,52 +81,53 @@ def _print_heading(console: Console, dataset: Dataset, details: Sequence[str]) -
 
 
 def _differences_table(outcomes: Sequence[Outcome]) -> Table:
-    """Return the difference of each system from the first, with its interval and verdict.
+    """Return a table with the difference of each system from the first: interval, p-value and verdict.
 
-    Intervals are those of the paired bootstrap, p-values those of the randomisation test, corrected by Holm's method
-    for the number of systems.
+    The intervals come from the paired bootstrap. The p-values come from the randomisation test and are corrected by
+    Holm's method for the number of systems.
     """
     comparison = compare_outcomes([replace(outcome, strata={}) for outcome in outcomes])
-    p_name = "p" if len(comparison.compared_systems) == 1 else "p, Holm"
+    p_header = "p" if len(comparison.compared_systems) == 1 else "p, Holm"
     baseline = terminal.sanitise_line(comparison.baseline)
-    table = _numeric_table(f"against {baseline}", "", "difference", "95 % interval", p_name, "")
+    table = _numeric_table(f"against {baseline}", "", "difference", "95 % interval", p_header, "")
     table.columns[1].justify = table.columns[5].justify = "left"
     for system in comparison.compared_systems:
         for measure in comparison.measures:
             result = comparison.result(system, measure)
-            difference, interval, _, p = difference_fields(result)
+            difference, interval, _, p_value = difference_fields(result)
             verdict = verdict_text(result)
-            name = _name(system if measure == comparison.measures[0] else "")
-            table.add_row(name, measure, difference, interval, p, Text(verdict, _VERDICT_STYLES.get(verdict, "dim")))
+            name = _safe_text(system if measure == comparison.measures[0] else "")
+            verdict_cell = Text(verdict, _VERDICT_STYLES.get(verdict, "dim"))
+            table.add_row(name, measure, difference, interval, p_value, verdict_cell)
     return table
 
 
 def _strata_table(outcomes: Sequence[Outcome]) -> Table:
-    """Return for each stratum a row for each system."""
+    """Return a table with the means of each system in each stratum."""
     table = _numeric_table("", "questions", "", *outcomes[0].values)
     table.columns[2].justify = "left"
     for stratum, questions in outcomes[0].strata.items():
-        first_cells = [_name(stratum), Text(f"{len(questions):,}")]
+        first_cells = [_safe_text(stratum), Text(f"{len(questions):,}")]
         for outcome, means in _means(outcomes, stratum):
-            table.add_row(*first_cells, _name(outcome.system), *means)
+            table.add_row(*first_cells, _safe_text(outcome.system), *means)
             first_cells = [Text(), Text()]
     return table
 
 
 def _means(outcomes: Sequence[Outcome], stratum: str | None = None) -> Iterator[tuple[Outcome, list[Text]]]:
-    """Yield each outcome with its means; the best of each measure is bold."""
+    """Yield each outcome with the table cells of its means; the best mean of each measure is bold."""
     best = {measure: max(outcome.mean(measure, stratum) for outcome in outcomes) for measure in outcomes[0].values}
     for outcome in outcomes:
         means = {measure: outcome.mean(measure, stratum) for measure in best}
         yield outcome, [Text(f"{mean:.3f}", "bold" if mean == best[name] else "") for name, mean in means.items()]
 
 
-def _name(text: str) -> Text:
+def _safe_text(text: str) -> Text:
     return Text(terminal.sanitise_line(text))
 
 
-def _numeric_table(first: str, *others: str) -> Table:
-    table = new_table(first)
-    for name in others:
+def _numeric_table(first_column: str, *numeric_columns: str) -> Table:
+    table = new_table(first_column)
+    for name in numeric_columns:
         table.add_column(Text(name), justify="right", no_wrap=True)
     return table

@@ -40,31 +40,32 @@ COMMANDS = {
     "mcp": "serve",
     "demo": "demo",
 }
-"""The commands in the order of the help, and the module of each; its function has the command's name."""
+"""The commands in the order of the help, and the module of each."""
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
-"""The exit codes that shells report for a process that Ctrl-C ended, or whose reader closed the pipe."""
+"""Exit codes of shells for SIGINT (128 + 2) and, in ``recollect search tea | head``, for SIGPIPE (128 + 13)."""
 
 
 class CommandGroup(click.Group):
-    """A group that imports a command when it is called."""
+    """A group that imports the module of a command only when the command is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
-        """Return the names in the order of the table."""
+        """Return the names of the commands in the order of ``COMMANDS``."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click's signature)
-        """Import a command."""
+        """Import a command; return ``None`` if there is no command with this name."""
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"recollect.cli.{COMMANDS[cmd_name]}")
-        command: click.Command = getattr(module, f"{cmd_name}_" if cmd_name in ("import", "eval") else cmd_name)
+        attribute = f"{cmd_name}_" if cmd_name in ("import", "eval") else cmd_name  # Python uses these names
+        command: click.Command = getattr(module, attribute)
         return command
 
     def main(self, *args: Any, **extra: Any) -> NoReturn:
-        """Run and exit."""
+        """Run the command line and end the process with its exit code."""
         _prepare_streams()
-        code = _exit_code(lambda: super(CommandGroup, self).main(*args, **{**extra, "standalone_mode": False}))
+        code = _run_for_exit_code(lambda: super(CommandGroup, self).main(*args, **{**extra, "standalone_mode": False}))
         try:
             sys.stdout.flush()
         except OSError:
@@ -75,15 +76,15 @@ class CommandGroup(click.Group):
         """Run the command; return the exit code."""
         with warnings.catch_warnings():
             warnings.simplefilter("always", RecollectWarning)
-            show_default = warnings.showwarning
+            show_other_warning = warnings.showwarning
 
-            def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+            def show_warning(message: Warning | str, category: type[Warning], *args: Any, **kwargs: Any) -> None:
                 if issubclass(category, RecollectWarning):
                     terminal.warn(str(message))
                 else:
-                    show_default(message, category, *rest, **more)
+                    show_other_warning(message, category, *args, **kwargs)
 
-            warnings.showwarning = show
+            warnings.showwarning = show_warning
 
             def run() -> object:
                 result = super(CommandGroup, self).invoke(ctx)
@@ -91,11 +92,11 @@ class CommandGroup(click.Group):
                 return result
 
             # Errors are handled here, before click handles interrupts and closed pipes in its own way.
-            return _exit_code(run)
+            return _run_for_exit_code(run)
 
 
-def _exit_code(run: Callable[[], object]) -> int:
-    """Run, print what failed in one line, and return the exit code."""
+def _run_for_exit_code(run: Callable[[], object]) -> int:
+    """Call ``run`` and return the exit code; print an error in one line."""
     try:
         code = run()
     except BrokenPipeError:
@@ -132,7 +133,7 @@ def _exit_code(run: Callable[[], object]) -> int:
 
 
 def _prepare_streams() -> None:
-    """Make output work for every character, and with streams that the shell closed."""
+    """Replace streams that the shell closed, and let output replace characters that the terminal cannot show."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 (it stays open until the process ends)
@@ -142,7 +143,7 @@ def _prepare_streams() -> None:
 
 
 def _discard_stdout() -> None:
-    """Redirect standard output to nowhere, so that Python's flush at exit does not fail."""
+    """Redirect standard output to the null device, so that Python's flush at exit does not fail."""
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, sys.stdout.fileno())
     os.close(devnull)

@@ -31,20 +31,23 @@ def ingest(*, sources: tuple[str, ...], embedder: str, secrets: str, db: str, as
         memories.warn_if_lexical_only(memory)
         with memories.progress_bar("Ingesting") as progress:
             reports = [memory.ingest(source, progress=progress, **arguments) for source in sources]
-    total: dict[str, Any] = {"files": Counter(), "notes": Counter(), "problems": [], "skipped": Counter()}
+    totals: dict[str, Any] = {"files": Counter(), "notes": Counter(), "problems": [], "skipped": Counter()}
     for report in reports:
-        for part, value in report.to_dict().items():
-            total[part].extend(value) if part == "problems" else total[part].update(value)
+        data = report.to_dict()
+        totals["problems"] += data["problems"]
+        for name in ("files", "notes", "skipped"):
+            totals[name].update(data[name])
         for problem in report.problems:
-            terminal.print_error(str(problem)) if problem.skipped else terminal.warn(str(problem))
+            print_problem = terminal.print_error if problem.skipped else terminal.warn
+            print_problem(str(problem))
     if as_json:
-        terminal.print_json(total)
+        terminal.print_json(totals)
     else:
-        for part in ("files", "notes"):
-            counts = ", ".join(f"{count} {outcome}" for outcome, count in total[part].items())
-            terminal.print_message(f"{part}  {counts}")
-        if counts := ", ".join(f"{count} {extension}" for extension, count in total["skipped"].most_common()):
+        for name in ("files", "notes"):
+            counts = ", ".join(f"{count} {outcome}" for outcome, count in totals[name].items())
+            terminal.print_message(f"{name}  {counts}")
+        if counts := ", ".join(f"{count} {extension}" for extension, count in totals["skipped"].most_common()):
             advice = "only Markdown, plain text, JSON and JSONL are read: convert the others to Markdown or text"
             terminal.print_message(f"skipped  {counts}; {advice}")
-    if total["files"]["failed"] or total["notes"]["failed"]:
+    if totals["files"]["failed"] or totals["notes"]["failed"]:
         raise click.exceptions.Exit(1)

@@ -1,4 +1,4 @@
-"""``recollect keys``: manage the keys of a server."""
+"""``recollect keys``: create, list and revoke the API keys of a server."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from recollect.cli import options, terminal
 if TYPE_CHECKING:
     from recollect.server.auth import Key, KeyRing
 
-_keys_file = options.keys_file("The file with the hashes of the keys; recollect keys add creates it.", required=True)
+_key_file = options.key_file("The file with the hashes of the keys; recollect keys add creates it.", required=True)
 
 
 @click.group()
 def keys() -> None:
     """Create, list and revoke the keys of a server.
 
-    A key is valid for some namespaces and one right: read, write (includes read) or admin (includes both). The file
-    contains hashes; running servers apply a change at once.
+    A key grants one right in some or all namespaces: read, write (includes read) or admin (includes both). The key
+    file has only hashes of the keys; running servers apply a change at once.
     """
 
 
@@ -28,11 +28,11 @@ def keys() -> None:
 @click.option("--namespace", "namespaces", metavar="NAME", multiple=True, help="A namespace of the key. Repeatable.")
 @click.option("--all-namespaces", is_flag=True, help="The key is valid in every namespace, including future ones.")
 @click.option("--right", type=click.Choice(["read", "write", "admin"]), default="read", help="The right of the key.")
-@_keys_file
+@_key_file
 @options.as_json
 @options.quiet
 def add_key(
-    *, name: str, namespaces: tuple[str, ...], all_namespaces: bool, right: str, keys: str, as_json: bool
+    *, name: str, namespaces: tuple[str, ...], all_namespaces: bool, right: str, key_file: str, as_json: bool
 ) -> None:
     """Create a key and print it once.
 
@@ -40,39 +40,40 @@ def add_key(
     """
     if bool(namespaces) == all_namespaces:
         raise click.UsageError("the key needs namespaces; pass --namespace or --all-namespaces")
-    key, text = _key_ring(keys).add(name, None if all_namespaces else namespaces, right)
+    key, key_text = _key_ring(key_file).add(name, None if all_namespaces else namespaces, right)
     if as_json:
-        terminal.print_json({**_public_fields(key), "key": text})
+        terminal.print_json({**_fields_without_hash(key), "key": key_text})
         return
-    click.echo(text)
-    terminal.print_info(f"{key.name} has the right {right} {_namespaces(key)}; save the key now, it is not shown again")
+    click.echo(key_text)
+    grant = f"{key.name} has the right {right} {_in_namespaces(key)}"
+    terminal.print_info(f"{grant}; save the key now, it is not shown again")
 
 
 @keys.command("list")
-@_keys_file
+@_key_file
 @options.as_json
-def list_keys(*, keys: str, as_json: bool) -> None:
+def list_keys(*, key_file: str, as_json: bool) -> None:
     """List ids, names and rights of the keys, not the keys themselves."""
-    ring = _key_ring(keys).keys()
+    stored_keys = _key_ring(key_file).keys()
     if as_json:
-        terminal.print_json([_public_fields(key) for key in ring])
+        terminal.print_json([_fields_without_hash(key) for key in stored_keys])
         return
-    for key in ring:
-        fields = (key.id, f"{key.created_at:%Y-%m-%d}", f"{key.grant.right!s:<5}", key.name, _namespaces(key))
+    for key in stored_keys:
+        fields = (key.id, f"{key.created_at:%Y-%m-%d}", f"{key.grant.right!s:<5}", key.name, _in_namespaces(key))
         click.echo(terminal.sanitise_line("  ".join(fields)))
 
 
 @keys.command("revoke")
 @click.argument("id")
-@_keys_file
+@_key_file
 @options.quiet
-def revoke_key(*, id: str, keys: str) -> None:  # noqa: A002 (the argument's name)
+def revoke_key(*, id: str, key_file: str) -> None:  # noqa: A002 (the argument's name)
     """Revoke a key by its id, as list shows it.
 
-    Running servers reject it from now on. The exit code is 1 if it does not exist.
+    Running servers reject the key from now on. The exit code is 1 if there is no key with this id.
     """
-    if not _key_ring(keys).revoke(id):
-        raise click.ClickException(f"there is no key {id!r} in {keys}; recollect keys list shows all")
+    if not _key_ring(key_file).revoke(id):
+        raise click.ClickException(f"there is no key {id!r} in {key_file}; recollect keys list shows the ids")
     terminal.print_message(f"revoked {id}")
 
 
@@ -82,10 +83,10 @@ def _key_ring(path: str) -> KeyRing:
     return KeyRing(path)
 
 
-def _public_fields(key: Key) -> dict[str, Any]:
+def _fields_without_hash(key: Key) -> dict[str, Any]:
     return {name: value for name, value in key.to_dict().items() if name != "hash"}
 
 
-def _namespaces(key: Key) -> str:
+def _in_namespaces(key: Key) -> str:
     namespaces = key.grant.namespaces
     return "in all namespaces" if namespaces is None else f"in {', '.join(sorted(namespaces))}"

@@ -1,4 +1,4 @@
-"""``recollect reindex``, ``backup``, ``stats`` and ``doctor``: maintain a memory."""
+"""``recollect reindex``, ``backup``, ``stats`` and ``doctor``: embed, copy, count and check the notes of a memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def reindex(context: click.Context, /, *, embedder: str, db: str, as_json: bool) -> None:
     """Embed the notes that have no vector of the embedder's model.
 
-    Until every note has one, searches use the vectors of the previous model. After Ctrl-C, the next reindex continues.
+    Until reindex is done, searches use the vectors of the previous model. After Ctrl-C, the next reindex continues.
     """
     with memories.open_existing(db, embedder) as memory, memories.progress_bar("Embedding") as progress:
         try:
@@ -35,8 +35,8 @@ def reindex(context: click.Context, /, *, embedder: str, db: str, as_json: bool)
     if as_json:
         terminal.print_json({"embedded": count})
     else:
-        done = f"embedded {terminal.count(count, 'note')}" if count else "every note already has a vector"
-        terminal.print_message(done)
+        message = f"embedded {terminal.count(count, 'note')}" if count else "every note already has a vector"
+        terminal.print_message(message)
 
 
 @click.command()
@@ -44,9 +44,9 @@ def reindex(context: click.Context, /, *, embedder: str, db: str, as_json: bool)
 @click.option("--force", is_flag=True, help="Replace TARGET if it exists.")
 @options.memory
 def backup(*, target: str, force: bool, db: str, as_json: bool) -> None:
-    """Write a compact, consistent copy.
+    """Write a compact, consistent copy of the memory.
 
-    Other processes can read and write meanwhile. TARGET appears only when it is complete.
+    Other processes can read and write during the backup. TARGET appears only when it is complete.
     """
     with memories.open_for_reading(db) as memory:
         path = memories.output_path(target, force=force)
@@ -70,20 +70,22 @@ def stats(*, embedder: str, db: str, as_json: bool) -> None:
     if as_json:
         terminal.print_json(result.to_dict())
         return
-    for name, value in _stats_lines(result):
+    for name, value in _stats_fields(result):
         terminal.print_field(name, value)
 
 
-def _stats_lines(stats: MemoryStats) -> Iterator[tuple[str, str]]:
+def _stats_fields(stats: MemoryStats) -> Iterator[tuple[str, str]]:
+    """Yield the label and the value of each printed line; the label is empty if the line continues the one before."""
     from rich.filesize import decimal  # noqa: PLC0415 (heavy)
 
     from recollect.model import DEFAULT_NAMESPACE  # noqa: PLC0415 (part of the library)
 
     store = stats.store
-    by_namespace = ", ".join(f"{count} in {name}" for name, count in store.notes.items())
     yield "memory", f"{store.location} ({decimal(store.bytes)}, {store.engine})"
-    only_default = not {*store.notes} - {DEFAULT_NAMESPACE}
-    yield "notes", f"{sum(store.notes.values())}" + ("" if only_default else f" ({by_namespace})")
+    note_count = str(sum(store.notes.values()))
+    if set(store.notes) - {DEFAULT_NAMESPACE}:
+        note_count += f" ({', '.join(f'{count} in {name}' for name, count in store.notes.items())})"
+    yield "notes", note_count
     if store.expiring:
         yield "", f"{store.expiring} with an expiry"
     yield "links", str(store.links)
@@ -93,7 +95,7 @@ def _stats_lines(stats: MemoryStats) -> Iterator[tuple[str, str]]:
         yield "vectors", f"{count} of {model}{in_use}"
     yield "embedder", stats.embedder
     if stats.unembedded:
-        yield "", f"{terminal.count(stats.unembedded, 'note')} without a vector of it; run recollect reindex"
+        yield "", f"{terminal.count(stats.unembedded, 'note')} without a vector of this model; run recollect reindex"
 
 
 @click.command()
@@ -119,37 +121,40 @@ def doctor(context: click.Context, /, *, repair: bool, embedder: str, db: str, a
     except StoreDamagedError as error:
         if not repair or "doctor --repair" not in str(error):
             raise
-        rescue = "" if is_url(db) else f", or save what can be read with sqlite3 {db} .recover"
-        raise StoreDamagedError(
-            f"{redact_secrets(db)} is damaged and cannot be repaired; restore a backup{rescue}"
-        ) from None
+        recovery = "" if is_url(db) else f", or save what can be read with sqlite3 {db} .recover"
+        message = f"{redact_secrets(db)} is damaged and cannot be repaired; restore a backup{recovery}"
+        raise StoreDamagedError(message) from None
     problems = [finding for finding in findings if finding.problem]
     if as_json:
         data = [{**finding._asdict(), "advice": _advice(finding)} for finding in findings]
         terminal.print_json({"healthy": not problems, "embedder": embedder_name, "findings": data})
     else:
         for finding in problems if terminal.is_quiet() else findings:
-            _print_finding(finding, embedder_name if finding.part == "embedder" else finding.warning or "ok")
+            healthy_message = embedder_name if finding.part == "embedder" else finding.warning or "ok"
+            _print_finding(finding, terminal.command_wording(finding.problem or healthy_message))
     if problems:
         context.exit(1)
 
 
 def _advice(finding: Finding) -> str:
     if not finding.problem:
-        return finding.warning
+        return terminal.command_wording(finding.warning)
     if finding.repairable:
         return "recollect doctor --repair rebuilds it"
     if finding.part == "embedder":
-        missing = "reindex" in finding.problem
-        return "recollect reindex embeds them" if missing else "repair its installation, or use another embedder"
+        vectors_are_missing = "reindex" in finding.problem
+        return "recollect reindex embeds them" if vectors_are_missing else "reinstall it, or choose another --embedder"
     return "restore a backup, or save what can be read with recollect export"
 
 
-def _print_finding(finding: Finding, healthy: str) -> None:
-    sign, colour = ("✗", "red") if finding.problem else ("!", "yellow") if finding.warning else ("✓", "green")
-    message = finding.problem or healthy
+def _print_finding(finding: Finding, message: str) -> None:
+    sign = terminal.style("✓", fg="green")
+    if finding.problem:
+        sign = terminal.style("✗", fg="red", bold=True)
+    elif finding.warning:
+        sign = terminal.style("!", fg="yellow", bold=True)
     part = terminal.sanitise_line(finding.part)
-    click.echo(f"{terminal.style(sign, fg=colour, bold=sign != '✓')} {part:<22} {terminal.sanitise_line(message)}")
+    click.echo(f"{sign} {part:<22} {terminal.sanitise_line(message)}")
     advice = _advice(finding)
     if advice and advice not in message:
         click.echo(f"  {'':<22} {advice}")

@@ -1,4 +1,4 @@
-"""Open a memory for a command: to create or change it, to change an existing one, or to read it."""
+"""Helpers of the commands: open a memory to create, change or read it; check output paths; show progress."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ if TYPE_CHECKING:
 
 
 def open_or_create(db: str, embedder: str, secrets: str = "none", **arguments: Any) -> Memory:
-    """Open the memory, or create it; ``arguments`` are those of :func:`recollect.open`."""
+    """Open the memory, or create it; pass ``arguments`` on to :func:`recollect.open`."""
     return _open(db, embedder, secrets=None if secrets == "none" else secrets, **arguments)
 
 
 def open_existing(db: str, embedder: str) -> Memory:
-    """Open a memory to change it; a missing one is a usage error and is not created."""
-    _require(db)
+    """Open a memory to change it; raise a usage error if it does not exist."""
+    _require_existing(db)
     return _open(db, embedder)
 
 
 def open_for_reading(db: str, embedder: str = "none", **arguments: Any) -> Memory:
-    """Open a memory to read it, also where nothing can be written.
+    """Open a memory to read it, also if its file or folder is read-only.
 
-    A file that can be written is opened for writing, so that SQLite removes its own files beside it and migrates a
-    memory of an older version. On a server, reading changes nothing.
+    A writable file is opened for writing, so that SQLite can remove its ``-wal`` and ``-shm`` files and a memory of an
+    older version is migrated. A memory on a server is opened read-only.
     """
-    _require(db)
+    _require_existing(db)
     path = Path(db).expanduser()
     writable = not is_url(db) and os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     return _open(db, embedder, read_only=not writable, **arguments)
 
 
 def open_for_search(params: dict[str, Any]) -> Memory:
-    """Open the memory of a command with the search options."""
+    """Open the memory for a command that has the search options."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RecollectWarning)  # the search itself reports problems with vectors
         return open_for_reading(
@@ -52,13 +52,13 @@ def open_for_search(params: dict[str, Any]) -> Memory:
 
 
 def warn_if_lexical_only(memory: Memory) -> None:
-    """Warn that vector search is off, if an embedder was requested and none is installed."""
+    """Warn that searches are lexical only, if an embedder was requested and none is installed."""
     if memory.embedder_warning:
         terminal.warn(memory.embedder_warning)
 
 
 def output_path(target: str, *, force: bool) -> Path:
-    """Return the path of a file to write; an existing file is an error without ``force``."""
+    """Return the path of a file to write; raise a usage error if the file exists and ``force`` is false."""
     if is_url(target):
         raise click.UsageError("this command writes a file; recollect copy writes to a server")
     path = Path(target).expanduser()
@@ -70,13 +70,13 @@ def output_path(target: str, *, force: bool) -> Path:
 
 
 def progress_bar(label: str) -> AbstractContextManager[Progress]:
-    """Return a progress bar for a terminal; a quiet command has none."""
+    """Return a context with a progress bar; with --quiet, nothing is shown."""
     from recollect.progress import shown_progress  # noqa: PLC0415 (part of the library)
 
     return nullcontext(lambda *_: None) if terminal.is_quiet() else shown_progress(label)
 
 
-def _require(db: str) -> None:
+def _require_existing(db: str) -> None:
     if not is_url(db) and not Path(db).expanduser().exists():
         raise click.UsageError(f"there is no memory at {db}; recollect add creates one, --db chooses another")
 

@@ -68,7 +68,8 @@ def add(*, text: tuple[str, ...], embedder: str, secrets: str, db: str, as_json:
     Its content is TEXT, or standard input if TEXT is - or missing. A note with the same --path or --id is updated:
     fields that are not given stay as they are.
     """
-    content = _content(text, is_update=bool(fields["id"] or fields["path"]))
+    content = _read_content(text, is_update=bool(fields["id"] or fields["path"]))
+    # An empty collection would clear the field of an existing note; None keeps it.
     repeatable = {name: fields.pop(name) or None for name in ("tags", "metadata", "supersedes")}
     with memories.open_or_create(db, embedder, secrets) as memory:
         memories.warn_if_lexical_only(memory)
@@ -81,8 +82,8 @@ def add(*, text: tuple[str, ...], embedder: str, secrets: str, db: str, as_json:
         terminal.print_message(f"stored {note.path} ({note.id})" if note.path else f"stored {note.id}")
 
 
-def _content(words: tuple[str, ...], *, is_update: bool) -> str | None:
-    """Return the content of the note; ``None`` to change only other fields."""
+def _read_content(words: tuple[str, ...], *, is_update: bool) -> str | None:
+    """Return the content from the arguments or standard input; ``None`` if an update leaves the content as it is."""
     if words and words != ("-",):
         return " ".join(words)
     if words or not sys.stdin.isatty():
@@ -104,7 +105,7 @@ def _content(words: tuple[str, ...], *, is_update: bool) -> str | None:
 def get(*, key: str, namespace: str | None, db: str, as_json: bool) -> None:
     """Show the note with this id or path.
 
-    With --quiet, print only its content.
+    With --quiet, print only the note's content.
     """
     with memories.open_for_reading(db) as memory:
         note = memory.get(key, namespace=namespace)
@@ -119,7 +120,7 @@ def get(*, key: str, namespace: str | None, db: str, as_json: bool) -> None:
             if name == "links":
                 terminal.print_field(name, ", ".join(f"{link.kind} → {link.target}" for link in note.links))
             elif name == "metadata":
-                terminal.print_field(name, ", ".join(f"{key}: {item}" for key, item in note.metadata.items()))
+                terminal.print_field(name, ", ".join(f"{field}: {item}" for field, item in note.metadata.items()))
             elif name not in ("title", "content"):
                 terminal.print_field(name, ", ".join(value) if isinstance(value, list) else value)
         click.echo()
@@ -137,22 +138,22 @@ def delete(
 ) -> None:
     """Delete notes by id or path.
 
-    Their vectors and links are deleted, too. In a terminal, asks for confirmation before it deletes more than one. The
-    exit code is 1 if a note does not exist.
+    Their vectors and links are deleted, too. In a terminal, the command asks for confirmation before it deletes more
+    than one note. The exit code is 1 if a note does not exist.
     """
     with memories.open_existing(db, "none") as memory:
-        unique = tuple(dict.fromkeys(keys))
-        existing = [key for key in unique if memory.get(key, namespace=namespace)]
-        for key in unique:
-            if key not in existing:
+        unique_keys = tuple(dict.fromkeys(keys))
+        existing_keys = [key for key in unique_keys if memory.get(key, namespace=namespace)]
+        for key in unique_keys:
+            if key not in existing_keys:
                 terminal.print_error(f"there is no note {key!r} in namespace {namespace or 'default'!r}")
-        ask = len(existing) > 1 and not yes and sys.stdin.isatty()
-        if ask and not click.confirm(f"Delete {len(existing)} notes?", err=True):
+        needs_confirmation = len(existing_keys) > 1 and not yes and sys.stdin.isatty()
+        if needs_confirmation and not click.confirm(f"Delete {len(existing_keys)} notes?", err=True):
             raise click.ClickException("nothing was deleted")
-        deleted = memory.delete(*existing, namespace=namespace)
+        deleted = memory.delete(*existing_keys, namespace=namespace)
     if as_json:
         terminal.print_json({"deleted": deleted})
     else:
         terminal.print_message(f"deleted {terminal.count(deleted, 'note')}")
-    if len(existing) < len(unique):
+    if len(existing_keys) < len(unique_keys):
         context.exit(1)

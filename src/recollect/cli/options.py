@@ -17,20 +17,19 @@ from recollect.errors import ArgumentError
 from recollect.retrieval.options import SearchOption, search_options
 
 MAX_HITS = 100_000
-"""The largest number of hits: more than anyone reads, and few enough for every engine."""
+"""Upper limit of --top-k and other numbers of notes: more than anyone reads, and few enough for every store."""
 
-_DURATIONS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_DURATION_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
-F = TypeVar("F", bound=Callable[..., Any])
-
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 _option = partial(click.option, show_envvar=True)
 
 
-def _all(*decorators: Callable[[F], F]) -> Callable[[F], F]:
-    """Return a decorator that adds several options, in this order."""
+def _combine(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return a decorator that adds several options to a command, in this order."""
 
-    def decorate(command: F) -> F:
+    def decorate(command: Command) -> Command:
         for decorator in reversed(decorators):
             command = decorator(command)
         return command
@@ -55,7 +54,7 @@ database = _option(
     envvar="RECOLLECT_DB",
     help="The memory: a file, or the address of a server.",
 )
-memory = _all(database, as_json, quiet)
+memory = _combine(database, as_json, quiet)
 embedder = _option(
     "--embedder",
     metavar="SPEC",
@@ -75,8 +74,8 @@ reranker = _option(
 )
 
 
-def secrets(default: str = "none") -> Callable[[F], F]:
-    """Return the option that says what happens to secrets in notes."""
+def secrets(default: str = "none") -> Callable[[Command], Command]:
+    """Return the option ``--secrets``: whether secrets in notes are stored, refused or redacted."""
     return _option(
         "--secrets",
         type=click.Choice(["none", "refuse", "redact"]),
@@ -86,23 +85,25 @@ def secrets(default: str = "none") -> Callable[[F], F]:
     )
 
 
-def seed(help: str) -> Callable[[F], F]:  # noqa: A002 (click's name)
-    """Return the option of a random seed."""
+def seed(help: str) -> Callable[[Command], Command]:  # noqa: A002 (click's name)
+    """Return the option ``--seed`` for the random seed."""
     return _option("--seed", type=click.IntRange(0), default=0, metavar="N", help=help)
 
 
-def namespace(help: str = "The namespace; by default 'default'.") -> Callable[[F], F]:  # noqa: A002 (click's name)
-    """Return the option that chooses a namespace."""
+def namespace(help: str = "The namespace; by default 'default'.") -> Callable[[Command], Command]:  # noqa: A002 (click's name)
+    """Return the option ``--namespace``."""
     return click.option("--namespace", metavar="NAME", help=help)
 
 
-def keys_file(help: str, *, required: bool = False) -> Callable[[F], F]:  # noqa: A002 (click's name)
-    """Return the option that chooses a file of keys."""
+def key_file(help: str, *, required: bool = False) -> Callable[[Command], Command]:  # noqa: A002 (click's name)
+    """Return the option ``--keys`` for the file with the hashes of the server's keys."""
     path = click.Path(dir_okay=False)
-    return _option("--keys", type=path, metavar="FILE", required=required, envvar="RECOLLECT_KEYS", help=help)
+    return _option(
+        "--keys", "key_file", type=path, metavar="FILE", required=required, envvar="RECOLLECT_KEYS", help=help
+    )
 
 
-def _search_option(option: SearchOption) -> Callable[[F], F]:
+def _search_option(option: SearchOption) -> Callable[[Command], Command]:
     """Return the command-line option of a search parameter, with its default, range and help text."""
     name = f"--{option.name.replace('_', '-')}"
     attributes: dict[str, Any] = {"default": option.default, "help": option.help}
@@ -114,9 +115,9 @@ def _search_option(option: SearchOption) -> Callable[[F], F]:
         flags = ("-k", name) if option.name == "top_k" else (name,)
         return click.option(*flags, type=click.IntRange(int(option.at_least or 0), MAX_HITS), metavar="N", **attributes)
     if option.annotation.startswith("float"):
-        limits = click.FloatRange(option.at_least, option.at_most)
-        return click.option(name, type=limits, metavar="NUMBER", **attributes)
-    return click.option(name, metavar={"namespace": "NAME"}.get(option.name, "DATE"), **attributes)
+        value_range = click.FloatRange(option.at_least, option.at_most)
+        return click.option(name, type=value_range, metavar="NUMBER", **attributes)
+    return click.option(name, metavar="NAME" if option.name == "namespace" else "DATE", **attributes)
 
 
 preset = _option(
@@ -127,8 +128,13 @@ preset = _option(
 )
 
 
+def presets(help_text: str, default: tuple[str, ...] | None = None) -> Callable[[Command], Command]:
+    """Return the option ``--preset`` of a command that takes several presets."""
+    return click.option("--preset", "presets", metavar="NAME|FILE", multiple=True, default=default, help=help_text)
+
+
 def parse_date(_: click.Context | None, param: click.Parameter, value: str | None) -> datetime | None:
-    """Parse a day or a time in ISO 8601; without an offset it is UTC."""
+    """Parse a day or a time in ISO 8601; a time without an offset is in UTC."""
     from recollect import arguments  # noqa: PLC0415 (imports regex, which help does not need)
 
     try:
@@ -138,13 +144,13 @@ def parse_date(_: click.Context | None, param: click.Parameter, value: str | Non
 
 
 def parse_expiry(context: click.Context, param: click.Parameter, value: str | None) -> datetime | str | None:
-    """Parse when a note expires: a day or a time, a number of hours, days or weeks from now, or "never"."""
+    """Parse an expiry: a day or a time, a number of hours, days or weeks from now (``12h``), or ``never``."""
     from recollect import arguments  # noqa: PLC0415 (part of the library)
 
     text = value.strip().lower() if value else ""
     if text == "never":
         return text
-    number, unit = text[:-1], _DURATIONS.get(text[-1:])
+    number, unit = text[:-1], _DURATION_UNITS.get(text[-1:])
     if unit is None or not number.isdecimal():
         return parse_date(context, param, value)
     try:
@@ -154,11 +160,13 @@ def parse_expiry(context: click.Context, param: click.Parameter, value: str | No
 
 
 def parse_end(context: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
-    """Parse the end of a period: a time, or a day, which is included."""
+    """Parse the exclusive end of a period: a time as it is, or a day as the start of the next day."""
     end = parse_date(context, param, value)
+    if end is None:
+        return None
     try:
-        date.fromisoformat(value or "")
-        return end and end + timedelta(days=1)
+        date.fromisoformat(value or "")  # raises ValueError for a time
+        return end + timedelta(days=1)
     except ValueError:
         return end
     except OverflowError:
@@ -169,8 +177,8 @@ def parse_metadata(_: click.Context, param: click.Parameter, values: tuple[str, 
     """Parse KEY=VALUE: the value as JSON if it is JSON, otherwise as text."""
     metadata: dict[str, Any] = {}
     for value in values:
-        key, sign, text = value.partition("=")
-        if not sign or not key:
+        key, equals_sign, text = value.partition("=")
+        if not equals_sign or not key:
             raise click.BadParameter(f"must be KEY=VALUE, got {value!r}", param=param)
         try:
             metadata[key] = json.loads(text, parse_constant=str)  # NaN and Infinity are not JSON
@@ -180,21 +188,21 @@ def parse_metadata(_: click.Context, param: click.Parameter, values: tuple[str, 
 
 
 def parse_links(_: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, str]] | None:
-    """Parse KIND=TARGET, or a TARGET alone, whose kind is "related"; ``None`` if there is none."""
+    """Parse KIND=TARGET, or TARGET alone with the kind "related"; return ``None`` without any values."""
     links = []
     for value in values:
-        kind, sign, target = value.partition("=")
-        if not kind or (sign and not target):
+        kind, equals_sign, target = value.partition("=")
+        if not kind or (equals_sign and not target):
             raise click.BadParameter(f"must be KIND=TARGET, got {value!r}", param=param)
-        links.append((kind, target) if sign else ("related", kind))
+        links.append((kind, target) if equals_sign else ("related", kind))
     return links or None
 
 
 def parse_aliases(_: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, list[str]]:
-    """Parse TERM=ALTERNATIVE,ALTERNATIVE; a term may be repeated."""
+    """Parse TERM=ALTERNATIVE,ALTERNATIVE; the alternatives of a repeated term are joined."""
     aliases: dict[str, list[str]] = {}
     for value in values:
-        term, _sign, text = value.partition("=")
+        term, _equals_sign, text = value.partition("=")
         alternatives = [name.strip() for name in text.split(",") if name.strip()]
         if not term.strip() or not alternatives:
             raise click.BadParameter(f"must be TERM=ALTERNATIVE,ALTERNATIVE, got {value!r}", param=param)
@@ -203,9 +211,9 @@ def parse_aliases(_: click.Context, param: click.Parameter, values: tuple[str, .
 
 
 _NOT_GENERATED = ("preset", "filters", "vector")
-"""Search options written by hand: --preset, and one option for each filter; a vector cannot be typed."""
+"""Search options that are not generated: commands define --preset and the filters, and nobody types a vector."""
 
-search = _all(
+search = _combine(
     *(_search_option(option) for option in search_options().values() if option.name not in _NOT_GENERATED),
     click.option("--path", metavar="PREFIX", default="", help="Only notes whose path starts with this."),
     click.option(
@@ -257,7 +265,7 @@ def search_arguments(params: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-dataset = _all(
+dataset = _combine(
     click.option(
         "--format",
         type=click.Choice(["beir", "locomo", "longmemeval"]),
@@ -271,10 +279,7 @@ dataset = _all(
     click.option("--pool", is_flag=True, help="Put the sessions of all LongMemEval questions into one memory."),
     click.option("--split", metavar="NAME", help="The judgements of a BEIR folder; by default test."),
     click.option(
-        "--limit",
-        type=click.IntRange(1),
-        metavar="N",
-        help="Use only N questions, spread evenly over the dataset.",
+        "--limit", type=click.IntRange(1), metavar="N", help="Use only N questions, spread evenly over the dataset."
     ),
     click.option(
         "--cache",

@@ -22,19 +22,19 @@ def presets(*, name: str | None, as_toml: bool, as_json: bool) -> None:
 
     if as_toml and not name:
         raise click.UsageError("--toml needs the NAME of a preset")
-    chosen = [preset_from(name)] if name else list(all_presets().values())
+    selected = [preset_from(name)] if name else list(all_presets().values())
     if as_json:
-        data = [preset.to_dict() for preset in chosen]
+        data = [preset.to_dict() for preset in selected]
         terminal.print_json(data[0] if name else data)
         return
     if as_toml:
-        # Without the line with its name: a preset in a file is named after the file.
-        _, _, rest = chosen[0].to_toml().partition("\n")
-        click.echo(rest, nl=False)
+        # The first line has the name. It is omitted, since a preset in a file is named after the file.
+        _, _, toml_without_name = selected[0].to_toml().partition("\n")
+        click.echo(toml_without_name, nl=False)
         return
     from recollect.cli import tables  # noqa: PLC0415 (imports rich)
 
     if name:
-        tables.print_preset(terminal.console(), chosen[0], all_presets()["default"])
+        tables.print_preset(terminal.console(), selected[0], all_presets()["default"])
     else:
-        tables.print_presets(terminal.console(), chosen)
+        tables.print_presets(terminal.console(), selected)

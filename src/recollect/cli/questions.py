@@ -63,28 +63,28 @@ def questions(
     if dataset.answerable:
         write_questions(dataset, target)
     if as_json:
-        written = str(target) if dataset.answerable else None
-        terminal.print_json({"folder": written, "synthetic": True, "strata": counts, "remarks": list(dataset.remarks)})
+        path = str(target) if dataset.answerable else None
+        terminal.print_json({"folder": path, "synthetic": True, "strata": counts, "remarks": list(dataset.remarks)})
     elif dataset.answerable:
         for name, count in counts.items():
             texts = [question.text for question in dataset.questions if name in question.strata]
-            examples = " · ".join(texts[:: max(1, count // 3)][:3])
+            examples = " · ".join(texts[:: max(1, count // 3)][:3])  # three, spread evenly over the questions
             terminal.print_message(f"{name:<12} {count:>4}  {examples}".rstrip())
         for remark in dataset.remarks:
             terminal.print_message(remark)
-        arguments = "" if db == "recollect.db" else f" --db {shlex.quote(redact_secrets(db))}"
-        arguments += f" --namespace {shlex.quote(namespace)}" if namespace else ""
+        memory_options = "" if db == "recollect.db" else f" --db {shlex.quote(redact_secrets(db))}"
+        memory_options += f" --namespace {shlex.quote(namespace)}" if namespace else ""
         terminal.print_message(f"written to {target}; use them with:")
         for command in ("eval", "tune"):
-            terminal.print_message(f"  recollect {command} {shlex.quote(str(target))}{arguments}")
+            terminal.print_message(f"  recollect {command} {shlex.quote(str(target))}{memory_options}")
     else:
-        terminal.print_info("no question could be generated: too few notes have terms of their own")
+        terminal.print_info("no question could be generated: too few notes have terms that no other note has")
     if not dataset.answerable:
         context.exit(1)
 
 
 def _foreign_notes(db: str | None) -> list[Note]:
-    """Return the notes of another memory, or the sample's."""
+    """Return the notes of the memory ``db``, or the sample notes if it is ``None``."""
     from recollect.model import Note  # noqa: PLC0415 (imports numpy)
     from recollect.sample import sample_notes  # noqa: PLC0415 (part of the library)
 

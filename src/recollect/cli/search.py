@@ -1,4 +1,4 @@
-"""``recollect search`` and ``recollect explain``: search a memory, with or without the reasons."""
+"""``recollect search`` and ``recollect explain``: search a memory, and explain the ranking."""
 
 from __future__ import annotations
 
@@ -60,13 +60,25 @@ def explain(context: click.Context, /, *, as_json: bool, **params: Any) -> None:
 
 
 def _search(params: dict[str, Any], *, as_json: bool, warn: bool) -> SearchResult:
+    """Search with the options of a command; print the warnings if ``warn``, and the result if ``as_json``."""
     with memories.open_for_search(params) as memory:
         result = run_search(memory, params)
+        if not result:
+            _warn_if_empty(memory, params["namespace"] or "default")
     for warning in result.warnings if warn else ():
         terminal.warn(warning)
     if as_json:
         terminal.print_json(result.to_dict())
     return result
+
+
+def _warn_if_empty(memory: Memory, namespace: str) -> None:
+    """Warn if a namespace has no notes, and name the namespaces that have some."""
+    if memory.count(namespace=namespace):
+        return
+    others = ", ".join(name for name, count in memory.stats().store.notes.items() if count)
+    advice = f"choose --namespace from: {others}" if others else "recollect add stores a note"
+    terminal.warn(f"there are no notes in namespace {namespace!r}; {advice}")
 
 
 def run_search(memory: Memory, params: dict[str, Any]) -> SearchResult:

@@ -1,4 +1,4 @@
-"""``recollect serve`` and ``mcp``: serve a memory over HTTP, or to a language model over standard input and output."""
+"""``recollect serve`` and ``recollect mcp``: serve a memory over HTTP, or over MCP on standard input and output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from recollect.stores import redact_secrets
 @click.command()
 @click.option("--host", default="127.0.0.1", help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=7700, help="The port; 0 chooses a free one.")
-@options.keys_file("Require the keys in this file; necessary if other machines can reach the server.")
+@options.key_file("Require the keys in this file; necessary if other machines can reach the server.")
 @options.preset
 @click.option(
     "--rate",
@@ -54,10 +54,10 @@ def serve(context: click.Context, /, *, max_body: float, db: str, as_json: bool,
 
     MCP clients connect to /mcp. A server on this machine requires keys only with --keys; at any other address it
     always does. Requests are logged on standard error: as text in a terminal without --json, otherwise as JSON;
-    --quiet logs errors only.
+    --quiet logs warnings and errors only.
     """
     for library in ("OPENBLAS", "MKL"):
-        # Set before numpy is imported: its threads wait in busy loops, which doubles the cost of concurrent searches.
+        # Before numpy is imported: threads of BLAS wait in busy loops, which doubles the cost of concurrent searches.
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     try:
         from recollect.server.auth import KeyRing  # noqa: PLC0415 (an extra)
@@ -67,10 +67,10 @@ def serve(context: click.Context, /, *, max_body: float, db: str, as_json: bool,
         from recollect.server.http.settings import MEGABYTE, Settings  # noqa: PLC0415 (an extra)
         from recollect.server.mcp import mcp_extension  # noqa: PLC0415 (an extra)
     except ImportError:
-        raise click.ClickException("serving needs more packages; pip install 'recollectdb[server]'") from None
+        raise click.ClickException("the server is not installed; pip install 'recollectdb[server]'") from None
 
-    keys = params.pop("keys")
-    ring = None if keys is None else KeyRing(keys)
+    key_file = params.pop("key_file")
+    ring = None if key_file is None else KeyRing(key_file)
     settings = Settings(
         require_keys=ring is not None,
         max_body_bytes=round(max_body * MEGABYTE),
@@ -78,7 +78,7 @@ def serve(context: click.Context, /, *, max_body: float, db: str, as_json: bool,
     )
     check_keys(settings, ring)  # before the memory and the model are opened
     logs_json = as_json or not sys.stderr.isatty()
-    log = Log(sys.stderr, as_json=logs_json, requests=not terminal.is_quiet())
+    log = Log(sys.stderr, as_json=logs_json, quiet=terminal.is_quiet())
 
     def on_ready(address: str) -> None:
         if logs_json:
@@ -89,9 +89,9 @@ def serve(context: click.Context, /, *, max_body: float, db: str, as_json: bool,
             sys.stdout.flush()
 
     with memories.open_or_create(db, **params) as memory:
-        # Language models write notes through MCP: it refuses secrets unless --secrets is given.
-        by_default = context.get_parameter_source("secrets") is ParameterSource.DEFAULT
-        extension = mcp_extension(memory.with_secrets("refuse") if by_default else memory, settings)
+        # Language models write notes through MCP, so MCP refuses secrets unless --secrets is given.
+        is_default = context.get_parameter_source("secrets") is ParameterSource.DEFAULT
+        extension = mcp_extension(memory.with_secrets("refuse") if is_default else memory, settings)
         serve_http(memory, settings, log=log, ring=ring, extensions=[extension], on_ready=on_ready)
     log.write("stopped")
 
@@ -116,7 +116,7 @@ def mcp(*, read_only: bool, namespace: str | None, db: str, **arguments: Any) ->
         from recollect.server.auth import Caller, Grant, Right  # noqa: PLC0415 (imports regex)
         from recollect.server.mcp.server import serve_stdio  # noqa: PLC0415 (an extra)
     except ImportError as error:
-        raise click.ClickException(f"{error.name} is missing; pip install 'recollectdb[server]'") from None
+        raise click.ClickException(f"{error.name} is not installed; pip install 'recollectdb[server]'") from None
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     grant = Grant.of(None if namespace is None else [namespace], Right.READ if read_only else Right.ADMIN)

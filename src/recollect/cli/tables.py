@@ -1,7 +1,8 @@
-"""Hits, explanations, presets and comparisons, printed with rich. Text of notes is never parsed as markup."""
+"""Print hits, explanations, presets and comparisons with rich. Text of notes is never parsed as markup."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,17 +20,17 @@ if TYPE_CHECKING:
     from recollect.model import Hit
     from recollect.retrieval import Preset, SearchResult
 
-GAP = 2  # between two columns
-BAR_CELLS = 8
-_EIGHTHS = " ▏▎▍▌▋▊▉█"
+COLUMN_GAP = 2
+BAR_WIDTH = 8
+_PARTIAL_BLOCKS = " ▏▎▍▌▋▊▉█"  # the index is the number of eighths that are filled
 MAX_EXPLANATION_WIDTH = 110
-RANK_STYLES = {"▲": "green", "▼": "red", "n": "cyan", "–": "dim"}
-MIN_COLUMN_WIDTH = 6  # for the rank and the change of a note
+RANK_STYLES = {"▲": "green", "▼": "red", "new": "cyan", "–": "dim"}
+MIN_RANK_WIDTH = 6  # of a rank and its change, such as "12 ▲10"
 
 
 def new_table(*columns: str, header_style: str = "bold") -> Table:
     """Return a table without borders."""
-    table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style=header_style)
+    table = Table(box=None, padding=(0, COLUMN_GAP, 0, 0), pad_edge=False, header_style=header_style)
     for column in columns:
         table.add_column(Text(column))
     return table
@@ -44,7 +45,7 @@ def print_table(console: Console, table: Table) -> None:
 
 
 def print_hits(console: Console, result: SearchResult, *, show_weak: bool) -> None:
-    """Print each hit in three lines (title; confidence, legs and path; snippet), then a summary unless it is quiet."""
+    """Print each hit in three lines (title; confidence, legs and path; snippet), then a summary unless quiet."""
     hits = list(result.hits if show_weak else result.strong_hits)
     weak_ids = {hit.id for hit in result.weak_hits}
     paths = {hit.id: terminal.sanitise_line(hit.path) for hit in hits}
@@ -84,41 +85,43 @@ def _hit_details(hit: Hit, paths: Mapping[str, str], *, weak: bool) -> Text:
     return details
 
 
-def score_bar(share: float) -> str:
-    """Return a bar with a resolution of an eighth of a cell."""
-    eighths = round(min(1.0, max(0.0, share)) * BAR_CELLS * 8)
-    return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).ljust(BAR_CELLS)[:BAR_CELLS]
+def score_bar(score: float) -> str:
+    """Return a bar for a score from 0 to 1, with a resolution of an eighth of a character."""
+    eighths = round(min(1.0, max(0.0, score)) * BAR_WIDTH * 8)
+    return ("█" * (eighths // 8) + _PARTIAL_BLOCKS[eighths % 8]).ljust(BAR_WIDTH)[:BAR_WIDTH]
 
 
 def print_explanation(console: Console, result: SearchResult, *, limit: int | None = None) -> None:
     """Print what each part of the search did, and how each hit got its score."""
     width = min(console.width, MAX_EXPLANATION_WIDTH)
-    page = Text(terminal.sanitise(result.explain(limit=limit, width=width)))
+    explanation = result.explain(limit=limit, width=width)
+    explanation = re.sub(r"(?m)^warning.*$", lambda line: terminal.command_wording(line[0]), explanation)
+    text = Text(terminal.sanitise(explanation))
     for pattern, style in (
-        (r"(?m)^[a-z]+( [a-z]+)?(?=  )", "dim"),
+        (r"(?m)^[a-z]+( [a-z]+)?(?=  )", "dim"),  # a label of one or two words
         (r"(?m)^warning.*$", "yellow"),
         (r"(?m)^failed.*$", "red"),
-        (r"(?m)^ ?\d+  .*$", "bold"),
-        ("[█▏▎▍▌▋▊▉]+", "cyan"),
+        (r"(?m)^ ?\d+  .*$", "bold"),  # rank and title of a hit
+        ("[█▏▎▍▌▋▊▉]+", "cyan"),  # the bars: score, gain, loss
         ("▓+", "green"),
         ("░+", "red"),
     ):
-        page.highlight_regex(pattern, style)
-    console.print(page, soft_wrap=True)
+        text.highlight_regex(pattern, style)
+    console.print(text, soft_wrap=True)
 
 
 def _summary(result: SearchResult, shown: int) -> str:
-    """Return how many candidates are shown, how many each leg returned, and the latency."""
+    """Return one line: how many candidates are shown, how many each leg returned, and the latency."""
     trace = result.trace
     legs = {
         "lexical": trace.bm25_count if trace.mode != "semantic" else None,
         "vector": trace.vector_count if trace.mode != "bm25" else None,
         "graph": trace.graph_count or None,
     }
-    weak = len(result) - shown
+    hidden = len(result) - shown
     parts = [
         f"{shown} of {trace.fused_count}",
-        f"{terminal.count(weak, 'weak candidate')} not shown (--show-weak)" if weak else "",
+        f"{terminal.count(hidden, 'weak candidate')} not shown (--show-weak)" if hidden else "",
         ", ".join(f"{count} {leg}" for leg, count in legs.items() if count is not None),
         f"reranked by {terminal.sanitise_line(trace.rerank_provider)}" if trace.reranked else "",
         f"{trace.total_elapsed:.0f} ms",
@@ -127,14 +130,12 @@ def _summary(result: SearchResult, shown: int) -> str:
 
 
 def print_comparison(console: Console, results: Mapping[str, SearchResult], *, summaries: bool) -> None:
-    """Print a row for each note and a column for each preset with the note's rank, then a line for each preset."""
+    """Print the rank of each note (a row) with each preset (a column); with ``summaries``, a line for each preset."""
     table = new_table("", *map(terminal.sanitise_line, results))
     for column in table.columns[1:]:
-        column.no_wrap, column.min_width = True, MIN_COLUMN_WIDTH
+        column.no_wrap, column.min_width = True, MIN_RANK_WIDTH
     for title, ranks in _comparison_rows(results):
-        cells = [_rank_cell(ranks, column) for column in range(len(ranks))]
-        styles = (next((style for sign, style in RANK_STYLES.items() if sign in cell), "") for cell in cells)
-        table.add_row(Text(title), *map(Text, cells, styles))
+        table.add_row(Text(title), *(_rank_cell(rank, ranks[0]) for rank in ranks))
     print_table(console, table)
     console.print()
     width = max(len(terminal.sanitise_line(name)) for name in results)
@@ -149,39 +150,38 @@ def print_comparison(console: Console, results: Mapping[str, SearchResult], *, s
         console.print(Text.assemble(f"{terminal.sanitise_line(name):<{width}}  ", (" · ".join(parts), "dim")))
 
 
-Ranks = tuple[int | None, ...]
-"""The rank of a note with each preset; ``None`` if it was not found."""
+def _comparison_rows(results: Mapping[str, SearchResult]) -> Iterator[tuple[str, tuple[int | None, ...]]]:
+    """Yield the title of each note and its ranks, one for each preset; ``None`` if the preset does not find the note.
 
-
-def _comparison_rows(results: Mapping[str, SearchResult]) -> Iterator[tuple[str, Ranks]]:
-    """Yield title and ranks of each note, by the first preset's rank, then by the best rank.
-
-    A note is named by its title, or by its path if another note in the table has the same title.
+    Notes are sorted by the first preset's rank, then by the best rank. A note without a title, or with the title of
+    another note in the table, is named by its path.
     """
     rankings = [{hit.id: hit.rank for hit in result} for result in results.values()]
     notes = {hit.id: hit for result in results.values() for hit in result}
     titles = Counter(hit.title for hit in notes.values())
-    rows = [(hit, tuple(ranking.get(note) for ranking in rankings)) for note, hit in notes.items()]
-    rows.sort(key=lambda row: (row[1][0] or len(notes) + 1, min(rank for rank in row[1] if rank)))
-    for hit, ranks in rows:
+    ranks = {note: tuple(ranking.get(note) for ranking in rankings) for note in notes}
+    best_rank = {note: min(rank for rank in ranks[note] if rank) for note in notes}
+    for note in sorted(notes, key=lambda note: (ranks[note][0] or len(notes) + 1, best_rank[note])):
+        hit = notes[note]
         title = hit.title if titles[hit.title] == 1 else ""
-        yield terminal.sanitise_line(title or hit.path or hit.id), ranks
+        yield terminal.sanitise_line(title or hit.path or hit.id), ranks[note]
 
 
-def _rank_cell(ranks: Ranks, preset: int) -> str:
-    first, rank = ranks[0], ranks[preset]
+def _rank_cell(rank: int | None, first_rank: int | None) -> Text:
+    """Return a note's rank with a preset, and how far it moved against its rank with the first preset."""
     if rank is None:
-        return " –"
-    if preset == 0 or rank == first:
-        return f"{rank:>2}"
-    if first is None:
-        return f"{rank:>2} new"
-    return f"{rank:>2} {'▲' if rank < first else '▼'}{abs(first - rank)}"
+        return Text(" –", RANK_STYLES["–"])
+    if rank == first_rank:
+        return Text(f"{rank:>2}")
+    if first_rank is None:
+        return Text(f"{rank:>2} new", RANK_STYLES["new"])
+    arrow = "▲" if rank < first_rank else "▼"
+    return Text(f"{rank:>2} {arrow}{abs(first_rank - rank)}", RANK_STYLES[arrow])
 
 
 def print_presets(console: Console, presets: Sequence[Preset]) -> None:
     """Print the name and the description of each preset."""
-    table = Table.grid(padding=(0, GAP, 0, 0))
+    table = Table.grid(padding=(0, COLUMN_GAP, 0, 0))
     for preset in presets:
         table.add_row(Text(preset.name, "bold"), Text(preset.about))
     print_table(console, table)
@@ -194,32 +194,33 @@ def print_preset(console: Console, preset: Preset, default: Preset) -> None:
         console.print(Text(terminal.sanitise_line(preset.about), "dim"))
     console.print()
     default_settings = _settings(default)
-    table = Table.grid(padding=(0, GAP, 0, 0))
+    table = Table.grid(padding=(0, COLUMN_GAP, 0, 0))
     table.add_column(min_width=max(map(len, default_settings)))
     for name, value in _settings(preset).items():
-        same = value == default_settings[name]
-        other = "" if same else f"default: {default_settings[name]}"
-        table.add_row(Text(name, "dim"), Text(value, "" if same else "bold"), Text(other, "dim"))
+        is_default = value == default_settings[name]
+        default_text = "" if is_default else f"default: {default_settings[name]}"
+        table.add_row(Text(name, "dim"), Text(value, "" if is_default else "bold"), Text(default_text, "dim"))
     print_table(console, table)
 
 
 def _settings(preset: Preset) -> dict[str, str]:
-    """Return the value of each setting by its full name."""
+    """Return the text of each setting by its name, such as ``fusion.k``; the stages are one setting."""
     data = preset.to_dict()
     stages = [{**stage} for stage in data.pop("stages")]
     settings: dict[str, str] = {}
     for name, value in data.items():
         if isinstance(value, Mapping):
-            settings |= {f"{name}.{key}": _setting_value(item) for key, item in value.items()}
+            settings |= {f"{name}.{key}": setting_value(item) for key, item in value.items()}
         elif name not in ("name", "about"):
-            settings[name] = _setting_value(value)
-    lines = [f"{stage.pop('stage')}: {_setting_value(stage)}".removesuffix(": –") for stage in stages]
+            settings[name] = setting_value(value)
+    lines = [f"{stage.pop('stage')}: {setting_value(stage)}".removesuffix(": –") for stage in stages]
     return settings | {"stages": "\n".join(lines) or "none"}
 
 
-def _setting_value(value: Any) -> str:
+def setting_value(value: Any) -> str:
+    """Return the value of a setting as text."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_setting_value(item)}" for name, item in value.items()) or "–"
+        return ", ".join(f"{name} {setting_value(item)}" for name, item in value.items()) or "–"
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:g}" if isinstance(value, float) else str(value)

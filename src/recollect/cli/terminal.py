@@ -1,4 +1,4 @@
-"""Output: text without control characters, messages on standard error, JSON, and rich's console."""
+"""Output of commands: sanitised text, messages and errors, JSON, and rich's console."""
 
 from __future__ import annotations
 
@@ -19,18 +19,42 @@ _UNSAFE_IN_TEXT = re.compile(f"[{_UNSAFE}\x0b\x0c\r]")
 _UNSAFE_IN_LINE = re.compile(f"[{_UNSAFE}]")
 _LINE_BREAKS = re.compile("[\t\n\x0b\x0c\r\u2028\u2029]")
 
+_COMMAND_WORDING = {
+    "call reindex(), or open the memory with the model of the vectors": "run: recollect reindex, or choose the model "
+    "of the vectors with --embedder",
+    "run reindex": "run: recollect reindex",
+    "; reindex one of them": "; run recollect reindex for one of them",
+    "; reindex, or give it another name": "; run recollect reindex, or choose another model",
+    "open it with an embedder": "choose one with --embedder",
+    "open the memory with an embedder": "choose an embedder with --embedder",
+    "open the memory with one": "choose one with --embedder",
+    ", or use read_only=True": "",
+    "open it once without read_only=True": "write to it once, for example by recollect reindex",
+    ", a function or an object with embed_documents and embed_query": "",
+    ", a function or an object with name and rerank": "",
+    "pass a smaller batch_size or batch_characters": "raise the limit of the model's server",
+    "pass a smaller document_characters, or rerank fewer documents": "lower --rerank-top-n",
+}
+"""Phrases of the library's messages that name functions and arguments, and what to say on the command line."""
 PIPE_WIDTH = 100_000
-"""The width of a pipe or a file: lines are not wrapped."""
+"""Columns of output to a pipe or a file: more than a line has, so that no line is wrapped."""
 
 
 def sanitise_line(text: str) -> str:
-    """Return ``text`` as one line that is safe for a terminal; its length stays, so that highlights still match."""
+    """Return ``text`` as one line that is safe for a terminal; its length stays, so that highlights stay valid."""
     return _UNSAFE_IN_LINE.sub("�", _LINE_BREAKS.sub(" ", text))
 
 
 def sanitise(text: str) -> str:
-    """Return ``text`` safe for a terminal, with its line breaks and tabs."""
+    """Return ``text`` without characters that could control a terminal; line breaks and tabs stay."""
     return _UNSAFE_IN_TEXT.sub("�", text.replace("\r\n", "\n"))
+
+
+def command_wording(message: str) -> str:
+    """Return a message of the library in the words of the command line."""
+    for phrase, replacement in _COMMAND_WORDING.items():
+        message = message.replace(phrase, replacement)
+    return message
 
 
 def is_quiet() -> bool:
@@ -40,13 +64,13 @@ def is_quiet() -> bool:
 
 
 def print_message(message: str) -> None:
-    """Print a line for a person, unless the command is quiet."""
+    """Print a line on standard output, unless the command is quiet."""
     if not is_quiet():
         click.echo(sanitise_line(message))
 
 
 def print_info(message: str) -> None:
-    """Print a line for a person on standard error, apart from data, unless the command is quiet."""
+    """Print a line on standard error, so that standard output has only data, unless the command is quiet."""
     if not is_quiet():
         click.echo(sanitise_line(message), err=True)
 
@@ -63,7 +87,7 @@ def print_error(message: str) -> None:
 
 
 def _print_labelled(label: str, colour: str, message: str) -> None:
-    text = " ".join(sanitise_line(message).split())
+    text = " ".join(sanitise_line(command_wording(message)).split())
     click.echo(f"{style(f'{label}:', fg=colour, bold=True)} {text}", err=True)
 
 
@@ -74,7 +98,7 @@ def print_field(name: str, value: Any) -> None:
 
 
 def print_json(data: Any) -> None:
-    """Print data as JSON; characters that the output cannot encode are escaped."""
+    """Print data as JSON; if standard output is not UTF-8, other characters than ASCII are escaped."""
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
     click.echo(json.dumps(data, indent=2, ensure_ascii=encoding != "utf8"))
 
@@ -85,7 +109,7 @@ def style(text: str, **attributes: Any) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """Return a number with its noun."""
+    """Return a number with its noun, such as ``1 note`` or ``1,200 notes``."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
@@ -97,7 +121,7 @@ def console() -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # the group chooses the exit code
 
-    result = PipeConsole(highlight=False, markup=False, emoji=False)
-    if not result.is_terminal:
-        result.width = PIPE_WIDTH
-    return result
+    console = PipeConsole(highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console.width = PIPE_WIDTH
+    return console

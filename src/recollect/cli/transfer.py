@@ -1,4 +1,4 @@
-"""``recollect export`` and ``recollect import``: notes as JSONL."""
+"""``recollect export`` and ``recollect import``: write and read notes as JSONL."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def export(*, target: str, no_vectors: bool, force: bool, namespace: str | None,
     with memories.open_for_reading(db) as memory:
         lines = memory.export(namespace=namespace, vectors=not no_vectors)
         if target == "-":
-            _write(sys.stdout.buffer, lines)
+            _write_lines(sys.stdout.buffer, lines)
             return
         path = memories.output_path(target, force=force)
         with _atomic_file(path) as file:
-            count = _write(file, lines)
+            count = _write_lines(file, lines)
     terminal.print_message(f"exported {terminal.count(count, 'note')} to {path}")
 
 
@@ -52,7 +52,8 @@ def import_(*, file: BinaryIO, namespace: str | None, embedder: str, secrets: st
     stored; notes without one are embedded. A line that cannot be stored stops the import with its number; the notes
     before it stay stored.
     """
-    lines, name = 0, getattr(file, "name", "<stdin>")
+    name = getattr(file, "name", "<stdin>")
+    lines = 0
     if file.seekable():  # count the lines for the progress bar
         lines = sum(1 for _ in file)
         file.seek(0)
@@ -72,7 +73,8 @@ def import_(*, file: BinaryIO, namespace: str | None, embedder: str, secrets: st
         terminal.print_message(f"imported {terminal.count(count, 'note')}")
 
 
-def _write(file: BinaryIO, lines: Iterable[str]) -> int:
+def _write_lines(file: BinaryIO, lines: Iterable[str]) -> int:
+    """Write the lines and return how many there are."""
     count = 0
     for line in lines:
         file.write(f"{line}\n".encode())
@@ -83,12 +85,12 @@ def _write(file: BinaryIO, lines: Iterable[str]) -> int:
 
 @contextmanager
 def _atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """Yield a file that replaces ``path`` when it is complete; a device or a pipe is written directly."""
+    """Yield a temporary file that replaces ``path`` at the end; a device or a pipe is written directly."""
     if path.exists() and not path.is_file():
         with path.open("wb") as file:
             yield file
         return
-    target = path.resolve()  # a symbolic link stays one
+    target = path.resolve()  # replace the target of a symbolic link, not the link
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
         with partial.open("wb") as file:

@@ -1,4 +1,4 @@
-"""``recollect tune``: tune the constants of a preset, if the gain is significant."""
+"""``recollect tune``: tune the constants of a preset, and write the preset if the gain is significant."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def tune(
     for warning in scorer.warnings:
         terminal.warn(warning)
     if not result.before:
-        terminal.warn("with the preset to start from, no question found any of its notes; are they in this memory?")
+        terminal.warn("the preset to start from finds no relevant note of any question; are they in this memory?")
     if result.recommended:
         kind = "synthetic questions" if dataset.synthetic else "questions"
         gain = f"{measure} {result.gain.mean:+.3f} ({result.gain.low:+.3f} to {result.gain.high:+.3f}) held out"
@@ -79,8 +79,8 @@ def tune(
         target.write_text(tuned.to_toml(), encoding="utf-8")
     written = str(target) if result.recommended else None
     if as_json:
-        about = {"dataset": dataset.name, "measure": measure, "synthetic": dataset.synthetic, "out": written}
-        terminal.print_json(about | result.to_dict())
+        data = {"dataset": dataset.name, "measure": measure, "synthetic": dataset.synthetic, "out": written}
+        terminal.print_json(data | result.to_dict())
     else:
         from recollect.cli import evaluation_tables  # noqa: PLC0415 (imports rich)
 

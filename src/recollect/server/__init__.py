@@ -1,4 +1,4 @@
-"""A memory for other processes: HTTP, MCP and web UI, with API keys for some or all namespaces."""
+"""Serve a memory to other processes: HTTP API, MCP and web UI, with API keys for some or all namespaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""API keys and encrypted cursors: a file of key hashes, and callers with one right in some namespaces."""
+"""API keys and encrypted cursors: who may do what in which namespaces.
+
+A key is the text ``rk_ID_SECRET``. The key file is a JSON list of :class:`Key` entries: hashes, no secrets. A cursor is
+base64 of a nonce, a row id XOR a keyed hash of the nonce, and a signature: a keyed hash of both and the namespace.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +35,11 @@ LOCK_TIMEOUT = 10.0
 """How many seconds to wait for another process that changes the key file."""
 
 _UNKNOWN_KEY_HASH = "0" * 64
-"""What a key with an unknown id is compared with, so that both comparisons take equally long."""
+"""A key with an unknown id is compared with this hash, so that known and unknown ids take equally long."""
 
 _NONCE_BYTES = 12
-_ROW_BYTES = 8
-_HEAD_BYTES = _NONCE_BYTES + _ROW_BYTES
+_ROW_ID_BYTES = 8
+_UNSIGNED_BYTES = _NONCE_BYTES + _ROW_ID_BYTES
 
 
 class Right(IntEnum):
@@ -58,7 +62,7 @@ _VERBS = {Right.READ: "read in", Right.WRITE: "write to", Right.ADMIN: "administ
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A right and the namespaces where it applies; ``None`` means all of them, also future ones.
+    """A right and the namespaces where it applies; ``None`` means all namespaces, also future ones.
 
     >>> grant = Grant.of(["tea", "coffee"], "write")
     >>> grant.allows("tea", Right.READ), grant.allows("tea", Right.ADMIN), grant.allows("work", Right.READ)
@@ -70,13 +74,13 @@ class Grant:
 
     @classmethod
     def of(cls, namespaces: Iterable[str] | None, right: Right | str) -> Self:
-        """Validate both fields; the rights are ``read``, ``write`` and ``admin``."""
+        """Validate namespaces and right, which is ``read``, ``write`` or ``admin``, and return the grant."""
         if not isinstance(right, Right):
             right = Right[arguments.choice("right", right, [str(item) for item in Right]).upper()]
         if namespaces is None:
             return cls(None, right)
-        listed = sorted(namespaces) if isinstance(namespaces, Set) else namespaces
-        return cls(frozenset(arguments.names("namespaces", listed)), right)
+        ordered = sorted(namespaces) if isinstance(namespaces, Set) else namespaces
+        return cls(frozenset(arguments.names("namespaces", ordered)), right)
 
     def allows(self, namespace: str, right: Right) -> bool:
         """Return whether the grant includes ``right`` in ``namespace``."""
@@ -85,7 +89,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sends a request: the name and id of the key, and what it grants."""
+    """The sender of a request: the name and the id of its key, and what the key grants."""
 
     name: str
     grant: Grant
@@ -93,9 +97,9 @@ class Caller:
     """The id of the key, which may be logged; empty if the server requires no keys."""
 
     def namespace(self, requested: str | None, right: Right) -> str:
-        """Return the namespace to use, or raise :class:`ForbiddenError`, without asking a store whether it exists.
+        """Return the namespace of a request; raise :class:`ForbiddenError` if the caller lacks ``right`` there.
 
-        If ``requested`` is ``None``, it is the caller's only namespace, or else ``default``.
+        Without ``requested``, use the caller's only namespace, or else ``default``. The namespace need not exist.
 
         >>> tea = Caller("kettle", Grant.of(["tea"], "read"))
         >>> tea.namespace(None, Right.READ), EVERYONE.namespace(None, Right.ADMIN)
@@ -124,18 +128,18 @@ EVERYONE = Caller("everyone", Grant(None, Right.ADMIN))
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What a key file stores of a key: everything but the key."""
+    """An entry of a key file: everything about a key except its text."""
 
     id: str
     name: str
     hash: str
-    """SHA-256 of the whole text of the key, in hexadecimal."""
+    """SHA-256 of the text of the key, in hexadecimal."""
     grant: Grant
     created_at: datetime
 
     @classmethod
     def from_dict(cls, data: Any) -> Self:
-        """Validate an entry of a key file."""
+        """Validate an entry of a key file and return the key."""
         if not isinstance(data, Mapping):
             raise ArgumentError("key", f"must be an object, got {type(data).__name__}")
         return cls(
@@ -147,7 +151,7 @@ class Key:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the key as JSON-ready data; ``namespaces`` is null for all of them."""
+        """Return the entry of the key file; ``namespaces`` is ``None`` for all namespaces."""
         namespaces = self.grant.namespaces
         return {
             "id": self.id,
@@ -162,7 +166,7 @@ class Key:
 class KeyRing:
     """The keys in a file, which is read again when it changes. Thread-safe.
 
-    The file has hashes, never a key: :meth:`add` returns the text of a key once. The file is replaced atomically.
+    The file has hashes of keys, never their texts: only :meth:`add` returns a text. The file is replaced atomically.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -186,7 +190,7 @@ class KeyRing:
         return list(self._load().values())
 
     def caller(self, text: str) -> Caller | None:
-        """Return the caller with this key, or ``None`` if there is no such key; takes constant time."""
+        """Return the caller with this key, or ``None`` if the key is unknown; the comparison takes constant time."""
         parts = text.split("_", 2)  # rk_ID_SECRET; the secret may have underscores
         key = self._load().get(parts[1]) if len(parts) == 3 else None
         if not compare_digest(_hash(text), key.hash if key else _UNKNOWN_KEY_HASH) or key is None:
@@ -202,17 +206,17 @@ class KeyRing:
         text = f"rk_{key_id}_{token_urlsafe(SECRET_BYTES)}"
         key = Key(key_id, arguments.name("name", name), _hash(text), grant, datetime.now(UTC).replace(microsecond=0))
         with self._lock, _write_lock(self.path):
-            stored = self._read() if self.path.exists() else {}
-            _replace_file(self.path, {**stored, key.id: key})
+            stored_keys = self._read() if self.path.exists() else {}
+            _replace_file(self.path, {**stored_keys, key.id: key})
         return key, text
 
     def revoke(self, id: str) -> bool:  # noqa: A002 (the field's name)
-        """Remove a key and return whether it existed; running servers reject it from now on."""
+        """Remove the key and return whether it existed; running servers reject the key from now on."""
         with self._lock, _write_lock(self.path):
-            stored = self._read()
-            if id not in stored:
+            stored_keys = self._read()
+            if id not in stored_keys:
                 return False
-            _replace_file(self.path, {key_id: key for key_id, key in stored.items() if key_id != id})
+            _replace_file(self.path, {key_id: key for key_id, key in stored_keys.items() if key_id != id})
         return True
 
     def _load(self) -> dict[str, Key]:
@@ -223,7 +227,7 @@ class KeyRing:
                 raise self._unreadable(error) from None
             version = (status.st_mtime_ns, status.st_size, status.st_ino)
             if version != self._version:
-                # If the file is replaced in between, the next call reads it again: no change is missed.
+                # If the file is replaced between stat() and reading, the next call reads it again: no change is missed.
                 self._keys, self._version = self._read(), version
             return self._keys
 
@@ -253,7 +257,7 @@ class KeyRing:
 
 @contextmanager
 def _write_lock(path: Path) -> Iterator[None]:
-    """Let one process at a time change a file, by an SQLite lock, which is released even if the process dies."""
+    """Let one process at a time change a file, by the lock of an SQLite file, which is released if the process dies."""
     try:
         with closing(apsw.Connection(str(path.with_name(f"{path.name}.lock")))) as connection:
             connection.set_busy_timeout(round(LOCK_TIMEOUT * 1000))
@@ -284,9 +288,9 @@ def _hash(text: str) -> str:
 
 
 class Cursors:
-    """Encrypts row ids for a namespace, since a row id tells how many notes were ever stored in all namespaces.
+    """Encrypts the row ids of a listing, since a row id reveals how many notes were ever stored in all namespaces.
 
-    The key is random for each server process, so cursors do not outlive a restart.
+    The encryption key is random for each server process, so cursors are invalid after a restart.
     """
 
     def __init__(self) -> None:
@@ -297,8 +301,8 @@ class Cursors:
         if row_id is None:
             return None
         nonce = token_bytes(_NONCE_BYTES)
-        head = nonce + (row_id ^ self._mask(nonce)).to_bytes(_ROW_BYTES)
-        return urlsafe_b64encode(head + self._signature(head, namespace)).decode()
+        unsigned = nonce + (row_id ^ self._mask(nonce)).to_bytes(_ROW_ID_BYTES)
+        return urlsafe_b64encode(unsigned + self._signature(unsigned, namespace)).decode()
 
     def decode(self, cursor: str | None, namespace: str) -> int:
         """Return the row id of a cursor; 0, the start of a listing, for ``None``."""
@@ -308,13 +312,13 @@ class Cursors:
             data = urlsafe_b64decode(cursor.encode("ascii"))
         except ValueError:
             data = b""
-        head = data[:_HEAD_BYTES]
-        if not compare_digest(data[_HEAD_BYTES:], self._signature(head, namespace)):
+        unsigned = data[:_UNSIGNED_BYTES]
+        if not compare_digest(data[_UNSIGNED_BYTES:], self._signature(unsigned, namespace)):
             raise ArgumentError("cursor", "was not issued by this server for this namespace; start without a cursor")
-        return int.from_bytes(head[_NONCE_BYTES:]) ^ self._mask(head[:_NONCE_BYTES])
+        return int.from_bytes(unsigned[_NONCE_BYTES:]) ^ self._mask(unsigned[:_NONCE_BYTES])
 
     def _mask(self, nonce: bytes) -> int:
-        return int.from_bytes(blake2b(nonce, key=self._key, digest_size=_ROW_BYTES, person=b"mask").digest())
+        return int.from_bytes(blake2b(nonce, key=self._key, digest_size=_ROW_ID_BYTES, person=b"mask").digest())
 
-    def _signature(self, head: bytes, namespace: str) -> bytes:
-        return blake2b(head + namespace.encode(), key=self._key, digest_size=16, person=b"mark").digest()
+    def _signature(self, unsigned: bytes, namespace: str) -> bytes:
+        return blake2b(unsigned + namespace.encode(), key=self._key, digest_size=16, person=b"signature").digest()

@@ -179,7 +179,7 @@ def test_ingest_texts(client: httpx.Client, memory: Memory) -> None:
     again = client.post("/v1/ingest", json={"documents": documents[:2], "prefix": "vault/"}).json()
     assert again["files"] == {"read": 0, "unchanged": 2, "removed": 0, "failed": 0}
     twice = client.post("/v1/ingest", json={"documents": [documents[0]] * 2})
-    assert problem(twice, 422, "invalid") == "documents: two of them have the same path"
+    assert problem(twice, 422, "invalid") == "documents: two documents have the same path; send each path once"
 
 
 def test_ingest_reports_deep_nesting_by_line(client: httpx.Client) -> None:

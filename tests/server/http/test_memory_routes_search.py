@@ -49,13 +49,17 @@ def test_search_warnings(client: httpx.Client) -> None:
 
 def test_search_has_answer_and_weak_hits(client: httpx.Client) -> None:
     requested = {"query": "tea", "trace": True}
-    sure = client.post("/v1/search", json=requested).json()
-    assert (sure["has_answer"], sure["answer_threshold"], sure["trace"]["answerThreshold"]) == (True, 0.25, 0.25)
+    strong = client.post("/v1/search", json=requested).json()
+    assert (strong["has_answer"], strong["answer_threshold"], strong["trace"]["answerThreshold"]) == (
+        True,
+        0.25,
+        0.25,
+    )
     weak = client.post("/v1/search", json={**requested, "answer_threshold": 1.0}).json()
     assert (weak["has_answer"], weak["answer_threshold"]) == (False, 1.0)
-    assert weak["hits"] == [{**hit, "weak": True} for hit in sure["hits"]]
-    both = client.post("/v1/compare", json={"query": "tea", "answer_threshold": 1.0}).json()["results"]
-    assert {name: result["has_answer"] for name, result in both.items()} == dict.fromkeys(both, False)
+    assert weak["hits"] == [{**hit, "weak": True} for hit in strong["hits"]]
+    results = client.post("/v1/compare", json={"query": "tea", "answer_threshold": 1.0}).json()["results"]
+    assert {name: result["has_answer"] for name, result in results.items()} == dict.fromkeys(results, False)
     rejected = client.post("/v1/search", json={"query": "tea", "answer_threshold": 2})
     assert rejected.status_code == 422
 
@@ -119,8 +123,8 @@ def test_compare_and_list_presets(client: httpx.Client) -> None:
     listing = client.get("/v1/presets").json()
     names = [preset["name"] for preset in listing["presets"]]
     assert (names, listing["default"]) == (list(recollect.presets()), "default")
-    both = client.post("/v1/compare", json={"query": "tea", "presets": ["memini", "default", "memini"]}).json()
-    assert list(both["results"]) == ["memini", "default"]
+    results = client.post("/v1/compare", json={"query": "tea", "presets": ["memini", "default", "memini"]}).json()
+    assert list(results["results"]) == ["memini", "default"]
     every = client.post("/v1/compare", json={"query": "tea", "trace": True}).json()["results"]
     assert list(every) == names
     assert every["memini"]["trace"]["preset"] == "memini"

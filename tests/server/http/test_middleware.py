@@ -127,7 +127,7 @@ def test_large_body_is_rejected(small: Running) -> None:
 
 def test_long_headers_are_rejected(small: Running) -> None:
     detail = problem(small.client.get("/health", headers={"X-Long": "x" * 33_000}), 431, "headers-too-large")
-    assert detail == "the limit is 32,768 bytes together"
+    assert detail == "the limit is 32,768 bytes for both together"
     assert small.client.get("/health", headers={"X-Long": "x" * 30_000}).status_code == 200
 
 

@@ -101,7 +101,7 @@ def test_log_has_location_but_not_message_of_an_error(memory: Memory, monkeypatc
         raise RuntimeError("about xyzzy")
 
     stream = io.StringIO()
-    with running(memory, observers=[Log(stream, requests=False).record_request]) as server:
+    with running(memory, observers=[Log(stream, quiet=True).record_request]) as server:
         monkeypatch.setattr(memory, "get", fail, raising=False)
         assert problem(server.client.get("/v1/notes/n1"), 500, "internal") == "The server failed"
         monkeypatch.setattr(memory, "get", lambda *_, **__: (_ for _ in ()).throw(RecollectError("/home/xyzzy")))
@@ -119,6 +119,16 @@ def test_log_level_by_status(status: int, level: str) -> None:
     stream = io.StringIO()
     Log(stream).record_request(request_record(status=status))
     assert lines(stream)[0]["level"] == level
+
+
+def test_quiet_log_has_no_information() -> None:
+    stream = io.StringIO()
+    log = Log(stream, quiet=True)
+    log.write("ready", address="http://127.0.0.1:7700")
+    log.record_request(request_record(status=404))
+    log.record_request(request_record(status=200, error=ValueError("after the response has started")))
+    log.write("keys", level="warning")
+    assert [(line["event"], line["level"]) for line in lines(stream)] == [("request", "error"), ("keys", "warning")]
 
 
 def test_log_as_text_and_of_libraries(frozen_clock: FrozenClock) -> None:  # noqa: ARG001 (it is noon)
@@ -160,7 +170,7 @@ def request_record(**changes: Any) -> RequestRecord:
         "seconds": 0.1,
         "request_id": "r1",
         "key_id": "k1",
-        "searches": [SearchTimes.of(trace, 0.02)],
+        "searches": [SearchTimes.from_trace(trace, 0.02)],
     }
     return RequestRecord(**(arguments | changes))
 

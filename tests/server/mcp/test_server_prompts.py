@@ -27,7 +27,7 @@ def test_prompt_with_subject(memory: Memory) -> None:
             assert (prompt.name, [item.name for item in prompt.arguments or []]) == ("use_memory", ["about"])
             data = await client.get_prompt("use_memory", {"about": " green tea "})
             assert data.messages[0].content.text.endswith("about this: green tea")  # type: ignore[union-attr]
-            with pytest.raises(MCPError, match="name: there is no prompt 'dream'; there is use_memory"):
+            with pytest.raises(MCPError, match="name: there is no prompt 'dream'; the only prompt is use_memory"):
                 await client.get_prompt("dream")
 
     asyncio.run(run_session())

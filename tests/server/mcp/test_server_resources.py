@@ -28,10 +28,10 @@ def test_list_resources_is_paginated(memory: Memory) -> None:
     green, black = first.resources[:2]
     assert (green.uri, green.name, green.title) == ("note://tea/tea/green.md", "tea/green.md", "Green")
     assert (black.description, black.size, black.mime_type) == ("Guests.", 24, "text/markdown")
-    rest = list_note_resources(memory, TEA, cursors, first.next_cursor)
-    assert len(rest.resources) == 2
-    assert rest.next_cursor is None
-    assert rest.resources[1].uri == f"note://tea/{rest.resources[1].name}"
+    second_page = list_note_resources(memory, TEA, cursors, first.next_cursor)
+    assert len(second_page.resources) == 2
+    assert second_page.next_cursor is None
+    assert second_page.resources[1].uri == f"note://tea/{second_page.resources[1].name}"
 
 
 def test_listed_resources_can_be_read(memory: Memory) -> None:

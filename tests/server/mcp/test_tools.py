@@ -246,7 +246,7 @@ class TestWriting:
         note = memory.get("t1", namespace="tea")
         assert note is not None
         assert (data["id"], note.content, note.title, note.tags) == ("t1", "Prefers sencha.", "Green", ())
-        assert error(memory, "update", key="t1").startswith("key: no change of 't1' is given")
+        assert error(memory, "update", key="t1").startswith("key: nothing to change in 't1'")
         assert error(memory, "update", key="t9", title="x") == "there is no note 't9' in namespace 'tea'"
 
     def test_forget_returns_missing_keys(self, memory: Memory) -> None:
@@ -321,7 +321,7 @@ class TestErrors:
     def test_unknown_tool(self, memory: Memory) -> None:
         async def run_session() -> None:
             async with Client(memory_server(memory)) as client:
-                with pytest.raises(MCPError, match=r"there is no tool 'dream'; there are recall, remember, update"):
+                with pytest.raises(MCPError, match=r"there is no tool 'dream'; use recall, remember, update"):
                     await client.call_tool("dream")
 
         asyncio.run(run_session())

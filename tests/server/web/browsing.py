@@ -7,7 +7,7 @@ from typing import Any
 from playwright.sync_api import Page, Request, Response, expect
 
 
-def sent(request: Request) -> dict[str, Any]:
+def request_body(request: Request) -> dict[str, Any]:
     """Return the body of a request."""
     data: dict[str, Any] = request.post_data_json or {}
     return data
@@ -16,15 +16,15 @@ def sent(request: Request) -> dict[str, Any]:
 def is_search(query: str) -> Any:
     """Return a predicate for the response to a search for this query."""
 
-    def responses(response: Response) -> bool:
-        return "/v1/search" in response.url and sent(response.request)["query"] == query
+    def matches(response: Response) -> bool:
+        return "/v1/search" in response.url and request_body(response.request)["query"] == query
 
-    return responses
+    return matches
 
 
 def search(page: Page, query: str) -> dict[str, Any]:
-    """Type a query, and return the response of the server when it is drawn."""
-    page.locator(".timing").evaluate("shown => shown.replaceChildren()")
+    """Type a query, and return the response of the server once the page shows it."""
+    page.locator(".timing").evaluate("timing => timing.replaceChildren()")
     with page.expect_response(is_search(query)) as reply:
         page.locator("#query").fill(query)
     data: dict[str, Any] = reply.value.json()
@@ -33,7 +33,7 @@ def search(page: Page, query: str) -> dict[str, Any]:
 
 
 def show_weak(page: Page, data: dict[str, Any]) -> None:
-    """Show the weak candidates among the hits of an answer, too, and wait until all are drawn."""
+    """Show the weak candidates, too, and wait until the page shows all hits."""
     if any(hit["weak"] for hit in data["hits"]):
         page.get_by_role("button", name="weak candidate").click()
     expect(page.locator(".hit")).to_have_count(len(data["hits"]))

@@ -13,43 +13,54 @@ from tests.browser import Visit, launched
 from tests.server.http.running import Running, running
 from tests.server.web.notes import sample_memory
 
-_BY_THE_BROWSER = "Failed to load resource: "
+_FAILED_REQUEST = "Failed to load resource: "
 """The message of Chromium about a failed request; a page cannot suppress it."""
 
-_BY_THE_POLICY = ("has been blocked", "will not be executed", "violates the document's Content Security Policy")
+_BLOCKED = ("has been blocked", "will not be executed", "violates the document's Content Security Policy")
 """The messages of Chromium about what a policy blocked."""
 
 
 class OpenPage(Protocol):
     def __call__(
-        self, url: str, view: str = "", *, refusals: bool = False, policed: bool = False, **options: Any
+        self,
+        url: str,
+        view: str = "",
+        *,
+        allow_failed_requests: bool = False,
+        allow_blocked: bool = False,
+        **options: Any,
     ) -> Page: ...
 
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    with launched() as results:
-        yield results
+    with launched() as browser:
+        yield browser
 
 
 @pytest.fixture
 def visit(browser: Browser) -> Iterator[OpenPage]:
-    """Open the page of a server; with ``refusals``, the server may refuse something, with ``policed`` the browser."""
+    """Return a function that opens a page of a server.
+
+    Messages of the browser fail the test, unless the options allow failed requests or what a policy blocks.
+    """
     visits: list[tuple[str, tuple[str, ...], Visit]] = []
 
-    def opened(url: str, view: str = "", *, refusals: bool = False, policed: bool = False, **options: Any) -> Page:
+    def open_page(
+        url: str, view: str = "", *, allow_failed_requests: bool = False, allow_blocked: bool = False, **options: Any
+    ) -> Page:
         created = Visit(browser, f"{url}/{view}", **options)
         created.page.set_default_timeout(15_000)
-        visits.append((url, (_BY_THE_BROWSER,) * refusals + _BY_THE_POLICY * policed, created))
+        visits.append((url, (_FAILED_REQUEST,) * allow_failed_requests + _BLOCKED * allow_blocked, created))
         return created.page
 
-    yield opened
+    yield open_page
     for url, expected, created in visits:
         created.page.context.close()
-        message = [text for text in created.messages if not any(part in text for part in expected)]
-        assert message == [], message
-        elsewhere = [requested for requested in created.requested_urls if not requested.startswith(f"{url}/")]
-        assert elsewhere == []
+        unexpected = [text for text in created.messages if not any(part in text for part in expected)]
+        assert unexpected == []
+        other_servers = [requested for requested in created.requested_urls if not requested.startswith(f"{url}/")]
+        assert other_servers == []
 
 
 @pytest.fixture(scope="module")

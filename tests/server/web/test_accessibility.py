@@ -52,7 +52,7 @@ def faults(page: Page) -> list[str]:
 
 @pytest.mark.parametrize("screen", SCREENS)
 def test_views_pass_axe(visit: OpenPage, server: Running, screen: str) -> None:
-    page = visit(server.url, refusals=True, **SCREENS[screen])
+    page = visit(server.url, allow_failed_requests=True, **SCREENS[screen])
     wrong: dict[str, list[str]] = {}
     for view, selector in VIEWS.items():
         page.goto(f"{server.url}/{view}")

@@ -101,7 +101,7 @@ def test_note_is_deleted_after_confirmation(visit: OpenPage, server: Running) ->
 
 
 def test_rejected_note_keeps_the_form(visit: OpenPage, server: Running) -> None:
-    page = visit(server.url, "#/new", refusals=True)
+    page = visit(server.url, "#/new", allow_failed_requests=True)
     page.get_by_label("Title").fill("A shop")
     page.get_by_label("Text").fill("Another corner.")
     page.get_by_label("Tags").fill("one, two")
@@ -144,7 +144,7 @@ def test_note_without_text_is_not_sent(visit: OpenPage, server: Running) -> None
 def test_secret_is_rejected(visit: OpenPage, tmp_path: Path) -> None:
     secret = "AKIA" + "Z3QF7LMN2RTW5XYC"
     with recollect.open(tmp_path / "memory.db", embedder=None, secrets="refuse") as memory, running(memory) as server:
-        page = visit(server.url, "#/new", refusals=True)
+        page = visit(server.url, "#/new", allow_failed_requests=True)
         page.get_by_label("Text").fill(f"The key is {secret}, keep it.")
         page.get_by_role("button", name="Save").click()
         expect(page.locator(".problem p")).to_contain_text("secret")

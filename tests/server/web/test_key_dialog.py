@@ -42,7 +42,7 @@ def enter_key(page: Page, key: str) -> None:
 
 
 def test_key_is_requested_and_stored_in_the_tab(visit: OpenPage, key_server: KeyServer) -> None:
-    page = visit(key_server.url, refusals=True)
+    page = visit(key_server.url, allow_failed_requests=True)
     addresses: list[str] = []
     page.on("request", lambda request: addresses.append(request.url))
     expect(page.get_by_role("dialog", name="Key required")).to_be_visible()
@@ -62,7 +62,7 @@ def test_key_is_requested_and_stored_in_the_tab(visit: OpenPage, key_server: Key
 
 
 def test_wrong_key_is_rejected_in_the_dialog(visit: OpenPage, key_server: KeyServer) -> None:
-    page = visit(key_server.url, refusals=True)
+    page = visit(key_server.url, allow_failed_requests=True)
     expect(page.locator("dialog .rejected")).to_have_count(0)
     enter_key(page, "rk_0_wrong")
     expect(page.locator("dialog .rejected")).to_be_visible()
@@ -74,7 +74,7 @@ def test_wrong_key_is_rejected_in_the_dialog(visit: OpenPage, key_server: KeySer
 
 
 def test_late_401_of_an_old_key_is_ignored(visit: OpenPage, key_server: KeyServer) -> None:
-    page = visit(key_server.url, refusals=True)
+    page = visit(key_server.url, allow_failed_requests=True)
     expect(page.locator(".problem h2")).to_have_text("A key is required")  # no request is running
     requested: list[Route] = []
 
@@ -100,7 +100,7 @@ def test_late_401_of_an_old_key_is_ignored(visit: OpenPage, key_server: KeyServe
 
 
 def test_malformed_key_is_not_sent(visit: OpenPage, key_server: KeyServer) -> None:
-    page = visit(key_server.url, refusals=True)
+    page = visit(key_server.url, allow_failed_requests=True)
     enter_key(page, "ключ")
     field = page.locator("#key-field")
     assert field.evaluate("field => field.validationMessage").startswith("This is not a key")
@@ -108,7 +108,7 @@ def test_malformed_key_is_not_sent(visit: OpenPage, key_server: KeyServer) -> No
 
 
 def test_cancelled_key_dialog_can_be_reopened(visit: OpenPage, key_server: KeyServer) -> None:
-    page = visit(key_server.url, refusals=True)
+    page = visit(key_server.url, allow_failed_requests=True)
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator(".problem h2")).to_have_text("A key is required")
     page.get_by_role("button", name="Key", exact=True).click()
@@ -116,7 +116,7 @@ def test_cancelled_key_dialog_can_be_reopened(visit: OpenPage, key_server: KeySe
 
 
 def test_read_key_sees_no_write_actions(visit: OpenPage, key_server: KeyServer) -> None:
-    page = visit(key_server.url, "#/note/guide", refusals=True)
+    page = visit(key_server.url, "#/note/guide", allow_failed_requests=True)
     enter_key(page, key_server.reader)
     expect(page.get_by_role("heading", level=1)).to_have_text("Brewing")
     for name in ("Edit", "Delete"):
@@ -139,7 +139,7 @@ def test_read_key_sees_no_write_actions(visit: OpenPage, key_server: KeyServer) 
 
 
 def test_namespace_can_be_selected(visit: OpenPage, key_server: KeyServer) -> None:
-    page = visit(key_server.url, refusals=True)
+    page = visit(key_server.url, allow_failed_requests=True)
     enter_key(page, key_server.several)
     chooser = page.get_by_label("Namespace")
     expect(chooser).to_be_visible()
@@ -162,7 +162,7 @@ def test_namespace_can_be_selected(visit: OpenPage, key_server: KeyServer) -> No
 
 
 def test_key_can_be_removed(visit: OpenPage, key_server: KeyServer) -> None:
-    page = visit(key_server.url, "#/search?q=tea", refusals=True)
+    page = visit(key_server.url, "#/search?q=tea", allow_failed_requests=True)
     enter_key(page, key_server.everything)
     expect(page.locator(".hit").first).to_be_visible()
     page.get_by_role("button", name="Key", exact=True).click()

@@ -7,7 +7,7 @@ from contextlib import suppress
 from playwright.sync_api import Error, Page, Route, expect
 
 from tests.server.http.running import Running
-from tests.server.web.browsing import is_search, sent
+from tests.server.web.browsing import is_search, request_body
 from tests.server.web.conftest import OpenPage
 
 
@@ -16,7 +16,7 @@ def delay_responses(page: Page, query: str, requested: str = "search") -> list[R
     delayed: list[Route] = []
 
     def decide(route: Route) -> None:
-        if sent(route.request)["query"] == query:
+        if request_body(route.request)["query"] == query:
             delayed.append(route)
         else:
             route.continue_()
@@ -53,7 +53,8 @@ def test_fast_typing_sends_few_requests(visit: OpenPage, server: Running) -> Non
     page = visit(server.url)
     requested: list[str] = []
     page.on(
-        "request", lambda request: requested.extend([sent(request)["query"]] if "/v1/search" in request.url else [])
+        "request",
+        lambda request: requested.extend([request_body(request)["query"]] if "/v1/search" in request.url else []),
     )
     delayed = delay_responses(page, "t")
     page.locator("#query").evaluate(

@@ -14,8 +14,8 @@ def test_graph_and_list_show_neighbours(visit: OpenPage, server: Running) -> Non
     neighbours = server.client.get("/v1/neighbours/sencha").json()["neighbours"]
     assert {item["note"]["id"] for item in neighbours} >= {"coffee", "guide"}
     names = {item["note"]["title"] or item["note"]["path"] for item in neighbours}
-    drawn = page.locator(".graph a title").all_text_contents()
-    assert sorted(drawn) == sorted(names)
+    titles = page.locator(".graph a title").all_text_contents()
+    assert sorted(titles) == sorted(names)
     page.locator(".related summary").click()
     listing = page.locator(".neighbours li").all_inner_texts()
     assert listing == [

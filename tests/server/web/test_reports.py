@@ -67,7 +67,7 @@ def test_report_is_listed_and_opened(visit: OpenPage, report_server: Running) ->
 
 
 def test_scripts_in_a_report_do_not_run(visit: OpenPage, report_server: Running) -> None:
-    page = visit(report_server.url, "#/reports/hostile.html", policed=True)
+    page = visit(report_server.url, "#/reports/hostile.html", allow_blocked=True)
     expect(page.locator(".report h1")).to_be_visible()
     link = page.locator(".report").get_by_text("a link")
     link.click()
@@ -82,7 +82,7 @@ def test_scripts_in_a_report_do_not_run(visit: OpenPage, report_server: Running)
 
 
 def test_report_styles_and_links_are_contained(visit: OpenPage, report_server: Running) -> None:
-    page = visit(report_server.url, "#/reports/hostile.html", policed=True)
+    page = visit(report_server.url, "#/reports/hostile.html", allow_blocked=True)
     expect(page.locator(".report h1")).to_be_visible()
     left = page.locator(".report").evaluate(
         """report => [...report.shadowRoot.querySelectorAll("*")].flatMap(one =>
@@ -107,7 +107,7 @@ def test_report_follows_the_chosen_colours(visit: OpenPage, report_server: Runni
 
 
 def test_missing_report(visit: OpenPage, report_server: Running) -> None:
-    page = visit(report_server.url, "#/reports/nowhere.html", refusals=True)
+    page = visit(report_server.url, "#/reports/nowhere.html", allow_failed_requests=True)
     expect(page.locator(".problem")).to_contain_text("there is no report 'nowhere.html'")
 
 

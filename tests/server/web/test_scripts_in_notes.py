@@ -131,7 +131,7 @@ def test_script_in_an_id_does_not_run(visit: OpenPage, server: Running) -> None:
     ids=["script", "handler", "link", "markup", "later", "policy", "request"],
 )
 def test_content_security_policy_blocks_scripts(visit: OpenPage, server: Running, attempt: str, directive: str) -> None:
-    page = visit(server.url, policed=True)
+    page = visit(server.url, allow_blocked=True)
     expect(page.locator("#query")).to_be_focused()
     stopped = page.evaluate(
         """() => new Promise(done => {

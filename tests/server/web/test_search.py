@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from tests.server.http.running import Running
-from tests.server.web.browsing import is_search, search, sent, show_weak
+from tests.server.web.browsing import is_search, request_body, search, show_weak
 from tests.server.web.conftest import OpenPage
 
 
@@ -133,10 +133,10 @@ def test_options_are_sent_and_part_of_the_url(visit: OpenPage, server: Running) 
     search(page, "tea")
     with page.expect_request("**/v1/search*") as requested:
         page.get_by_label("Mode").select_option("bm25")
-    assert sent(requested.value)["mode"] == "bm25"
+    assert request_body(requested.value)["mode"] == "bm25"
     with page.expect_request("**/v1/search*") as requested:
         page.get_by_label("Preset").select_option("trovella")
-    assert sent(requested.value)["preset"] == "trovella"
+    assert request_body(requested.value)["preset"] == "trovella"
     expect(page).to_have_url(re.compile("preset=trovella"))
     assert parse_qs(urlsplit(page.url).fragment.partition("?")[2]) == {
         "q": ["tea"],

@@ -113,6 +113,6 @@ def test_dialogs_fit_small_screens(visit: OpenPage, server: Running) -> None:
 
 
 def test_problem_fits_small_screens(visit: OpenPage, server: Running) -> None:
-    page = visit(server.url, f"#/note/{LONG}", refusals=True, **PHONE)
+    page = visit(server.url, f"#/note/{LONG}", allow_failed_requests=True, **PHONE)
     expect(page.locator(".problem")).to_be_visible()
     assert_fits(page)

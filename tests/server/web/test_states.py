@@ -44,7 +44,7 @@ def test_response_of_another_server(visit: OpenPage, server: Running) -> None:
     page = visit(server.url)
     page.route("**/v1/search*", lambda route: route.fulfill(body="<form>Login</form>", content_type="text/html"))
     page.locator("#query").fill("tea")
-    expect(page.locator(".problem")).to_contain_text("Another server answered, not Recollect")
+    expect(page.locator(".problem")).to_contain_text("The response is not from Recollect")
 
 
 def test_no_hits_shows_advice(visit: OpenPage, server: Running) -> None:
@@ -77,7 +77,7 @@ def test_weak_candidates_are_shown_on_demand(visit: OpenPage, server: Running) -
 
 
 def test_missing_note(visit: OpenPage, server: Running) -> None:
-    page = visit(server.url, "#/note/no%2Fwhere", refusals=True)
+    page = visit(server.url, "#/note/no%2Fwhere", allow_failed_requests=True)
     expect(page.locator(".problem h1")).to_have_text("Not found")
     expect(page.locator(".problem")).to_contain_text("no/where")
     expect(page.get_by_role("button", name="Try again")).to_have_count(0)
@@ -106,10 +106,10 @@ def test_warnings_are_shown_above_the_hits(visit: OpenPage, tmp_path: Path) -> N
 
 def test_server_that_stops_and_restarts(visit: OpenPage, memory: Memory) -> None:
     with running(memory) as server:
-        page = visit(server.url, refusals=True)
+        page = visit(server.url, allow_failed_requests=True)
         search(page, "tea")
     page.locator("#query").fill("tea water")
-    expect(page.locator(".problem h2")).to_have_text("No answer")
+    expect(page.locator(".problem h2")).to_have_text("No response from Recollect")
     expect(page.locator(".problem")).to_contain_text("Is `recollect serve` still running?")
     expect(page.locator(".hit")).to_have_count(0)
     page.get_by_role("button", name="Try again").click()

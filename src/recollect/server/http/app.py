@@ -1,4 +1,4 @@
-"""The ASGI application: routes behind middleware, and their OpenAPI description."""
+"""Create the ASGI application: routes, middleware and the OpenAPI description."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ from recollect.server.http.settings import Settings
 from recollect.server.web import web_routes
 
 ROUTERS = (memory_routes.router, memory_routes.search_router, operator_routes.router, operator_routes.health_router)
-"""In the order of docs/http.md."""
+"""The routers in the order of docs/http.md."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """Another ASGI application below a path of this one; ``scope["state"]["caller"]`` is who sends a request."""
+    """Another ASGI application below a path of this one; ``scope["state"]["caller"]`` is the :class:`Caller`."""
 
     path: str
     app: ASGIApp
     lifespan: Callable[[], AbstractAsyncContextManager[Any]]
-    """A context that is open as long as the server runs."""
+    """Returns a context that is open as long as the server runs."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, with its whole path."""
+        """Pass a request to the application with its whole path."""
         await self.app(scope, receive, send)
 
 
@@ -56,7 +56,7 @@ def create_app(
     api: bool = True,
     on_models_loaded: Callable[[BaseException | None], None] = lambda _: None,
 ) -> FastAPI:
-    """Return an application that serves a memory, which the caller closes.
+    """Return an application that serves ``memory``. The caller of this function closes the memory.
 
     With a ``ring``, requests need one of its keys. Without ``api``, only ``extensions`` are served. ``observers`` get
     the record of each completed request; ``on_models_loaded`` gets the error if the models cannot be loaded, else
@@ -72,7 +72,7 @@ def create_app(
     settings = settings or Settings(require_keys=ring is not None)
     service = Service(memory, settings, ring, observers)
 
-    def loaded(task: asyncio.Task[None]) -> None:
+    def report_models_loaded(task: asyncio.Task[None]) -> None:
         on_models_loaded(task.exception())
 
     @asynccontextmanager
@@ -82,9 +82,9 @@ def create_app(
             for extension in extensions:
                 await stack.enter_async_context(extension.lifespan())
             loading = asyncio.create_task(service.load_models())
-            loading.add_done_callback(loaded)
+            loading.add_done_callback(report_models_loaded)
             yield
-            loading.remove_done_callback(loaded)
+            loading.remove_done_callback(report_models_loaded)
             loading.cancel()
 
     app = FastAPI(
@@ -92,7 +92,7 @@ def create_app(
         version=__version__,
         description="Hybrid memory retrieval for agents, with the reasons for every result.",
         lifespan=lifespan,
-        docs_url=None,  # they would load scripts from other sites
+        docs_url=None,  # FastAPI's pages would load scripts from other sites
         redoc_url=None,
         redirect_slashes=False,
         exception_handlers=dict.fromkeys((HTTPException, RequestValidationError, RecollectError), handle_error),
@@ -112,12 +112,13 @@ def create_app(
 
 
 def openapi_schema(app: FastAPI, *, require_keys: bool) -> dict[str, Any]:
-    """Return the OpenAPI description with problems and keys, which FastAPI does not know of; it is cached."""
+    """Return FastAPI's OpenAPI description, completed with problems and keys; it is cached."""
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version=__version__, description=app.description, routes=app.routes)
         components = schema.setdefault("components", {})
-        own = {name: model for name, model in components.get("schemas", {}).items() if "ValidationError" not in name}
-        components["schemas"] = {**own, "Problem": Problem.model_json_schema()}
+        models = components.get("schemas", {})
+        own_models = {name: model for name, model in models.items() if "ValidationError" not in name}
+        components["schemas"] = {**own_models, "Problem": Problem.model_json_schema()}
         if require_keys:
             components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
@@ -127,6 +128,6 @@ def openapi_schema(app: FastAPI, *, require_keys: bool) -> dict[str, Any]:
                     operation["security"] = [{"key": []}]
                 operation["responses"].pop("422", None)
                 operation["responses"]["4XX"] = {"description": "The request cannot be served.", "content": content}
-                operation["responses"]["5XX"] = {"description": "The server cannot serve it.", "content": content}
+                operation["responses"]["5XX"] = {"description": "The server failed or is busy.", "content": content}
         app.openapi_schema = schema
     return app.openapi_schema

@@ -1,4 +1,4 @@
-"""Endpoints of notes, links, ingest and searches."""
+"""Endpoints that read and write notes and links, ingest texts and search."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def list_notes(
     call: ReadCall,
     cursor: Annotated[str | None, Query(max_length=256, description="The `next_cursor` of the page before.")] = None,
     limit: Annotated[int, Query(ge=1, le=500, description="The number of notes.")] = 100,
-    path_prefix: Annotated[Line, Query(description="Only notes whose path begins with it.")] = "",
+    path_prefix: Annotated[Line, Query(description="Only notes whose path begins with this prefix.")] = "",
     tag: Annotated[
         list[Name] | None, Query(description="Only notes with this tag; if repeated, with all tags.")
     ] = None,
@@ -120,7 +120,7 @@ def remove_link(
 
 @router.get("/v1/neighbours/{key:path}", response_model=schemas.NeighbourList, openapi_extra=READ, tags=_LINKS)
 def get_neighbours(key: NoteKey, call: ReadCall) -> dict[str, Any]:
-    """Get the notes that are linked with a note, mention it or are mentioned by it, or share an entity with it."""
+    """Get the neighbours of a note: notes that it links to, mentions or shares an entity with, in both directions."""
     neighbours = call.memory.neighbours(key, namespace=call.namespace)
     data = [{"kind": item.kind, "direction": item.direction, "note": item.note.to_dict()} for item in neighbours]
     return {"neighbours": data}
@@ -131,18 +131,18 @@ def ingest(body: schemas.IngestRequest, call: WriteCall) -> dict[str, Any]:
     """Ingest the texts of Markdown, text and JSONL files.
 
     A text replaces all notes of an earlier text with the same path; unchanged texts are skipped. A text that cannot be
-    read is listed among the problems, and the others are ingested. The server reads no files of its own.
+    read is listed among the problems, and the others are ingested. The server does not read files on its own disk.
     """
     texts = {document.path: document.content for document in body.documents}
     if len(texts) < len(body.documents):
-        raise ArgumentError("documents", "two of them have the same path")
+        raise ArgumentError("documents", "two documents have the same path; send each path once")
     return call.memory.ingest_texts(texts, prefix=body.prefix, namespace=call.namespace).to_dict()
 
 
 @search_router.post("/v1/search", response_model=schemas.SearchResponse, openapi_extra=READ)
 def search(body: schemas.SearchRequest, call: ReadCall) -> dict[str, Any]:
     """Search by lexical search, vector search and the graph of notes."""
-    return _to_dict(_search(call, body), trace=body.trace)
+    return _search_response(_search(call, body), trace=body.trace)
 
 
 @search_router.get("/v1/search", response_model=schemas.SearchResponse, openapi_extra=READ)
@@ -157,14 +157,15 @@ def search_by_url(
 
     Proxies log URLs; send private queries by POST.
     """
-    return _to_dict(_search(call, schemas.SearchRequest(query=q, top_k=top_k, mode=mode, preset=preset)), trace=False)
+    body = schemas.SearchRequest(query=q, top_k=top_k, mode=mode, preset=preset)
+    return _search_response(_search(call, body), trace=False)
 
 
 @search_router.post("/v1/explain", response_model=schemas.ExplainResponse, openapi_extra=READ)
 def explain(body: schemas.SearchRequest, call: ReadCall) -> dict[str, Any]:
-    """Search, and explain every score: with the trace and an explanation as text."""
+    """Search, and return the trace and an explanation of every score as text."""
     result = _search(call, body)
-    return {**_to_dict(result, trace=True), "explanation": result.explain()}
+    return {**_search_response(result, trace=True), "explanation": result.explain()}
 
 
 @search_router.post("/v1/compare", response_model=schemas.CompareResponse, openapi_extra=READ)
@@ -174,7 +175,7 @@ def compare(body: schemas.CompareRequest, call: ReadCall) -> dict[str, Any]:
     options = body.model_dump(exclude={"query", "trace", "presets"}, exclude_none=True)
     results = call.memory.compare(body.query, names, **options, namespace=call.namespace)
     _record_times(call, *results.values())
-    return {"results": {name: _to_dict(result, trace=body.trace) for name, result in results.items()}}
+    return {"results": {name: _search_response(result, trace=body.trace) for name, result in results.items()}}
 
 
 @search_router.get("/v1/presets", response_model=schemas.PresetList, openapi_extra=READ)
@@ -192,11 +193,11 @@ def _search(call: Call, body: schemas.SearchRequest) -> SearchResult:
 
 def _record_times(call: Call, *results: SearchResult) -> None:
     for result in results:
-        call.searches.append(SearchTimes.of(result.trace, call.queued))
-        call.queued = 0.0  # searches of one request were queued together, once
+        call.searches.append(SearchTimes.from_trace(result.trace, call.queued))
+        call.queued = 0.0  # a request waits for a thread once, before its first search
 
 
-def _to_dict(result: SearchResult, *, trace: bool) -> dict[str, Any]:
+def _search_response(result: SearchResult, *, trace: bool) -> dict[str, Any]:
     data: dict[str, Any] = {
         "query": result.query,
         "has_answer": result.has_answer,

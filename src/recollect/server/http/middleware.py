@@ -1,4 +1,4 @@
-"""Middleware that rejects a request before its route runs: host, key, rate and size."""
+"""Middleware that authenticates a request and checks its host, rate and size before its route runs."""
 
 from __future__ import annotations
 
@@ -17,33 +17,34 @@ from recollect.server.http.problems import ProblemError, problem_response, to_pr
 from recollect.server.http.settings import MEGABYTE, Settings, is_loopback
 
 PUBLIC_PATHS = ("/health", "/ready", "/openapi.json")
-"""Paths that need no key, besides the web UI (``/`` and ``/web/``): they tell nothing about notes."""
+"""Paths that need no key, besides the web UI (``/`` and ``/web/``): their responses contain nothing about notes."""
 PROBES = ("/health", "/ready")
 """Paths without a rate limit: a flood of requests must not make the server look dead."""
 MAX_HEADER_BYTES = 32_768
-"""Limit for the address and the headers of a request together."""
+"""Limit for path, query string and headers of a request together."""
 MAX_BUCKETS = 10_000
-"""How many token buckets are kept; the least recently used one is full again soon anyway."""
+"""How many token buckets are kept; the least recently used one is dropped, since it is soon full again."""
 
 
 class TokenBucket:
-    """Allows each name ``rate`` requests a second and twice as many at once; a rate of 0 allows everything."""
+    """Allows each client ``rate`` requests a second and twice as many at once; a rate of 0 allows everything."""
 
     def __init__(self, rate: float, clock: Callable[[], float] = monotonic) -> None:
         self._rate = rate
         self._burst = max(1.0, 2 * rate)
         self._clock = clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        """The tokens of each client and when they were counted, least recently used first."""
 
-    def take(self, name: str) -> float:
-        """Take a token and return 0, or return how many seconds to wait for one."""
+    def take(self, client: str) -> float:
+        """Take a token of the client and return 0, or return how many seconds to wait for a token."""
         if not self._rate:
             return 0.0
         now = self._clock()
-        tokens, updated = self._buckets.pop(name, (self._burst, now))
-        tokens = min(self._burst, tokens + (now - updated) * self._rate)
+        tokens, counted_at = self._buckets.pop(client, (self._burst, now))
+        tokens = min(self._burst, tokens + (now - counted_at) * self._rate)
         allowed = tokens >= 1
-        self._buckets[name] = (tokens - 1 if allowed else tokens, now)
+        self._buckets[client] = (tokens - 1 if allowed else tokens, now)
         if len(self._buckets) > MAX_BUCKETS:
             self._buckets.popitem(last=False)
         return 0.0 if allowed else (1 - tokens) / self._rate
@@ -70,7 +71,7 @@ class AuthMiddleware:
         except (ProblemError, KeyFileError) as error:
             await problem_response(to_problem(error), scope["state"]["request_id"])(scope, receive, send)
         else:
-            await self._app(scope, self._limited(receive), send)
+            await self._app(scope, self._limit_body(receive), send)
 
     def _authenticate(self, scope: Scope, headers: Headers) -> Caller:
         if self._ring is None:
@@ -82,9 +83,9 @@ class AuthMiddleware:
             scheme, _, key = headers.get("authorization", "").partition(" ")
             caller = self._ring.caller(key.strip()) if scheme.lower() == "bearer" else None
         address = scope["client"][0] if scope.get("client") else ""
-        wait = self._bucket.take(f"key {caller.id}" if caller and caller.id else f"address {address}")
-        if wait:
-            raise ProblemError("too-many-requests", headers={"Retry-After": str(ceil(wait))})
+        wait_seconds = self._bucket.take(f"key {caller.id}" if caller and caller.id else f"address {address}")
+        if wait_seconds:
+            raise ProblemError("too-many-requests", headers={"Retry-After": str(ceil(wait_seconds))})
         if caller is not None:
             return caller
         if scope["path"] in (*PUBLIC_PATHS, "/") or scope["path"].startswith("/web/"):
@@ -99,17 +100,17 @@ class AuthMiddleware:
         length = len(scope["raw_path"]) + len(scope["query_string"])
         length += sum(len(name) + len(value) for name, value in scope["headers"])
         if length > MAX_HEADER_BYTES:
-            raise ProblemError("headers-too-large", f"the limit is {MAX_HEADER_BYTES:,} bytes together")
+            raise ProblemError("headers-too-large", f"the limit is {MAX_HEADER_BYTES:,} bytes for both together")
         content_length = headers.get("content-length", "")
-        self._check_body(int(content_length) if content_length.isdigit() else 0)
+        self._check_body_size(int(content_length) if content_length.isdigit() else 0)
 
-    def _check_body(self, length: int) -> None:
+    def _check_body_size(self, length: int) -> None:
         limit = self._settings.max_body_bytes
         if length > limit:
             raise ProblemError("too-large", f"the limit is {limit / MEGABYTE:g} MB; split the request")
 
-    def _limited(self, receive: Receive) -> Receive:
-        """Return ``receive`` with the limits of size and time."""
+    def _limit_body(self, receive: Receive) -> Receive:
+        """Return ``receive`` with a limit for the size of the body and for the time until all of it has arrived."""
         timeout = self._settings.timeout
         deadline = asyncio.get_running_loop().time() + timeout
         received = 0
@@ -117,7 +118,7 @@ class AuthMiddleware:
 
         async def limited_receive() -> Message:
             nonlocal received, more_body
-            if not more_body:  # the next message is that the client disconnects
+            if not more_body:  # the body is complete; the next message is the disconnect of the client
                 return await receive()
             try:
                 async with asyncio.timeout_at(deadline):
@@ -126,14 +127,14 @@ class AuthMiddleware:
                 raise ProblemError("too-slow", f"it took longer than {timeout:g} seconds to arrive") from None
             received += len(message.get("body", b""))
             more_body = message.get("more_body", False)
-            self._check_body(received)
+            self._check_body_size(received)
             return message
 
         return limited_receive
 
 
 def _check_host(host: str) -> None:
-    """Reject a host that is not this machine: DNS rebinding lets another site's name lead here."""
+    """Reject a host that is not this machine: with DNS rebinding, the name of another site resolves to this machine."""
     name = host.partition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]
     if not is_loopback(name):
         raise ProblemError("misdirected", "a server without keys accepts the hosts localhost and 127.0.0.1 only")

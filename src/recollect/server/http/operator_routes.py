@@ -1,7 +1,7 @@
-"""Endpoints for operators: stats, health, readiness, metrics, and evaluation reports.
+"""Endpoints for operators: evaluation reports, stats, health, readiness and metrics.
 
-Reports are files of one folder, which may contain other files, too. A name is looked up in the listing of the folder,
-never joined to its path; symbolic links are not followed; and a file must begin and end as a report does.
+Reports are files of one folder, which may contain other files, too. A requested name must be in the listing of the
+folder, symbolic links are not followed, and a file must begin and end as a report does.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ health_router = APIRouter(route_class=StrictRoute, tags=["Health"])
 
 MAX_REPORT_BYTES = 16 * 1_048_576
 
-_BEGIN = (
+_REPORT_START = (
     b'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="generator" content="Recollect '
 )
 """The first bytes of every report. Repeated here, since recollect.evaluation is slow to import."""
-_END = b"</html>\n"
-_HEAD_BYTES = 8192
-"""How far into the file the title is searched."""
+_REPORT_END = b"</html>\n"
+_TITLE_BYTES = 8192
+"""The title is searched in this many bytes at the start of a report."""
 _TITLE = re.compile(rb"<title>([^<]*)</title>")
 
 _ALL_NAMESPACES: dict[str, Any] = {"x-right": "read of all namespaces"}
-_HEADERS = {
-    # Opened by itself, a report runs, loads and sends nothing.
+_REPORT_HEADERS = {
+    # A report that is opened as a page of its own runs no script and loads and sends nothing.
     "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
@@ -53,7 +53,7 @@ class ReportInfo(BaseModel):
 
     name: str = Field(description="The name of the file.")
     title: str = Field(description="The title of the report.")
-    changed_at: str = Field(description="When it was written.")
+    changed_at: str = Field(description="When the file was written.")
     bytes: int = Field(description="The size of the file.")
 
 
@@ -83,44 +83,44 @@ def list_reports(call: ReadCall) -> dict[str, Any]:
 def get_report(
     name: Annotated[str, PathParameter(description="The name of the file, as listed.")], call: ReadCall
 ) -> Response:
-    """Get an evaluation report as HTML; its Content-Security-Policy lets it run and load nothing."""
+    """Get an evaluation report as HTML; its Content-Security-Policy forbids scripts and external resources."""
     call.caller.require_all_namespaces(Right.READ)
     folder = call.service.settings.reports
     html = None if folder is None else read_report(folder, name)
     if html is None:
         raise ProblemError("report-not-found", f"there is no report {name!r}")
-    return Response(html, media_type="text/html", headers=_HEADERS)
+    return Response(html, media_type="text/html", headers=_REPORT_HEADERS)
 
 
 def list_report_files(folder: Path) -> list[ReportInfo]:
     """Return the reports in a folder, newest first."""
     reports = []
     for name in _html_names(folder):
-        if report := _load(folder / name):
-            html, changed = report
-            match = _TITLE.search(html, 0, _HEAD_BYTES)
+        if report := _load_report(folder / name):
+            html, modified = report
+            match = _TITLE.search(html, 0, _TITLE_BYTES)
             title = unescape(match[1].decode(errors="replace")) if match else name
-            changed_at = datetime.fromtimestamp(changed, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            changed_at = datetime.fromtimestamp(modified, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
             reports.append(ReportInfo(name=name, title=title, changed_at=changed_at, bytes=len(html)))
     return sorted(reports, key=lambda report: (report.changed_at, report.name), reverse=True)
 
 
 def read_report(folder: Path, name: str) -> bytes | None:
-    """Return a report, or ``None`` if the folder has no report with this name."""
-    report = _load(folder / name) if name in _html_names(folder) else None
+    """Return the HTML of a report, or ``None`` if the folder has no report with this name."""
+    report = _load_report(folder / name) if name in _html_names(folder) else None
     return report[0] if report else None
 
 
 def _html_names(folder: Path) -> list[str]:
     try:
         names = [entry.name for entry in folder.iterdir()]
-    except FileNotFoundError:  # the next report may create it
+    except FileNotFoundError:  # recollect eval --report may create the folder later
         return []
     return [name for name in names if name.endswith(".html") and well_formed(name) == name]
 
 
-def _load(path: Path) -> tuple[bytes, float] | None:
-    """Return a report and when it was changed; ``None`` if the file is not a report or cannot be read."""
+def _load_report(path: Path) -> tuple[bytes, float] | None:
+    """Return HTML and modification time (Unix seconds) of a report; ``None`` if it is no report or cannot be read."""
     if path.is_symlink():
         return None
     try:
@@ -129,12 +129,12 @@ def _load(path: Path) -> tuple[bytes, float] | None:
             html = file.read(MAX_REPORT_BYTES + 1) if stat.S_ISREG(status.st_mode) else b""
     except OSError:
         return None
-    is_report = len(html) <= MAX_REPORT_BYTES and html.startswith(_BEGIN) and html.endswith(_END)
+    is_report = len(html) <= MAX_REPORT_BYTES and html.startswith(_REPORT_START) and html.endswith(_REPORT_END)
     return (html, status.st_mtime) if is_report else None
 
 
 def _open_without_links(path: str, flags: int) -> int:
-    """Open a file; fail on a symbolic link that has replaced it meanwhile, and do not block on a pipe."""
+    """Open a file; fail if a symbolic link has replaced it since the check, and do not block on a pipe."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 
@@ -145,7 +145,7 @@ class Status(BaseModel):
 
 
 class Stats(BaseModel):
-    """What a memory contains, as far as the key may know."""
+    """What a memory contains, limited to what the key may read."""
 
     notes: dict[str, int] = Field(description="The number of notes in each namespace that the key may read.")
     embedder: str = Field(description="The embedder, and why it was chosen.")
@@ -154,13 +154,14 @@ class Stats(BaseModel):
         description="The right of the key in these namespaces; `admin` if the server requires no keys."
     )
     store: dict[str, Any] | None = Field(
-        default=None, description="The whole store, for a key of all namespaces; its location, for admin."
+        default=None,
+        description="Statistics of the whole store, for a key of all namespaces; with its location, for admin.",
     )
 
 
 @health_router.get("/v1/stats", response_model=Stats, openapi_extra=READ)
 async def get_stats(request: Request, namespace: RequestedNamespace = None) -> Response:
-    """Get statistics of one namespace, or of all that the key may read."""
+    """Get statistics of one namespace, or of all namespaces that the key may read."""
     service, caller = request.app.state.service, request.state.caller
     visible = caller.grant.namespaces if namespace is None else {caller.namespace(namespace, Right.READ)}
     stats = await service.readers.run(lambda: _stats(service.memory, caller, visible))
@@ -175,10 +176,10 @@ async def health() -> Response:
 
 @health_router.get("/ready", response_model=Status, openapi_extra={"x-right": "none"})
 async def ready(request: Request) -> Response:
-    """Check that the models are loaded, the memory answers and the keys can be read; else 503."""
-    problem = await request.app.state.service.not_ready_reason()
-    if problem:
-        raise ProblemError("not-ready", problem)
+    """Check that the models are loaded, the memory responds and the keys can be read; otherwise the status is 503."""
+    reason = await request.app.state.service.not_ready_reason()
+    if reason:
+        raise ProblemError("not-ready", reason)
     return json_response({"status": "ok"})
 
 
@@ -201,6 +202,6 @@ def _stats(memory: Memory, caller: Caller, visible: set[str] | None) -> dict[str
     if visible is not None:  # other namespaces are not even counted
         return {"notes": {name: memory.count(namespace=name) for name in sorted(visible)}, **data}
     store = memory.stats().to_dict()
-    hidden = {"notes", "embedder"} | (set() if right >= Right.ADMIN else {"location"})
-    shown = {name: value for name, value in store.items() if name not in hidden}
-    return {"notes": store["notes"], **data, "store": shown}
+    omitted = {"notes", "embedder"} if right >= Right.ADMIN else {"notes", "embedder", "location"}
+    store_fields = {name: value for name, value in store.items() if name not in omitted}
+    return {"notes": store["notes"], **data, "store": store_fields}

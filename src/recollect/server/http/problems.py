@@ -16,7 +16,6 @@ from recollect.text import well_formed
 
 MEDIA_TYPE = "application/problem+json"
 
-
 PROBLEM_TYPES: dict[str, tuple[int, str]] = {
     "malformed": (400, "The request is not HTTP, or its body is not JSON"),
     "unauthorised": (401, "A key is required"),
@@ -44,12 +43,12 @@ PROBLEM_TYPES: dict[str, tuple[int, str]] = {
     "store-unavailable": (503, "The memory cannot be reached"),
     "store-full": (507, "The disk is full"),
 }
-"""Status and title of every problem that a response may name, as ``urn:recollect:TYPE``."""
+"""HTTP status and title of each kind of problem; the ``type`` in a response is ``urn:recollect:KIND``."""
 
 _RETRY_SOON = ("overloaded", "store-busy", "store-unavailable", "not-ready", "model-unavailable")
 """Problems whose responses have ``Retry-After: 1``."""
 
-_ERROR_TYPES: dict[type[errors.RecollectError], str] = {
+_KINDS_OF_ERRORS: dict[type[errors.RecollectError], str] = {
     errors.StoreBusyError: "store-busy",
     errors.StoreUnavailableError: "store-unavailable",
     errors.StoreFullError: "store-full",
@@ -58,11 +57,11 @@ _ERROR_TYPES: dict[type[errors.RecollectError], str] = {
     errors.RerankerError: "model-unavailable",
     errors.KeyFileError: "keys-unreadable",
 }
-"""Errors whose messages are not for clients: they may name files of the server."""
+"""The kinds of errors whose messages are not sent to clients, since they may name files of the server."""
 
 
 class ProblemError(HTTPException):
-    """A problem that becomes the response."""
+    """A problem that becomes the response; ``kind`` is a key of ``PROBLEM_TYPES``."""
 
     def __init__(
         self,
@@ -70,15 +69,15 @@ class ProblemError(HTTPException):
         detail: str = "",
         *,
         headers: Mapping[str, str] | None = None,
-        errors: Sequence[Mapping[str, str]] = (),
+        invalid_fields: Sequence[Mapping[str, str]] = (),
     ) -> None:
-        """Set the type, a message for this request, and the invalid values."""
+        """Set the kind and the message (the kind's title by default); an invalid field has ``field`` and ``detail``."""
         status, title = PROBLEM_TYPES[kind]
         retry = {"Retry-After": "1"} if kind in _RETRY_SOON else {}
         super().__init__(status, detail or title, headers={**retry, **(headers or {})})
         self.kind = kind
         self.title = title
-        self.errors = errors
+        self.invalid_fields = invalid_fields
 
 
 def to_problem(error: Exception) -> ProblemError:
@@ -89,17 +88,18 @@ def to_problem(error: Exception) -> ProblemError:
         case RequestValidationError():
             return _validation_problem(error)
         case StarletteHTTPException():
-            routing = {404: "not-found", 405: "method-not-allowed"}
-            return ProblemError(routing.get(error.status_code, "malformed"), headers=error.headers)
+            kinds_of_status = {404: "not-found", 405: "method-not-allowed"}
+            return ProblemError(kinds_of_status.get(error.status_code, "malformed"), headers=error.headers)
         case errors.ArgumentError():
-            return ProblemError("invalid", str(error), errors=[{"field": error.argument, "detail": error.problem}])
+            invalid_field = {"field": error.argument, "detail": error.problem}
+            return ProblemError("invalid", str(error), invalid_fields=[invalid_field])
         case errors.NoteNotFoundError():
             return ProblemError("note-not-found", str(error))
         case errors.ForbiddenError():
             return ProblemError("forbidden", str(error))
         case errors.IngestError():
             return ProblemError("invalid", str(error))
-    kinds = (kind for error_type, kind in _ERROR_TYPES.items() if isinstance(error, error_type))
+    kinds = (kind for error_type, kind in _KINDS_OF_ERRORS.items() if isinstance(error, error_type))
     return ProblemError(next(kinds, "internal"))
 
 
@@ -112,18 +112,18 @@ def problem_response(problem: ProblemError, request_id: str) -> Response:
         "detail": well_formed(problem.detail),
         "request_id": request_id,
     }
-    if problem.errors:
-        data["errors"] = [{name: well_formed(text) for name, text in error.items()} for error in problem.errors]
+    if problem.invalid_fields:
+        data["errors"] = [{name: well_formed(text) for name, text in item.items()} for item in problem.invalid_fields]
     body = json.dumps(data, ensure_ascii=False).encode()
     return Response(body, problem.status_code, media_type=MEDIA_TYPE, headers=problem.headers)
 
 
 async def handle_error(request: Request, error: Exception) -> Response:
-    """Respond to an expected error with a problem; raise an unexpected one, since the request log locates it."""
+    """Respond to an expected error with a problem; raise an unexpected error again for the request log."""
     problem = to_problem(error)
     if problem.kind == "internal":
         raise error
-    if problem.kind == "method-not-allowed":  # Starlette's own error has the methods of the first route only
+    if problem.kind == "method-not-allowed":  # Starlette's error names only the methods of the first matching route
         routes = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
         methods = {method for route in routes for method in route.methods}
         problem.headers = {"Allow": ", ".join(sorted(methods | ({"HEAD"} if "GET" in methods else set())))}
@@ -131,11 +131,11 @@ async def handle_error(request: Request, error: Exception) -> Response:
 
 
 def _validation_problem(error: RequestValidationError) -> ProblemError:
-    """Return which fields are invalid and why, without their values, which may be long and private."""
-    errors = [
+    """Return a problem that names the invalid fields and the reasons, but not the values, which may be private."""
+    invalid_fields = [
         {"field": ".".join(map(str, item["loc"])), "detail": item["msg"].removeprefix("Value error, ")}
         for item in error.errors()
     ]
-    first = errors[0]
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return ProblemError("invalid", f"{first['field']}: {first['detail']}{more}", errors=errors[:20])
+    first, *others = invalid_fields
+    more = f" (and {len(others)} more)" if others else ""
+    return ProblemError("invalid", f"{first['field']}: {first['detail']}{more}", invalid_fields=invalid_fields[:20])

@@ -1,6 +1,6 @@
-"""Request ids, request records for observers, the log, and Prometheus metrics.
+"""Give each request an id, and pass a record of it to observers: the log and the Prometheus metrics.
 
-The log and metrics have route templates and key ids, never text of notes or queries, paths of notes, or keys.
+Log and metrics contain route templates and key ids, but no text or paths of notes, no queries and no keys.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from recollect import arguments
 from recollect.retrieval import Trace
 from recollect.server.http.problems import problem_response, to_problem
 
-_METHODS = ("GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "OPTIONS")
+_KNOWN_METHODS = ("GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "OPTIONS")
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-
+"""Upper bounds of the histogram of request durations, in seconds."""
 _REQUEST_ID = re.compile(r"(?!rk_)[A-Za-z0-9._-]{1,64}")
-"""An acceptable ``X-Request-Id``; not a key that was put in the wrong header."""
+"""A valid ``X-Request-Id``: up to 64 letters, digits and ``._-``, but not a key (``rk_``) in the wrong header."""
 
 
 class SearchTimes(NamedTuple):
-    """Where the time of a search went, in seconds: waiting for a thread, the search itself, and its parts."""
+    """The times of a search in seconds: waiting for a thread, the whole search, and its parts by name."""
 
     queued: float
     total: float
     parts: Mapping[str, float]
 
     @classmethod
-    def of(cls, trace: Trace, queued: float) -> SearchTimes:
-        """Read the times of a trace, which are in milliseconds."""
+    def from_trace(cls, trace: Trace, queued: float) -> SearchTimes:
+        """Convert the times of a trace, which are in milliseconds."""
         parts = {
             "legs": max(trace.bm25_elapsed, trace.vector_elapsed),  # both legs start together
             "context": trace.context_elapsed,
@@ -54,11 +54,11 @@ class SearchTimes(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRecord:
-    """What the log and metrics may know of a completed request."""
+    """What the observers learn about a completed request."""
 
     method: str
     route: str
-    """The template, such as ``/v1/notes/{key}``; empty if no route matched."""
+    """The template of the path, such as ``/v1/notes/{key}``; empty if no route matched."""
     status: int
     seconds: float
     request_id: str
@@ -87,10 +87,10 @@ class RequestLogMiddleware:
         sent_id = Headers(scope=scope).get("x-request-id", "")
         request_id = sent_id if _REQUEST_ID.fullmatch(sent_id) else token_hex(8)
         # HEAD runs the route of GET; uvicorn leaves out the body.
-        inner = {**scope, "method": "GET" if scope["method"] == "HEAD" else scope["method"]}
-        state = inner["state"] = {**scope.get("state", {}), "request_id": request_id, "searches": []}
-        status = 0
-        unexpected: BaseException | None = None
+        inner_scope = {**scope, "method": "GET" if scope["method"] == "HEAD" else scope["method"]}
+        state = inner_scope["state"] = {**scope.get("state", {}), "request_id": request_id, "searches": []}
+        status = 0  # until the response starts
+        unexpected_error: BaseException | None = None
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status
@@ -110,13 +110,13 @@ class RequestLogMiddleware:
             await send(message)
 
         try:
-            await self._app(inner, receive, send_with_headers)
-        except Exception as error:  # noqa: BLE001 (whatever it is, the client waits for a response)
-            unexpected = error
+            await self._app(inner_scope, receive, send_with_headers)
+        except Exception as error:  # noqa: BLE001 (the client waits for a response)
+            unexpected_error = error
             if not status:
-                await problem_response(to_problem(error), request_id)(inner, receive, send_with_headers)
+                await problem_response(to_problem(error), request_id)(inner_scope, receive, send_with_headers)
         finally:
-            route = inner.get("route")
+            route = inner_scope.get("route")
             caller = state.get("caller")
             record = RequestRecord(
                 method=scope["method"],
@@ -126,23 +126,25 @@ class RequestLogMiddleware:
                 request_id=request_id,
                 key_id=caller.id if caller else "",
                 searches=state["searches"],
-                error=unexpected,
+                error=unexpected_error,
             )
             for observer in self._observers:
                 observer(record)
 
 
 class Log:
-    """Writes events as lines, of JSON for programs or of text for a person."""
+    """Writes each event as a line of JSON, or of text for a terminal."""
 
-    def __init__(self, stream: TextIO, *, as_json: bool = True, requests: bool = True) -> None:
-        """Write to ``stream``; without ``requests``, only requests that failed are logged."""
+    def __init__(self, stream: TextIO, *, as_json: bool = True, quiet: bool = False) -> None:
+        """Write to ``stream``; if ``quiet``, write only warnings and errors."""
         self._stream = stream
         self._as_json = as_json
-        self._requests = requests
+        self._quiet = quiet
 
     def write(self, event: str, *, level: str = "info", **fields: Any) -> None:
         """Write one line."""
+        if self._quiet and level == "info":
+            return
         now = arguments.now()
         if self._as_json:
             timestamp = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -154,8 +156,6 @@ class Log:
 
     def record_request(self, record: RequestRecord) -> None:
         """Write a line about a request."""
-        if record.error is None and record.status < 500 and not self._requests:
-            return
         fields: dict[str, Any] = {
             "method": record.method,
             "route": record.route,
@@ -167,70 +167,71 @@ class Log:
             fields["key"] = record.key_id
         if record.error is not None:
             fields |= _error_fields(record.error)
-        # 503 asks the client to try again later: that is not an error.
-        level = "warning" if record.status == 503 else "error" if record.status >= 500 else "info"
+        level = "error" if record.error is not None or record.status >= 500 else "info"
+        if record.status == 503:  # the client is asked to try again later
+            level = "warning"
         self.write("request", level=level, **fields)
 
 
 class LibraryLogHandler(logging.Handler):
-    """Logs warnings of libraries, and only type and location of an exception: its message may have private text."""
+    """Passes the warnings and errors of libraries to the log."""
 
     def __init__(self, log: Log) -> None:
         super().__init__(logging.WARNING)
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record."""
+        """Write a record of a library; of an exception only type and location."""
         error = record.exc_info[1] if record.exc_info else None
         details = {"message": record.getMessage()} if error is None else _error_fields(error)
         self._log.write("library", level=record.levelname.lower(), logger=record.name, **details)
 
 
 def _error_fields(error: BaseException) -> dict[str, Any]:
-    """Return type and location of an error, innermost frame first; its message may have private text."""
+    """Return type and location (innermost frame first) of an error, but not its message, which may be private."""
     frames = traceback.extract_tb(error.__traceback__)
     locations = [f"{PurePath(frame.filename).name}:{frame.lineno} {frame.name}" for frame in reversed(frames)]
     return {"error": type(error).__name__, "at": locations[:8]}
 
 
 class Metrics:
-    """Prometheus metrics in a registry of their own, so that servers of one process do not share them."""
+    """Prometheus metrics of one server, in their own registry, so that two servers in a process do not share them."""
 
     def __init__(self, **active_tasks: Callable[[], int]) -> None:
-        """Register the metrics; ``active_tasks`` maps names of thread pools to functions that count their tasks."""
+        """Register the metrics; ``active_tasks`` has a function for each thread pool that counts its tasks."""
         registry = self._registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         labels = ("method", "route", "status")
         self._requests = Counter("recollect_http_requests", "Requests.", labels, registry=registry)
-        self._seconds = Histogram(
+        self._durations = Histogram(
             "recollect_http_request_seconds", "Request duration.", ("route",), registry=registry, buckets=_BUCKETS
         )
         self._searches = Counter("recollect_searches", "Searches.", registry=registry)
-        self._parts = Counter(
+        self._search_seconds = Counter(
             "recollect_search_seconds",
             "Search time by part: legs (the slower of lexical and vector), context, graph, ranking, rerank, other "
             "(rest of the search), server (HTTP and JSON), queued (waiting for a thread).",
             ("part",),
             registry=registry,
         )
-        active = Gauge("recollect_active_tasks", "Tasks running or queued.", ("pool",), registry=registry)
+        gauge = Gauge("recollect_active_tasks", "Tasks running or queued.", ("pool",), registry=registry)
         for pool, count in active_tasks.items():
-            active.labels(pool).set_function(count)
+            gauge.labels(pool).set_function(count)
 
     def record_request(self, record: RequestRecord) -> None:
         """Count a request and its searches."""
-        method = record.method if record.method in _METHODS else "other"  # clients must not create labels
+        method = record.method if record.method in _KNOWN_METHODS else "other"  # a client must not create labels
         self._requests.labels(method, record.route, str(record.status)).inc()
-        self._seconds.labels(record.route).observe(record.seconds)
+        self._durations.labels(record.route).observe(record.seconds)
         if not record.searches:
             return
-        server_seconds = record.seconds
+        server_seconds = record.seconds  # minus waiting and searching, below
         for times in record.searches:
             self._searches.inc()
             for part, seconds in (*times.parts.items(), ("queued", times.queued)):
-                self._parts.labels(part).inc(seconds)
+                self._search_seconds.labels(part).inc(seconds)
             server_seconds -= times.queued + times.total
-        self._parts.labels("server").inc(max(0.0, server_seconds))
+        self._search_seconds.labels("server").inc(max(0.0, server_seconds))
 
     def render(self) -> bytes:
         """Return all metrics in the Prometheus text format."""

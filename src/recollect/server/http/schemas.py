@@ -1,4 +1,4 @@
-"""JSON of requests and responses. Requests are checked strictly: no type conversion, no unknown fields."""
+"""Models of the JSON requests and responses. Requests are checked strictly: no type conversion, no unknown fields."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from recollect.server.http.problems import PROBLEM_TYPES
 
 PRESET_HELP = "The name of a preset; by default the server's."
 
+# One line: no control characters. A name also has at least one character that is not white space.
 _LINE = r"^[^\x00-\x1f\x7f-\x9f]*$"
 _NAME = r"^[^\x00-\x1f\x7f-\x9f]*[^\x00-\x1f\x7f-\x9f\s][^\x00-\x1f\x7f-\x9f]*$"
 
 Line = Annotated[str, Field(pattern=_LINE, max_length=2048)]
-"""One line of text."""
 Name = Annotated[str, Field(pattern=_NAME, max_length=2048)]
-"""One line of text that is not blank."""
 Timestamp = Annotated[str, Field(max_length=64, examples=["2026-04-18T07:30:00Z"])]
 UnitInterval = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Position = Annotated[int, Field(ge=0, le=2**63 - 1)]
@@ -34,11 +33,11 @@ def _check_preset(name: str) -> str:
 
 
 PresetName = Annotated[str, AfterValidator(_check_preset), Field(json_schema_extra={"enum": list(presets())})]
-"""The name of a preset; never a path, which would name a file of the server."""
+"""The name of a built-in preset; a path, which would name a file of the server, is rejected."""
 
 
 def _note_field(name: str, default: Any = None, **constraints: Any) -> Any:
-    """Return a field of a note, described by the table of note fields; ``...`` as the default means required."""
+    """Return a field with the description of ``NOTE_FIELDS``; the default ``...`` makes it required."""
     return Field(default=default, description=NOTE_FIELDS[name].description, **constraints)
 
 
@@ -49,7 +48,7 @@ def _search_option(name: str) -> Any:
 
 
 class RequestModel(BaseModel):
-    """The body of a request."""
+    """The JSON body of a request."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
@@ -95,7 +94,7 @@ class NoteChanges(RequestModel):
 
 
 class NewNote(NoteChanges):
-    """A note to store. If a note has this `id` or `path`, it is updated; fields that are missing keep their values."""
+    """A note to store. An existing note with this `id` or `path` is updated; missing fields keep their values."""
 
     id: Line | None = _note_field("id")
 
@@ -104,7 +103,7 @@ class AddNoteRequest(NewNote):
     """A note to store, and the notes that it replaces."""
 
     supersedes: list[Name] | None = Field(
-        default=None, max_length=100, description="Ids or paths of notes that it replaces; searches rank them lower."
+        default=None, max_length=100, description="Ids or paths of notes that the note replaces; they rank lower."
     )
 
 
@@ -123,19 +122,19 @@ class LinkRequest(NoteLink):
 class Document(RequestModel):
     """The text of a file."""
 
-    path: Name = Field(description="Its path; the suffix selects the reader: `.md`, `.txt`, `.jsonl`, `.json` …")
-    content: str = Field(description="The text.")
+    path: Name = Field(description="The path; its suffix selects the reader: `.md`, `.txt`, `.jsonl`, `.json` …")
+    content: str = Field(description="The text of the file.")
 
 
 class IngestRequest(RequestModel):
     """Texts of files to ingest."""
 
     documents: list[Document] = Field(min_length=1, max_length=1000, description="The texts, at most 1,000.")
-    prefix: Line = Field(default="", description="A prefix for the paths of their notes.")
+    prefix: Line = Field(default="", description="A prefix for the paths of the notes.")
 
 
 class NoteFields(BaseModel):
-    """The fields of a note that a hit has, too; texts without a value are empty."""
+    """The fields that notes and hits share; texts without a value are empty."""
 
     id: str = _note_field("id", ...)
     path: str = _note_field("path", ...)
@@ -163,14 +162,14 @@ class NoteResponse(NoteFields):
 class NoteList(BaseModel):
     """Notes of a namespace."""
 
-    notes: list[NoteResponse] = Field(description="The notes, oldest first by insertion.")
+    notes: list[NoteResponse] = Field(description="The notes in insertion order.")
     next_cursor: str | None = Field(description="The `cursor` of the next page; null at the end.")
 
 
 class CreatedNotes(BaseModel):
     """Stored notes."""
 
-    ids: list[str] = Field(description="Their ids, in the order of the request.")
+    ids: list[str] = Field(description="The ids of the notes, in the order of the request.")
     count: int = Field(description="The number of ids.")
 
 
@@ -187,17 +186,17 @@ class LinkRemoved(BaseModel):
 
 
 class Neighbour(BaseModel):
-    """A note one step away."""
+    """A note that is connected with the requested note."""
 
     kind: str = Field(description="`previous`, `next`, `mention`, `entity`, or the kind of a link.")
     direction: Literal["in", "out"] = Field(description="`in` if the connection leads to the requested note.")
-    note: NoteResponse = Field(description="The note.")
+    note: NoteResponse = Field(description="The connected note.")
 
 
 class NeighbourList(BaseModel):
     """The neighbours of a note."""
 
-    neighbours: list[Neighbour] = Field(description="The notes one step away.")
+    neighbours: list[Neighbour] = Field(description="The connected notes.")
 
 
 class IngestResponse(BaseModel):
@@ -207,25 +206,25 @@ class IngestResponse(BaseModel):
     notes: dict[str, int] = Field(description="Numbers of notes: `added`, `updated`, `unchanged`, `removed`, `failed`.")
     problems: list[dict[str, Any]] = Field(
         description="What could not be read: `name` (the path), `line` (null for a whole text), `message`, `skipped` "
-        "(else it was read in part)."
+        "(false if the rest of the text was read)."
     )
     skipped: dict[str, int] = Field(description="Always empty: texts of an unknown type are among the problems.")
 
 
 class SearchFilters(RequestModel):
-    """Conditions that a note must meet, all of them."""
+    """Conditions for notes; a note must meet all of them."""
 
-    path_prefix: Line = Field(default="", description="What its path begins with.")
-    tags: list[Name] = Field(default=[], max_length=100, description="Tags that it has, all of them.")
-    session: Line | None = Field(default=None, description="Its session.")
-    created_after: Timestamp | None = Field(default=None, description="It was created then or later.")
+    path_prefix: Line = Field(default="", description="The prefix of the note's path.")
+    tags: list[Name] = Field(default=[], max_length=100, description="The note has all these tags.")
+    session: Line | None = Field(default=None, description="The note's session.")
+    created_after: Timestamp | None = Field(default=None, description="The note was created at this time or later.")
     created_before: Timestamp | None = Field(
         default=None,
-        description="It was created earlier. The search is as of that time: later notes do not supersede earlier ones.",
+        description="The note was created before this time. Notes created later do not supersede earlier ones.",
     )
-    updated_after: Timestamp | None = Field(default=None, description="It was changed then or later.")
-    updated_before: Timestamp | None = Field(default=None, description="It was changed earlier.")
-    metadata: dict[str, Any] = Field(default={}, max_length=100, description="Keys of its metadata with these values.")
+    updated_after: Timestamp | None = Field(default=None, description="The note was changed at this time or later.")
+    updated_before: Timestamp | None = Field(default=None, description="The note was changed before this time.")
+    metadata: dict[str, Any] = Field(default={}, max_length=100, description="The note's metadata has these values.")
 
 
 class SearchParameters(RequestModel):
@@ -247,7 +246,7 @@ class SearchParameters(RequestModel):
 
 
 class SearchRequest(SearchParameters):
-    """A search."""
+    """A search with one preset."""
 
     preset: PresetName | None = Field(default=None, description=PRESET_HELP)
 
@@ -261,29 +260,29 @@ class CompareRequest(SearchParameters):
 
 
 class Hit(NoteFields):
-    """A note that was found, and how it got its rank."""
+    """A note in the results, with its scores and what changed them."""
 
     rank: int = Field(description="The rank, from 1.")
     snippet: str = Field(description="The part of the text that matches the query best.")
-    highlights: list[list[int]] = Field(description="Spans of the snippet that match: start and end.")
-    score: float = Field(description="What hits are sorted by; only comparable within one search.")
+    highlights: list[list[int]] = Field(description="Start and end of each match in the snippet, in characters.")
+    score: float = Field(description="The score by which hits are sorted; only comparable within one search.")
     relevance: float | None = Field(description="The fused score as a share of the highest possible one, from 0 to 1.")
     confidence: float | None = Field(description="The probability, from 0 to 1, that the note answers the query.")
     rerank_score: float | None = Field(description="The score of the reranker.")
-    superseded_by: list[str] = Field(description="Ids of the notes that replaced it.")
+    superseded_by: list[str] = Field(description="Ids of the notes that replaced this note.")
     weak: bool = Field(
-        description="Whether it is a weak candidate: every hit if `has_answer` is false, else one whose confidence is "
-        "below `answer_threshold` and below a tenth of the best."
+        description="Whether the hit is a weak candidate. If `has_answer` is false, every hit is; else a hit whose "
+        "confidence is below `answer_threshold` and below a tenth of the best confidence."
     )
-    lexical_rank: int | None = Field(description="Its rank in the lexical leg.")
-    lexical_score: float | None = Field(description="Its BM25 score.")
-    vector_rank: int | None = Field(description="Its rank in the vector leg.")
-    vector_similarity: float | None = Field(description="Its cosine similarity.")
+    lexical_rank: int | None = Field(description="The note's rank in the lexical leg.")
+    lexical_score: float | None = Field(description="The note's BM25 score.")
+    vector_rank: int | None = Field(description="The note's rank in the vector leg.")
+    vector_similarity: float | None = Field(description="The cosine similarity of note and query.")
     contributions: list[dict[str, Any]] = Field(
-        description="Of each leg: `leg`, its `rank` and `score` there, and the `points` that fusion added for it."
+        description="For each leg that found the note: `leg`, `rank`, `score`, and the `points` that fusion added."
     )
     steps: list[dict[str, Any]] = Field(
-        description="Of each stage: `stage`, `reason`, `factor`, `addend`, and score and rank before and after; "
+        description="For each stage: `stage`, `reason`, `factor`, `addend`, and score and rank before and after; "
         "`score_after = score_before × factor + addend`."
     )
 
@@ -313,7 +312,7 @@ class ExplainResponse(SearchResponse):
 
 
 class CompareResponse(BaseModel):
-    """The results of several presets."""
+    """The results of a search with several presets."""
 
     results: dict[str, SearchResponse] = Field(description="The results by preset.")
 
@@ -321,9 +320,9 @@ class CompareResponse(BaseModel):
 class PresetInfo(BaseModel):
     """A preset."""
 
-    name: str = Field(description="Its name.")
-    about: str = Field(description="What it does.")
-    settings: dict[str, Any] = Field(description="Its settings, as `recollect presets NAME --json` prints them.")
+    name: str = Field(description="The name of the preset.")
+    about: str = Field(description="What the preset does.")
+    settings: dict[str, Any] = Field(description="The settings, as `recollect presets NAME --json` prints them.")
 
 
 class PresetList(BaseModel):

@@ -1,4 +1,4 @@
-"""Run a server until it is stopped: sockets, connection limits, logging and graceful shutdown."""
+"""Run the HTTP server until it is stopped: sockets, connection limits, logging and graceful shutdown."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from recollect.server.http.request_log import LibraryLogHandler, Log
 from recollect.server.http.settings import Settings, is_loopback
 
 IDLE_TIMEOUT = 15
-"""How many seconds an idle connection is kept, and how long the headers of a request may take at most."""
+"""Seconds until an idle connection is closed; the headers of a request must also arrive within this time."""
 BACKLOG = 1024
-"""How many connections may wait to be accepted."""
+"""How many connections may wait in the listen queue of the socket."""
 
 
 def serve(
@@ -89,7 +89,7 @@ def serve(
 
 
 def check_keys(settings: Settings, ring: KeyRing | None) -> None:
-    """Raise an error if other machines can reach the server without a key, or if there are no keys."""
+    """Raise an error if other machines could reach the server without a key, or if the key file has no keys."""
     if ring is None and not is_loopback(settings.host):
         raise ArgumentError(
             "keys", f"are required, since other machines can reach {settings.host}; create them with recollect keys add"
@@ -118,7 +118,7 @@ def uvicorn_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
 
 
 class Server(uvicorn.Server):
-    """Stops at a signal without ending the process, so that the caller can close the memory."""
+    """A uvicorn server that stops at a signal without ending the process, so that the caller can close the memory."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Set the real listen queue: uvicorn's ``backlog`` only bounds how many connections are accepted at once."""
@@ -146,22 +146,22 @@ def bind(settings: Settings) -> socket.socket:
         listener.bind(address)
     except OSError as error:
         listener.close()
-        where = f"port {settings.port} of {settings.host}"
+        port = f"port {settings.port} of {settings.host}"
         if error.errno == errno.EADDRINUSE:
-            raise RecollectError(f"{where} is in use; stop the other program or choose another --port") from None
-        raise RecollectError(f"{where} cannot be used: {error.strerror}") from None
+            raise RecollectError(f"{port} is in use; stop the other program or choose another --port") from None
+        raise RecollectError(f"{port} cannot be used: {error.strerror}") from None
     return listener
 
 
 class LimitedConnection(H11Protocol):
-    """A connection that is closed if its headers take too long, and at once if too many are open."""
+    """A connection that is rejected if too many are open or the headers of a request take too long."""
 
     max_connections: ClassVar[int]
     header_timeout: ClassVar[float]
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # declared so by uvicorn
-        """Wait for a request, or reject the connection."""
+        """Start the timer for the headers, or reject the connection if too many are open."""
         super().connection_made(transport)
         if len(self.connections) > self.max_connections:
             self.logger.warning("more than %d connections; new ones are rejected", self.max_connections)
@@ -175,7 +175,7 @@ class LimitedConnection(H11Protocol):
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
-        """Handle received bytes, and start or stop the timer for headers."""
+        """Handle received bytes, and start or stop the timer for the headers."""
         super().handle_events()
         if not getattr(self.cycle, "response_complete", True):  # there is no cycle before the first request
             self._stop_timer()
@@ -184,7 +184,7 @@ class LimitedConnection(H11Protocol):
             self._start_timer()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 (the exception says more)
-        """Respond to bytes that are not HTTP."""
+        """Respond to bytes that are not HTTP, or to headers that are too long."""
         error = sys.exception()
         if isinstance(error, h11.RemoteProtocolError) and error.error_status_hint == 431:
             self._reject("headers-too-large")
@@ -204,7 +204,7 @@ class LimitedConnection(H11Protocol):
             self._deadline = None
 
     def _reject(self, kind: str, detail: str = "") -> None:
-        """Respond with a problem, as the application would, and close the connection."""
+        """Respond with a problem in the format of the application, and close the connection."""
         request_id = token_hex(8)
         headers = {"connection": "close", "x-request-id": request_id, "cache-control": "no-store"}
         response = problem_response(ProblemError(kind, detail, headers=headers), request_id)

@@ -1,4 +1,4 @@
-"""What every route needs: the memory, thread pools, the call with its namespace, and strict parsing of requests."""
+"""What every route needs: thread pools around the memory, the authorised call, and strict parsing of requests."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ from recollect.server.http.settings import Settings
 T = TypeVar("T")
 
 READ: dict[str, Any] = {"x-right": str(Right.READ)}
-"""OpenAPI extension of endpoints that need the right to read."""
 WRITE: dict[str, Any] = {"x-right": str(Right.WRITE)}
+"""OpenAPI extensions that name the right which an endpoint needs."""
 
 LARGE_BODY = 65_536
 """A body of more bytes is parsed in a thread, so that it does not block the event loop."""
 
-_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")  # an escape from \ud800 to \udfff
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 PROBE_TIMEOUT = 5.0
-"""How many seconds the memory has to answer a readiness probe."""
+"""How many seconds a readiness probe waits for the memory."""
 
 
 class BoundedThreadPool:
     """A thread pool with a bounded queue and a timeout.
 
-    Python cannot stop a thread: a task that times out keeps its thread until it is done, while the client gets its
-    response at once. A queued task whose client has gone is never started.
+    Python cannot stop a thread: a task that times out keeps its thread until it is done, while the client gets a
+    response at once. A queued task whose client has disconnected is never started.
     """
 
     def __init__(self, name: str, threads: int, settings: Settings) -> None:
@@ -82,7 +82,7 @@ class BoundedThreadPool:
 
 
 class Service:
-    """A memory with what a server needs around it: thread pools, cursors, metrics and readiness."""
+    """A memory with thread pools for reading and writing, cursors, metrics and readiness probes."""
 
     def __init__(
         self, memory: Memory, settings: Settings, ring: KeyRing | None, observers: Sequence[RequestObserver]
@@ -100,18 +100,18 @@ class Service:
         self._models_loaded = False
 
     async def load_models(self) -> None:
-        """Load the models and run each once, so that no request waits for that."""
+        """Load the models by embedding and searching once, so that no request waits for them."""
 
         def warm_up() -> None:
             if self.memory.embedder is not None:
                 self.memory.embedder.embed_query("warm up")
-            self.memory.search("warm up", now=datetime.now(UTC))  # with a fixed time, it does not count as an access
+            self.memory.search("warm up", now=datetime.now(UTC))  # with `now`, no access is recorded
 
         await asyncio.get_running_loop().run_in_executor(self._probes, warm_up)
         self._models_loaded = True
 
     async def not_ready_reason(self) -> str:
-        """Return why the server is not ready, or an empty string; concurrent calls share one probe."""
+        """Return why the server is not ready, or an empty string if it is; concurrent calls share one probe."""
 
         def probe() -> None:
             if self._ring is not None:
@@ -140,7 +140,7 @@ class Service:
 
 @dataclass(slots=True)
 class Call:
-    """A request to a route: the caller's right in ``namespace`` has been checked."""
+    """An authorised request: the caller has ``right`` in ``namespace``."""
 
     service: Service
     memory: Memory
@@ -148,9 +148,9 @@ class Call:
     right: Right
     namespace: str
     searches: list[SearchTimes]
-    """The times of its searches, for the request log."""
+    """The times of the searches of this request, for metrics and ``Server-Timing``."""
     queued: float = 0.0
-    """How many seconds it waited for a thread."""
+    """How many seconds the request waited for a thread."""
 
 
 RequestedNamespace = Annotated[
@@ -163,7 +163,7 @@ RequestedNamespace = Annotated[
 ]
 
 
-def _call_with(right: Right) -> Any:
+def _authorised_call(right: Right) -> Any:
     async def call(request: Request, requested: RequestedNamespace = None) -> Call:
         service, caller = request.app.state.service, request.state.caller
         namespace = caller.namespace(requested, right)
@@ -172,10 +172,10 @@ def _call_with(right: Right) -> Any:
     return Depends(call)
 
 
-ReadCall = Annotated[Call, _call_with(Right.READ)]
-"""A call to read in the requested namespace, in a reader thread."""
-WriteCall = Annotated[Call, _call_with(Right.WRITE)]
-"""A call to write to the requested namespace, in a writer thread."""
+ReadCall = Annotated[Call, _authorised_call(Right.READ)]
+"""The parameter of an endpoint that reads; the endpoint runs in a reader thread."""
+WriteCall = Annotated[Call, _authorised_call(Right.WRITE)]
+"""The parameter of an endpoint that writes; the endpoint runs in a writer thread."""
 
 
 def json_response(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -185,7 +185,7 @@ def json_response(data: Any, status: int = 200, headers: Mapping[str, str] | Non
 
 
 class StrictRoute(APIRoute):
-    """A route that rejects unknown or repeated parameters, media types it does not support, and lax JSON."""
+    """A route that rejects unknown or repeated parameters, unsupported media types, and JSON that is not RFC 8259."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         """Wrap an endpoint that is not ``async``, so that it runs in a thread; it must take a ``call``."""
@@ -194,16 +194,16 @@ class StrictRoute(APIRoute):
         super().__init__(path, endpoint, **options)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return FastAPI's handler behind the checks."""
+        """Return a handler that checks a request and then calls FastAPI's handler."""
         handle = super().get_route_handler()
         parameters = dict(_query_parameters(self.dependant))
         repeatable = {name for name, annotation in parameters.items() if "list[" in annotation}
         has_body = self.body_field is not None
         media_types = ["application/json", *self.responses.get(200, {}).get("content", {})]
-        ranges = {f"{media_type.partition('/')[0]}/*" for media_type in media_types}
-        acceptable = {"", "*/*", *media_types, *ranges}
+        type_ranges = {f"{media_type.partition('/')[0]}/*" for media_type in media_types}
+        acceptable = {"", "*/*", *media_types, *type_ranges}
 
-        async def checked(request: Request) -> Response:
+        async def check_and_handle(request: Request) -> Response:
             if request.scope["query_string"]:
                 _check_parameters(request, parameters, repeatable)
             accept = request.headers.get("accept", "*/*").split(",")
@@ -211,16 +211,16 @@ class StrictRoute(APIRoute):
             if not accepted & acceptable:
                 raise ProblemError("not-acceptable", f"responses are {' or '.join(media_types)}")
             content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-            # Another site can make a browser send a form or plain text without asking; it cannot send JSON.
+            # A page of another site can make a browser send a form or plain text, but not JSON (CORS).
             if has_body and content_type != "application/json":
                 raise ProblemError("unsupported-media-type")
             return await handle(_StrictRequest(request.scope, request.receive))
 
-        return checked
+        return check_and_handle
 
 
 def _run_in_thread(endpoint: Callable[..., Any], status: int) -> Callable[..., Coroutine[Any, Any, Response]]:
-    """Return an endpoint that calls ``endpoint`` and serialises the data that it returns in a thread."""
+    """Return an endpoint that calls ``endpoint`` and serialises its return value, both in a thread."""
 
     @wraps(endpoint)
     async def run(call: Call, **arguments: Any) -> Response:
@@ -253,7 +253,8 @@ def _check_parameters(request: Request, names: Mapping[str, str], repeatable: se
             detail = "may not be repeated"
         else:
             continue
-        raise ProblemError("invalid", f"{name}: {detail}", errors=[{"field": f"query.{name}", "detail": detail}])
+        invalid_field = {"field": f"query.{name}", "detail": detail}
+        raise ProblemError("invalid", f"{name}: {detail}", invalid_fields=[invalid_field])
 
 
 class _StrictRequest(Request):

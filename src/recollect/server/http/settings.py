@@ -1,4 +1,4 @@
-"""Settings of a server: address, limits, threads."""
+"""Settings of the HTTP server: address, limits, threads; the defaults are checked and computed here."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ MEGABYTE = 1_048_576
 
 
 def _default_read_threads() -> int:
-    return max(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(2, processors)
 
 
 def _default_max_connections() -> int:
-    """Return half of the process's limit of open files, at most 1,000; the memory needs files, too."""
-    files = os.sysconf("SC_OPEN_MAX") if hasattr(os, "sysconf") else 1024
-    return max(1, min(1000, files // 2)) if files > 0 else 1000
+    max_files = os.sysconf("SC_OPEN_MAX") if hasattr(os, "sysconf") else 1024  # negative if there is no limit
+    return max(1, min(1000, max_files // 2)) if max_files > 0 else 1000
 
 
 def is_loopback(host: str) -> bool:
@@ -35,7 +35,7 @@ def is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Settings of a server; the defaults are for one's own machine.
+    """Settings of a server; the defaults are for a server that only this machine can reach.
 
     >>> Settings().rate, Settings(require_keys=True).rate
     (0.0, 100.0)
@@ -46,8 +46,8 @@ class Settings:
     require_keys: bool = False
     max_body_bytes: int = 4 * MEGABYTE
     rate: float | None = None
-    """Requests a second for each key, or for each address without one, and twice as many at once; 0: unlimited. The
-    default is 100 if keys are required, else 0."""
+    """Requests a second for each key (without keys, for each client address), and twice as many at once; 0 is
+    unlimited. The default is 100 if keys are required, else 0."""
     timeout: float = 30.0
     """How many seconds a request may take."""
     read_threads: int = field(default_factory=_default_read_threads)
@@ -58,7 +58,7 @@ class Settings:
     max_queued: int = 256
     """How many requests may wait for a thread before more are rejected."""
     max_connections: int = field(default_factory=_default_max_connections)
-    """How many connections may be open; the default is half of the process's limit of open files, at most 1,000."""
+    """How many connections may be open; by default half of the limit of open files (the memory has some), or 1,000."""
     shutdown_timeout: float = 30.0
     """How many seconds running requests may go on when the server stops."""
     reports: Path | None = None
@@ -72,5 +72,6 @@ class Settings:
                 raise ArgumentError(name, f"must be more than 0, got {getattr(self, name):g}")
         if self.reports is not None and not self.reports.is_dir():
             raise ArgumentError("reports", f"must be an existing folder, got {str(self.reports)!r}")
-        rate = (100.0 if self.require_keys else 0.0) if self.rate is None else self.rate
+        default_rate = 100.0 if self.require_keys else 0.0
+        rate = default_rate if self.rate is None else self.rate
         object.__setattr__(self, "rate", arguments.number("rate", rate, at_least=0))

@@ -1,4 +1,4 @@
-"""A memory for language models: tools, resources and a prompt over the Model Context Protocol."""
+"""Serve a memory to language models over the Model Context Protocol: tools, resources and a prompt."""
 
 from __future__ import annotations
 

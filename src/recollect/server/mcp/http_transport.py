@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP: an extension of the HTTP server, which authenticates requests."""
+"""MCP over streamable HTTP, as an extension of the HTTP server, which authenticates the requests."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _LOOPBACK_ONLY = TransportSecuritySettings(
     allowed_hosts=[name + port for name in _LOOPBACK for port in ("", ":*")],
     allowed_origins=[f"http://{name}{port}" for name in _LOOPBACK for port in ("", ":*")],
 )
-"""Without keys, pages of other sites may not send requests."""
+"""A server without keys rejects requests from pages of other sites."""
 _ANY_ORIGIN = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 
 
 class McpApp:
-    """An ASGI application that works while :meth:`lifespan` is open. Stateless: a revoked key is rejected at once."""
+    """An ASGI application that needs an open :meth:`lifespan`. It is stateless: a revoked key is rejected at once."""
 
     def __init__(self, memory: Memory, settings: Settings) -> None:
         self._memory = memory
@@ -39,7 +39,7 @@ class McpApp:
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
-        """Serve until the block ends; it can be entered again afterwards."""
+        """Return a context in which requests are handled; it can be opened again after it was closed."""
         settings = self._settings
         pool = BoundedThreadPool("mcp", settings.read_threads, settings)
 
@@ -52,7 +52,7 @@ class McpApp:
                 problem = to_problem(error)
                 if problem.kind == "internal":
                     _LOG.error("a call failed", exc_info=error)
-                raise ServerError(problem.detail) from None  # never the error's own message
+                raise ServerError(problem.detail) from None  # the error's own message may name files
 
         self._sessions = StreamableHTTPSessionManager(
             memory_server(self._memory, None, run_in_thread=run_in_thread),
@@ -68,7 +68,7 @@ class McpApp:
             pool.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
+        """Pass a POST request to the MCP SDK; reject other methods."""
         if scope["method"] == "POST":
             await self._sessions.handle_request(scope, receive, send)
         else:

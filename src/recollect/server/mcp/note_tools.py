@@ -16,7 +16,7 @@ LISTED_TEXT_LENGTH = 300
 
 
 def _note_field(name: str) -> Any:
-    """Return an optional field of a note, described by the table of note fields."""
+    """Return an optional field with the description of ``NOTE_FIELDS``."""
     return Field(default=None, description=NOTE_FIELDS[name].description)
 
 
@@ -43,7 +43,7 @@ class RememberRequest(NoteArguments):
 
 
 class UpdateRequest(NoteArguments):
-    """Arguments of ``update``; lists and objects replace the old ones as a whole."""
+    """Arguments of ``update``; a list or an object replaces the old one as a whole."""
 
     key: str = Field(description="The note's id or path.")
     content: str | None = _note_field("content")
@@ -59,7 +59,7 @@ class LinkRequest(RequestModel):
     """Arguments of ``link``."""
 
     source: str = Field(description="Id or path of the note that the link starts from.")
-    target: str = Field(description="Id, path or name of the note that it leads to.")
+    target: str = Field(description="Id, path or name of the note that the link leads to.")
     kind: str = Field(
         default="related", description="The kind of the link: related, supersedes, part_of, or one of your own."
     )
@@ -78,12 +78,12 @@ class ListRequest(FilterRequest):
 class WrittenNote(BaseModel):
     """A note that was written."""
 
-    id: str = Field(description="The id, which addresses the note from now on; so does its path.")
+    id: str = Field(description="The id of the note. Other tools accept the id or the path as a key.")
     path: str | None = None
     namespace: str
     created_at: str | None = None
     updated_at: str | None = None
-    expires_at: str | None = Field(default=None, description="When it is forgotten.")
+    expires_at: str | None = Field(default=None, description="When the note expires.")
 
 
 class ForgetResponse(BaseModel):
@@ -130,19 +130,19 @@ class StatsResponse(BaseModel):
 
 
 def _summarise(note: Note, length: int | None = None) -> NoteSummary:
-    """Return a note with at most ``length`` characters of its text; ``None`` means all."""
+    """Return a note with the first ``length`` characters of its text, or with the whole text if it is ``None``."""
     text = note.content[:length]
     fields = _fields(note, "id", "path", "title", "tags", "created_at")
     return NoteSummary(**fields, text=text, truncated=len(text) < len(note.content) or None)
 
 
-def _written(note: Note) -> WrittenNote:
+def _written_note(note: Note) -> WrittenNote:
     return WrittenNote(**_fields(note, *WrittenNote.model_fields))
 
 
 def _fields(note: Note, *names: str) -> dict[str, Any]:
     data = note.to_dict()
-    return {name: data[name] or None for name in names}
+    return {name: data[name] or None for name in names}  # None is left out of the response
 
 
 @tool("Remember something", Right.WRITE, idempotent=False)
@@ -155,7 +155,7 @@ def remember(call: ToolCall, request: RememberRequest) -> WrittenNote:
     """
     if request.path and call.memory.has(request.path, namespace=call.namespace):
         raise ArgumentError("path", f"the note {request.path!r} exists; change it with update, or choose another path")
-    return _written(call.memory.add(**request.arguments(), namespace=call.namespace))
+    return _written_note(call.memory.add(**request.arguments(), namespace=call.namespace))
 
 
 @tool("Change a note", Right.WRITE, destructive=True)
@@ -167,8 +167,8 @@ def update(call: ToolCall, request: UpdateRequest) -> WrittenNote:
     """
     changes = request.arguments("key")
     if not changes:
-        raise ArgumentError("key", f"no change of {request.key!r} is given; pass content, title or another field")
-    return _written(call.memory.update(request.key, namespace=call.namespace, **changes))
+        raise ArgumentError("key", f"nothing to change in {request.key!r}; pass content, title or another field")
+    return _written_note(call.memory.update(request.key, namespace=call.namespace, **changes))
 
 
 @tool("Delete notes", Right.WRITE, destructive=True)

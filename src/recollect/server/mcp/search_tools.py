@@ -1,4 +1,4 @@
-"""Tools that search: ``recall``, and ``explain``, which also explains the ranking."""
+"""Tools that search: ``recall`` returns the best notes, ``explain`` also explains the ranking."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from recollect.server.mcp.tools import FilterRequest, ToolCall, tool
 
 MAX_QUERY_LENGTH = 4096
 MAX_TEXT_LENGTH = 1500
-"""Notes of up to this many characters are returned whole; of longer ones, the part that matches best."""
+"""Up to this many characters of a note are returned; of a longer note, the part that matches best."""
 MAX_METADATA_LENGTH = 1000
-"""Metadata of more characters of JSON is left out of a hit."""
+"""Metadata with more characters of JSON is left out of a hit."""
 
 
 class SearchRequest(FilterRequest):
@@ -44,16 +44,16 @@ class SearchRequest(FilterRequest):
 
 
 class RecalledNote(BaseModel):
-    """A hit."""
+    """A note in the results."""
 
     id: str
     path: str | None = None
     title: str | None = None
-    text: str = Field(description="The note; of a long one, the part that matches the query best.")
+    text: str = Field(description="The text of the note; of a long note, the part that matches the query best.")
     truncated: bool | None = Field(
         default=None, description="True if text is only a part; list with keys returns the whole note."
     )
-    score: float = Field(description="What hits are sorted by; only comparable within one response.")
+    score: float = Field(description="The score by which hits are sorted; only comparable within one response.")
     confidence: float | None = Field(
         default=None, description="The probability, from 0 to 1, that the note answers the query."
     )
@@ -109,7 +109,7 @@ def explain(call: ToolCall, request: SearchRequest) -> ExplainResponse:
 
 
 def _search(call: ToolCall, request: SearchRequest) -> tuple[SearchResult, dict[str, Any]]:
-    """Return the result of a search and the fields of the response."""
+    """Search; return the result and the fields of the response."""
     filters = request.arguments("query", "top_k", "include_weak")
     result = call.memory.search(request.query, top_k=request.top_k, filters=filters, namespace=call.namespace)
     hits = result.hits if request.include_weak else result.strong_hits
@@ -151,14 +151,14 @@ def _count(number: int, noun: str) -> str:
 
 
 def _recalled_note(hit: Hit, result: SearchResult, *, weak: bool) -> RecalledNote:
-    long = len(hit.content) > MAX_TEXT_LENGTH
-    text = snippet(hit.content, parse(result.query), MAX_TEXT_LENGTH).text if long else hit.content
+    truncated = len(hit.content) > MAX_TEXT_LENGTH
+    text = snippet(hit.content, parse(result.query), MAX_TEXT_LENGTH).text if truncated else hit.content
     return RecalledNote(
         id=hit.id,
         path=hit.path or None,
         title=hit.title or None,
         text=result.marked_text(hit, text),
-        truncated=long or None,
+        truncated=truncated or None,
         score=round(hit.score, 4),
         confidence=None if hit.confidence is None else round(hit.confidence, 3),
         weak=weak or None,

@@ -1,4 +1,4 @@
-"""What a tool is, and the types of its arguments, lenient where language models are imprecise."""
+"""The decorator that makes a tool of a function, and the types of arguments, lenient where models are imprecise."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ from recollect.memory import Memory
 from recollect.server.auth import Caller, Cursors, Right
 
 
-def _parse_json(kind: type) -> BeforeValidator:
-    """Accept JSON in a string, which some clients send; for a list, also a single string."""
+def _json_in_string(expected_type: type) -> BeforeValidator:
+    """Return a validator that also accepts JSON in a string, which some clients send; for a list, also one string."""
 
     def parse(value: Any) -> Any:
         if not isinstance(value, str):
             return value
         with suppress(ValueError, RecursionError):
-            if isinstance(parsed := json.loads(value), kind):
+            parsed = json.loads(value)
+            if isinstance(parsed, expected_type):
                 return parsed
-        return [value] if kind is list else value
+        return [value] if expected_type is list else value
 
     return BeforeValidator(parse)
 
 
-StringList = Annotated[list[str], _parse_json(list)]
-JsonObject = Annotated[dict[str, Any], _parse_json(dict)]
+StringList = Annotated[list[str], _json_in_string(list)]
+JsonObject = Annotated[dict[str, Any], _json_in_string(dict)]
 
 
 class RequestModel(BaseModel):
@@ -40,11 +41,11 @@ class RequestModel(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     namespace: str | None = Field(
-        default=None, description="The namespace. Omit it for your own; namespaces are isolated from each other."
+        default=None, description="The namespace; omit it to use your own. Namespaces are isolated from each other."
     )
 
     def arguments(self, *excluded: str) -> dict[str, Any]:
-        """Return the arguments that are set, without the namespace and ``excluded``."""
+        """Return the arguments that have a value, without the namespace and the ``excluded`` names."""
         return {name: value for name, value in self if name not in ("namespace", *excluded) and value is not None}
 
 
@@ -53,14 +54,14 @@ class FilterRequest(RequestModel):
 
     tags: StringList | None = Field(default=None, description="Only notes with all of these tags.")
     path_prefix: str | None = Field(
-        default=None, description="Only notes whose path begins with it, such as 'projects/'."
+        default=None, description="Only notes whose path begins with this prefix, such as 'projects/'."
     )
     session: str | None = Field(default=None, description="Only notes of this conversation or document.")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """The context of a call; the caller's right in ``namespace`` has been checked."""
+    """An authorised call of a tool: the caller has the tool's right in ``namespace``."""
 
     memory: Memory
     caller: Caller
@@ -69,41 +70,41 @@ class ToolCall:
 
 
 class Tool(NamedTuple):
-    """A tool. A language model decides by its description when to call it."""
+    """A tool that language models can call; its description says when."""
 
     description: ToolDescription
     """The tool as the protocol describes it."""
     right: Right
-    """The right that a caller needs; it is checked before ``run``, so that no tool can forget it."""
+    """The right that a caller needs. The server checks it before ``run``, so that no tool can forget the check."""
     request: type[RequestModel]
     run: Callable[[ToolCall, Any], BaseModel]
-    """Runs in a thread: takes the call and the validated arguments, returns the response."""
+    """The function: takes the call and the validated arguments, returns the response; runs in a thread."""
 
 
 def tool(
     title: str, right: Right, *, destructive: bool = False, idempotent: bool = True
 ) -> Callable[[Callable[[ToolCall, Any], BaseModel]], Tool]:
-    """Make a tool of a function: its name, docstring and annotations are name, description and schemas of the tool.
+    """Make a tool of a function. Its name, docstring and annotations become name, description and schemas of the tool.
 
     ``destructive`` tools can lose data; calling an ``idempotent`` tool twice has the same effect as once.
     """
 
     def decorate(run: Callable[[ToolCall, Any], BaseModel]) -> Tool:
-        types = get_type_hints(run)
+        annotations = get_type_hints(run)
         description = ToolDescription(
             name=run.__name__.rstrip("_"),
             title=title,
             description=" ".join((run.__doc__ or "").split()),
-            input_schema=types["request"].model_json_schema(),
-            output_schema=types["return"].model_json_schema(),
+            input_schema=annotations["request"].model_json_schema(),
+            output_schema=annotations["return"].model_json_schema(),
             annotations=ToolAnnotations(
                 title=title,
                 read_only_hint=right is Right.READ,
                 destructive_hint=destructive,
                 idempotent_hint=idempotent,
-                open_world_hint=False,  # it accesses notes only
+                open_world_hint=False,  # tools access notes only
             ),
         )
-        return Tool(description, right, types["request"], run)
+        return Tool(description, right, annotations["request"], run)
 
     return decorate

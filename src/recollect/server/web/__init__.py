@@ -1,4 +1,4 @@
-"""The web UI: static files that contain no notes and use the HTTP API. They need no key and cannot be framed."""
+"""Routes of the web UI: static files, which need no key, since only the HTTP API returns notes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CONTENT_SECURITY_POLICY = "; ".join(
         "trusted-types recollect-report",
     )
 )
-"""A browser runs only the server's own scripts, which may only connect to this server."""
+"""The browser runs only scripts of this server, which may only connect to it; no site may frame the web UI."""
 
 _HEADERS = {
     "Cache-Control": "no-cache",
@@ -43,7 +43,7 @@ _MEDIA_TYPES = {
 
 
 def web_routes() -> list[APIRoute]:
-    """Return the routes of the web UI, with its files in memory: no request reads the disk."""
+    """Return the routes of the web UI; its files are read once, so that no request reads the disk."""
     bodies = {file.name: file.read_bytes() for file in files("recollect.server.web").joinpath("static").iterdir()}
     etags = {name: f'"{sha256(body).hexdigest()[:32]}"' for name, body in bodies.items()}
 

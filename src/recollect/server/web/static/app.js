@@ -1,6 +1,6 @@
-// The frame of the web UI: views by URL, key, namespace and theme.
+// The entry point of the web UI: shows the view of the URL; key, namespace and theme.
 
-import { clearStats, key, namespace, stats } from "./api.js";
+import { key, namespace, stats } from "./api.js";
 import { compareView } from "./compare.js";
 import { fill, h } from "./dom.js";
 import { editView, newView } from "./editor.js";
@@ -10,49 +10,50 @@ import { currentRoute } from "./router.js";
 import { searchView } from "./search.js";
 import { registerShortcuts, showShortcuts } from "./shortcuts.js";
 
+/** A view is a function of its container and the route; it may return a function to call when the view is left. */
 const VIEWS = {
-  search: searchView,
-  compare: compareView,
-  notes: notesView,
-  note: noteView,
-  new: newView,
-  edit: editView,
-  reports: reportsView,
+  search: { title: "Search", view: searchView },
+  compare: { title: "Compare", view: compareView },
+  notes: { title: "Notes", view: notesView },
+  note: { title: "Note", view: noteView },
+  new: { title: "New note", view: newView },
+  edit: { title: "Edit", view: editView },
+  reports: { title: "Reports", view: reportsView },
 };
-const TITLES = { search: "Search", compare: "Compare", notes: "Notes", note: "Note", new: "New note", edit: "Edit", reports: "Reports" };
-const THEMES = { "": "◐", light: "☀", dark: "☾" };
+const NOT_FOUND = { title: "Not found", view: notFoundView };
+const THEMES = { "": "◐", light: "☀", dark: "☾" }; // the empty name is the system's theme
 
 const main = document.getElementById("main");
-let leave = () => {};
-let shows = 0;
+let leaveView = () => {};
+let showCount = 0;
 let keyDialog = null;
 
 /** Show the view of the URL. */
 async function show() {
-  const current = ++shows;
+  const showNumber = ++showCount;
   const route = currentRoute();
-  leave();
-  leave = () => {};
-  document.title = `${Object.hasOwn(TITLES, route.view) ? TITLES[route.view] : "Not found"} · Recollect`;
+  const { title, view } = Object.hasOwn(VIEWS, route.view) ? VIEWS[route.view] : NOT_FOUND;
+  leaveView();
+  leaveView = () => {};
+  document.title = `${title} · Recollect`;
   for (const link of document.querySelectorAll("[data-view]")) {
     const isCurrent = link.dataset.view === route.view || (link.dataset.view === "notes" && ["note", "new", "edit"].includes(route.view));
     if (isCurrent) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   window.scrollTo(0, 0);
-  const view = Object.hasOwn(VIEWS, route.view) ? VIEWS[route.view] : notFoundView;
   // Each view has its own container, so that late responses of a view that was left are not visible.
   const container = h("div", {});
   fill(main, container);
   const onLeave = await view(container, route);
-  if (current === shows) {
-    if (typeof onLeave === "function") leave = onLeave;
+  if (showNumber === showCount) {
+    if (typeof onLeave === "function") leaveView = onLeave;
     ensureFocus();
   } else if (typeof onLeave === "function") onLeave();
 }
 
-function notFoundView(main) {
-  fill(main, h("div", { class: "empty" }, h("h1", {}, "Not found"), h("p", {}, h("a", { href: "#/search" }, "Go to the search"))));
+function notFoundView(container) {
+  fill(container, h("div", { class: "empty" }, h("h1", {}, "Not found"), h("p", {}, h("a", { href: "#/search" }, "Go to the search"))));
 }
 
 /** Focus the view if the focused element was removed, so that the keyboard works from there. */
@@ -61,17 +62,17 @@ function ensureFocus() {
   main.focus({ preventScroll: true });
 }
 
-/** Start again with another key or namespace. */
+/** Load everything again after the key or the namespace has changed. */
 async function restart() {
-  clearStats();
-  leave();
-  leave = () => {};
+  stats.clear();
+  leaveView();
+  leaveView = () => {};
   fill(main);
   await loadNamespaces();
   await show();
 }
 
-/** Load the namespaces that the key may read. */
+/** Fill the list of namespaces that the key may read, and select one. */
 async function loadNamespaces() {
   const button = document.getElementById("key");
   button.hidden = !key.get();
@@ -84,11 +85,12 @@ async function loadNamespaces() {
     fill(select, names.map((name) => h("option", { selected: name === selected }, name)));
     namespace.set(selected ?? "");
   } catch {
-    // The view shows the problem.
+    // The view sends a request, too, and shows the problem.
   }
 }
 
-function nextTheme() {
+/** Switch to the next theme: system, light, dark. */
+function switchTheme() {
   const names = Object.keys(THEMES);
   const theme = document.documentElement.dataset.theme ?? "";
   const next = names[(names.indexOf(theme) + 1) % names.length];
@@ -111,11 +113,11 @@ function updateThemeButton() {
   button.setAttribute("aria-label", button.title);
 }
 
-/** Request a key; `error` is why the last one was rejected. */
+/** Ask the user for a key; `error` says why the server rejected the last key. */
 function showKeyDialog(error = "") {
   if (keyDialog) return;
   const field = h("input", { id: "key-field", type: "password", autocomplete: "off", required: true, placeholder: "rk_…", value: key.get(), oninput: () => field.setCustomValidity("") });
-  const use = (value) => {
+  const useKey = (value) => {
     key.set(value);
     keyDialog.close();
     restart();
@@ -136,7 +138,7 @@ function showKeyDialog(error = "") {
         onsubmit: (event) => {
           event.preventDefault();
           const text = field.value.trim();
-          if (/^[\x21-\x7e]+$/.test(text)) return use(text);
+          if (/^[\x21-\x7e]+$/.test(text)) return useKey(text);
           field.setCustomValidity("This is not a key: keys begin with rk_ and have no spaces.");
           field.reportValidity();
         },
@@ -149,7 +151,7 @@ function showKeyDialog(error = "") {
         "p",
         { class: "actions" },
         h("button", { type: "submit", class: "primary" }, "Use key"),
-        key.get() ? h("button", { type: "button", onclick: () => use("") }, "Remove key") : null,
+        key.get() ? h("button", { type: "button", onclick: () => useKey("") }, "Remove key") : null,
         h("button", { type: "button", onclick: () => keyDialog.close() }, "Cancel"),
       ),
     ),
@@ -164,7 +166,7 @@ window.addEventListener("key-needed", ({ detail }) => {
   showKeyDialog(key.get() ? detail : "");
 });
 document.getElementById("key").addEventListener("click", () => showKeyDialog());
-document.getElementById("theme").addEventListener("click", nextTheme);
+document.getElementById("theme").addEventListener("click", switchTheme);
 document.getElementById("help").addEventListener("click", showShortcuts);
 document.getElementById("namespace").addEventListener("change", (event) => {
   namespace.set(event.target.value);

@@ -1,9 +1,9 @@
-// Charts of a search: the waterfall of a hit's score, the ranks of both legs, the timeline and the fallback ladder.
+// Charts of a search: the waterfall of a hit's score, the ranks in both legs, the timeline and the fallback ladder.
 
 import { h, svg } from "./dom.js";
 import { FALLBACK_STEPS, count, milliseconds, score } from "./format.js";
 
-/** Return the bar of a hit's score: the points of its legs, then what the stages added or subtracted. */
+/** Return a bar of a hit's score (`scale` fills it): the points of each leg, then the sum of what the stages changed. */
 export function scoreBar(waterfall, scale) {
   const total = waterfall.rows.at(-1).end;
   const legs = waterfall.rows.filter((row) => row.kind === "leg");
@@ -35,17 +35,22 @@ export function waterfallTable(hit, waterfall, scale) {
 }
 
 function waterfallRow(row, scale) {
-  const effect = row.kind === "stage" ? (row.end > row.start ? "gain" : row.end < row.start ? "loss" : "same") : "";
   const change = row.kind === "leg" ? `+ ${score(row.end - row.start)}` : row.change;
   return h(
     "tr",
-    { class: `${row.kind} ${effect}` },
+    { class: `${row.kind} ${stageEffect(row)}` },
     h("th", { scope: "row" }, row.kind === "leg" ? h("span", { class: `swatch ${row.name}` }) : null, stageName(row.name)),
     h("td", { class: "number" }, change),
     h("td", { class: "lane" }, h("div", { class: "track" }, bars(row, scale))),
     h("td", { class: "number" }, row.kind === "leg" ? "" : score(row.end)),
     h("td", { class: "reason" }, row.reason),
   );
+}
+
+/** Return whether a stage raised ("gain") or lowered ("loss") the score; empty if it did not, or for another row. */
+function stageEffect({ kind, start, end }) {
+  if (kind !== "stage" || start === end) return "";
+  return end > start ? "gain" : "loss";
 }
 
 function stageName(name) {
@@ -55,14 +60,13 @@ function stageName(name) {
 function bars(row, scale) {
   if (row.kind === "leg") return [bar(row.start, row.end, scale, `leg ${row.name}`)];
   if (row.kind !== "stage") return [bar(0, row.end, scale, "total")];
-  const low = Math.min(row.start, row.end);
-  const changed = row.start === row.end ? [] : [bar(low, Math.max(row.start, row.end), scale, row.end > row.start ? "gain" : "loss")];
-  return [bar(0, low, scale, "before"), ...changed];
+  const [low, high] = [Math.min(row.start, row.end), Math.max(row.start, row.end)];
+  return [bar(0, low, scale, "before"), low < high ? bar(low, high, scale, stageEffect(row)) : null];
 }
 
 function bar(start, end, scale, kind) {
-  const share = (value) => `${scale > 0 ? Math.min(100, Math.max(0, (100 * value) / scale)) : 0}%`;
-  return h("span", { class: `bar ${kind}`, style: { left: share(start), width: share(Math.max(0, end - start)) } });
+  const percentage = (value) => `${scale > 0 ? Math.min(100, Math.max(0, (100 * value) / scale)) : 0}%`;
+  return h("span", { class: `bar ${kind}`, style: { left: percentage(start), width: percentage(Math.max(0, end - start)) } });
 }
 
 function unchangedStages(hit, rows) {
@@ -74,16 +78,16 @@ function unchangedStages(hit, rows) {
 function formula(hit) {
   let total = hit.contributions.reduce((sum, part) => sum + part.points, 0);
   let text = hit.contributions.map((part) => score(part.points)).join(" + ") || "0";
-  let isTerm = hit.contributions.length < 2;
+  let isSingleTerm = hit.contributions.length < 2; // a sum needs parentheses before it is multiplied
   for (const { factor, addend } of hit.steps) {
     total = total * factor + addend;
     if (factor !== 1) {
-      text = `${isTerm ? text : `(${text})`} × ${Number(factor.toPrecision(4))}`;
-      isTerm = true;
+      text = `${isSingleTerm ? text : `(${text})`} × ${Number(factor.toPrecision(4))}`;
+      isSingleTerm = true;
     }
     if (addend) {
       text = `${text} ${addend > 0 ? "+" : "−"} ${score(Math.abs(addend))}`;
-      isTerm = false;
+      isSingleTerm = false;
     }
   }
   const agrees = Math.abs(total - hit.score) <= 1e-9 * Math.max(1, Math.abs(hit.score));
@@ -93,17 +97,18 @@ function formula(hit) {
   return [h("code", {}, `${text} = ${score(hit.score)}`), " ", verdict];
 }
 
-const LEG_ROW = 24;
+const LEG_HEADER_HEIGHT = 34;
+const LEG_ROW_HEIGHT = 24;
 const LEG_WIDTH = 340;
 const LEG_COLUMNS = { lexical: 46, result: LEG_WIDTH / 2, vector: LEG_WIDTH - 46 };
 
-/** Return lines from the ranks of both legs to the result, or null if only one leg ran. `highlight(id)` is called with
- * the hit under the pointer. */
+/** Return a chart with lines from the ranks in both legs to the ranks in the result, or null if only one leg ran.
+ * `highlight(id)` is called with the hit under the pointer. */
 export function legsChart(hits, highlight) {
   if (!hits.some((hit) => hit.lexical_rank) || !hits.some((hit) => hit.vector_rank)) return null;
   const rows = { lexical: legRows(hits, "lexical_rank"), vector: legRows(hits, "vector_rank") };
   const lastRow = Math.max(hits.length, ...rows.lexical.values(), ...rows.vector.values());
-  const y = (row) => 34 + (row - 0.5) * LEG_ROW;
+  const y = (row) => LEG_HEADER_HEIGHT + (row - 0.5) * LEG_ROW_HEIGHT;
   const lines = hits.map((hit) =>
     svg(
       "g",
@@ -122,7 +127,7 @@ export function legsChart(hits, highlight) {
     h("figcaption", {}, "Ranks in both legs"),
     svg(
       "svg",
-      { viewBox: `0 0 ${LEG_WIDTH} ${y(lastRow) + LEG_ROW}`, "aria-hidden": "true" },
+      { viewBox: `0 0 ${LEG_WIDTH} ${y(lastRow) + LEG_ROW_HEIGHT}`, "aria-hidden": "true" },
       svg("text", { class: "head lexical", x: LEG_COLUMNS.lexical, y: 14 }, "lexical"),
       svg("text", { class: "head", x: LEG_COLUMNS.result, y: 14 }, "result"),
       svg("text", { class: "head vector", x: LEG_COLUMNS.vector, y: 14 }, "vector"),
@@ -132,36 +137,36 @@ export function legsChart(hits, highlight) {
   );
 }
 
-/** Return the row of each hit in a leg's column: its rank, or, for deeper ranks, a row below, in order. */
+/** Return the row of each hit, by id, in the column of a leg: its rank, or one of the rows below if the rank is deeper. */
 function legRows(hits, field) {
-  const ranked = hits.filter((hit) => hit[field]).sort((one, other) => one[field] - other[field]);
+  const ranked = hits.filter((hit) => hit[field]).sort((hit, other) => hit[field] - other[field]);
   const rows = new Map();
-  let next = hits.length + 1;
-  for (const hit of ranked) rows.set(hit.id, hit[field] <= hits.length ? hit[field] : next++);
+  let nextRow = hits.length + 1;
+  for (const hit of ranked) rows.set(hit.id, hit[field] <= hits.length ? hit[field] : nextRow++);
   return rows;
 }
 
-function legLine(leg, from, to, rank) {
+/** Return the rank in a leg and a curve from it, at height `legY`, to the result, at height `resultY`. */
+function legLine(leg, legY, resultY, rank) {
   const x = LEG_COLUMNS[leg];
-  const side = leg === "lexical" ? 1 : -1;
-  const [start, end] = [x + 14 * side, LEG_COLUMNS.result - 10 * side];
-  const bend = (end - start) / 2;
+  const direction = leg === "lexical" ? 1 : -1;
+  const [startX, endX] = [x + 14 * direction, LEG_COLUMNS.result - 10 * direction]; // beside the number, at the circle
+  const middleX = (startX + endX) / 2;
   return svg(
     "g",
     { class: leg },
-    svg("path", { d: `M${start} ${from}C${start + bend} ${from} ${end - bend} ${to} ${end} ${to}` }),
-    svg("text", { x, y: from }, String(rank)),
+    svg("path", { d: `M${startX} ${legY}C${middleX} ${legY} ${middleX} ${resultY} ${endX} ${resultY}` }),
+    svg("text", { x, y: legY }, String(rank)),
   );
 }
 
-/** Return the parts of a search on one time scale. */
+/** Return a table of the parts of a search, with a bar for the start and the duration of each. */
 export function timeline(explained, trace) {
   const total = explained.timeline.at(-1).elapsed || 1;
   const rows = explained.timeline.flatMap((part) => {
-    const isFusion = part.name === "fusion";
-    const { name } = part;
-    const row = timelineRow(name, part.start, part.elapsed, isFusion ? part.message.split(" · ")[0] : part.message, total, name);
-    return isFusion ? [row, ...stageRows(part, trace.stages ?? [], total)] : [row];
+    const { name, start, elapsed, message } = part;
+    if (name !== "fusion") return [timelineRow(name, start, elapsed, message, total, name)];
+    return [timelineRow(name, start, elapsed, message.split(" · ")[0], total, name), ...stageRows(part, trace.stages ?? [], total)];
   });
   const head = h("tr", {}, ["Part", "Time and outcome", "Duration"].map((name) => h("th", { scope: "col" }, name)));
   const table = h("table", { class: "timeline" }, h("caption", {}, "Timeline"), h("thead", { class: "visually-hidden" }, head), h("tbody", {}, rows));
@@ -169,17 +174,17 @@ export function timeline(explained, trace) {
 }
 
 function timelineRow(name, start, elapsed, outcome, total, kind) {
-  const share = (value) => `${Math.min(100, (100 * value) / total)}%`;
+  const percentage = (value) => `${Math.min(100, (100 * value) / total)}%`;
   return h(
     "tr",
     { class: kind },
     h("th", { scope: "row" }, stageName(name)),
-    h("td", { class: "lane" }, h("div", { class: "track" }, h("span", { class: `bar part ${kind}`, style: { left: share(start), width: share(elapsed) } })), outcome ? h("p", { class: "reason" }, outcome) : null),
+    h("td", { class: "lane" }, h("div", { class: "track" }, h("span", { class: `bar ${kind}`, style: { left: percentage(start), width: percentage(elapsed) } })), outcome ? h("p", { class: "reason" }, outcome) : null),
     h("td", { class: "number" }, elapsed ? milliseconds(elapsed) : "–"),
   );
 }
 
-/** Return the rows of the stages, with how many notes each added or removed. */
+/** Return a row for each stage, with the number of notes that it added or removed. The stages end together with fusion. */
 function stageRows({ start, elapsed, message }, runs, total) {
   let stageStart = start + elapsed - runs.reduce((sum, run) => sum + run.elapsed, 0);
   let notes = parseInt(message, 10); // fusion says "201 notes · …"

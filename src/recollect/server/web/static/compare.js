@@ -1,23 +1,23 @@
-// The same query with several presets, side by side; lines show which notes rise, fall, enter and leave.
+// The view that compares presets on one query, side by side; lines show which notes rise, fall, enter and leave.
 
 import { LatestRequest, request } from "./api.js";
 import { waterfallTable } from "./charts.js";
-import { announce, fill, h, highlightNote, problemBox, svg } from "./dom.js";
+import { announce, emptyBox, fill, h, highlightNote, problemBox, svg } from "./dom.js";
 import { count, milliseconds, noteName } from "./format.js";
 import { replaceQuery } from "./router.js";
 import { presets, searchForm } from "./search-form.js";
 
-const ROW = 52;
-const GAP = 84;
+const ROW_HEIGHT = 52; // pixels
+const LINES_WIDTH = 84; // pixels between two columns
 
-/** Show the view; the returned function is called when it is left. */
+/** Show the view; the returned function is called when the view is left. */
 export function compareView(main, { query: initial }) {
   const chooser = h("fieldset", { class: "presets" }, h("legend", {}, "Presets"));
   const notices = h("div", { class: "notices" });
   const board = h("div", { class: "board" });
   const reasons = h("section", { class: "reasons", "aria-live": "polite" });
   let chosen = (initial.get("presets") ?? "").split(",").filter(Boolean);
-  let selected = null;
+  let selectedId = null;
 
   const latest = new LatestRequest(
     ({ query, mode }, signal) => {
@@ -36,7 +36,7 @@ export function compareView(main, { query: initial }) {
   );
   const form = searchForm(initial, search, { withPreset: false });
 
-  /** The pressed button disappears with the problem, so the field gets the focus. */
+  /** Focus the field, since the button that was pressed disappears with the problem. */
   function retry() {
     form.focus();
     search();
@@ -59,21 +59,21 @@ export function compareView(main, { query: initial }) {
     const names = chosen.filter((name) => name in results);
     const highlight = (id) => highlightNote([board], id);
     const select = (id) => {
-      selected = selected === id ? null : id;
+      selectedId = selectedId === id ? null : id;
       explain(results, names);
     };
-    const focused = board.contains(document.activeElement) ? document.activeElement.dataset.note : null;
+    const focusedId = board.contains(document.activeElement) ? document.activeElement.dataset.note : null;
     fill(notices, warnings(results, names));
     fill(board, names.flatMap((name, index) => [index ? rankLines(results[names[index - 1]].hits, results[name].hits) : null, column(name, results[name], highlight, select)]));
     explain(results, names);
-    if (focused) ([...board.querySelectorAll("button")].find((button) => button.dataset.note === focused) ?? form).focus();
+    if (focusedId) ([...board.querySelectorAll("button")].find((button) => button.dataset.note === focusedId) ?? form).focus();
     announce(names.map((name) => `${name}: ${count(results[name].hits.length, "note")}`).join(", "));
   }
 
   function explain(results, names) {
-    for (const button of board.querySelectorAll("button[data-note]")) button.setAttribute("aria-pressed", String(button.dataset.note === selected));
-    const note = names.flatMap((name) => results[name].hits).find((hit) => hit.id === selected);
-    if (note) fill(reasons, h("h2", {}, `Why “${noteName(note)}” has its rank`), names.map((name) => explanation(name, results[name], selected)));
+    for (const button of board.querySelectorAll("button[data-note]")) button.setAttribute("aria-pressed", String(button.dataset.note === selectedId));
+    const note = names.flatMap((name) => results[name].hits).find((hit) => hit.id === selectedId);
+    if (note) fill(reasons, h("h2", {}, `Why “${noteName(note)}” has its rank`), names.map((name) => explanation(name, results[name], selectedId)));
     else fill(reasons, names.some((name) => results[name].hits.length) ? h("p", { class: "muted" }, "Select a note to see its score with each preset.") : null);
   }
 
@@ -106,7 +106,7 @@ function warnings(results, names) {
   const empty = names.every((name) => !results[name].hits.length);
   return [
     ...[...messages].map((warning) => h("p", { class: "notice warning" }, warning)),
-    empty ? h("div", { class: "empty" }, h("h2", {}, "Nothing found"), h("p", {}, "No preset finds a note.")) : null,
+    empty ? emptyBox("Nothing found", h("p", {}, "No preset finds a note.")) : null,
   ];
 }
 
@@ -115,7 +115,7 @@ function column(name, { hits, explanation_data: explained, trace, has_answer: ha
   const items = hits.map((hit) =>
     h(
       "li",
-      { style: { height: `${ROW}px` } },
+      { style: { height: `${ROW_HEIGHT}px` } },
       h(
         "button",
         {
@@ -141,27 +141,28 @@ function column(name, { hits, explanation_data: explained, trace, has_answer: ha
   );
 }
 
-/** Draw lines between the ranks of two presets; a note that only one preset finds has a short dashed line. */
-function rankLines(left, right) {
-  const y = (rank) => (rank - 0.5) * ROW;
-  const before = new Map(left.map((hit) => [hit.id, hit.rank]));
-  const after = new Map(right.map((hit) => [hit.id, hit.rank]));
-  const paths = [];
-  for (const [id, rank] of before) {
-    const then = after.get(id);
-    const kind = then === undefined ? "leaves" : then < rank ? "rises" : then > rank ? "falls" : "stays";
-    const end = then === undefined ? `h${GAP / 3}` : `C${GAP / 2} ${y(rank)} ${GAP / 2} ${y(then)} ${GAP} ${y(then)}`;
-    paths.push(svg("path", { class: kind, "data-note": id, d: `M0 ${y(rank)}${end}` }));
-    if (then !== undefined && then !== rank) {
-      const moved = `${then < rank ? "▲" : "▼"}${Math.abs(rank - then)}`;
-      paths.push(svg("text", { class: kind, "data-note": id, x: GAP - 5, y: y(then) - 7 }, moved));
+/** Return lines between the ranks of two presets; a note that only one preset finds has a short dashed line. */
+function rankLines(leftHits, rightHits) {
+  const width = LINES_WIDTH;
+  const y = (rank) => (rank - 0.5) * ROW_HEIGHT;
+  const leftRanks = new Map(leftHits.map((hit) => [hit.id, hit.rank]));
+  const rightRanks = new Map(rightHits.map((hit) => [hit.id, hit.rank]));
+  const lines = [];
+  const addLine = (kind, id, path) => lines.push(svg("path", { class: kind, "data-note": id, d: path }));
+  for (const [id, left] of leftRanks) {
+    const right = rightRanks.get(id);
+    const curve = `M0 ${y(left)}C${width / 2} ${y(left)} ${width / 2} ${y(right)} ${width} ${y(right)}`;
+    if (right === undefined) addLine("leaves", id, `M0 ${y(left)}h${width / 3}`);
+    else if (right === left) addLine("stays", id, curve);
+    else {
+      const [kind, arrow] = right < left ? ["rises", "▲"] : ["falls", "▼"];
+      addLine(kind, id, curve);
+      lines.push(svg("text", { class: kind, "data-note": id, x: width - 5, y: y(right) - 7 }, `${arrow}${Math.abs(left - right)}`));
     }
   }
-  for (const [id, rank] of after) {
-    if (!before.has(id)) paths.push(svg("path", { class: "enters", "data-note": id, d: `M${(2 * GAP) / 3} ${y(rank)}H${GAP}` }));
-  }
-  const height = Math.max(left.length, right.length, 1) * ROW;
-  return svg("svg", { class: "changes", width: GAP, height, viewBox: `0 0 ${GAP} ${height}`, "aria-hidden": "true" }, paths);
+  for (const [id, right] of rightRanks) if (!leftRanks.has(id)) addLine("enters", id, `M${(2 * width) / 3} ${y(right)}H${width}`);
+  const height = Math.max(leftHits.length, rightHits.length, 1) * ROW_HEIGHT;
+  return svg("svg", { class: "changes", width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" }, lines);
 }
 
 function explanation(name, { hits, explanation_data: explained }, id) {

@@ -1,11 +1,11 @@
-// The form of a note.
+// The form that creates or changes a note.
 
-import { Problem, clearStats, get, mayWrite, request } from "./api.js";
+import { Problem, get, mayWrite, request, stats } from "./api.js";
 import { announce, fill, h, problemBox } from "./dom.js";
 import { noteName } from "./format.js";
 import { url } from "./router.js";
 
-/** Unsaved changes by the note's id; empty for a new note. */
+/** Unsaved form data by the id of the note; the id of a new note is empty. */
 const drafts = new Map();
 
 const EMPTY_NOTE = { title: "", content: "", tags: [], path: "", summary: "", importance: 0.5, session: "", position: null, expires_at: null };
@@ -23,7 +23,7 @@ export async function editView(main, { rest: [id] }) {
   });
 }
 
-/** Show the form, or a problem if the key may not write. */
+/** Call `show` if the key may write; otherwise show a problem. */
 async function withWriteAccess(main, show) {
   try {
     if (await mayWrite()) return await show();
@@ -38,12 +38,12 @@ function form(main, note, values) {
   const field = (name, label, control, hint) => h("p", {}, h("label", { for: `note-${name}` }, label), control, hint ? h("small", { id: `hint-${name}` }, hint) : null);
   const input = (name, options = {}) => h("input", { id: `note-${name}`, name, autocomplete: "off", "aria-describedby": `hint-${name}`, ...options });
   const save = h("button", { type: "submit", class: "primary" }, "Save");
-  // A disabled button would lose the focus, so submit() ignores it while saving.
-  let saving = false;
-  let saved = false;
+  // While saving, submit() does nothing. The button is not disabled, since it would lose the focus.
+  let isSaving = false;
+  let isSaved = false;
   const content = h("textarea", { id: "note-content", name: "content", rows: 10, required: true });
   content.defaultValue = values.content;
-  const draft = note?.id ?? "";
+  const draftId = note?.id ?? "";
   const element = h(
     "form",
     { class: "editor", onsubmit: submit, onkeydown: (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && element.requestSubmit() },
@@ -70,8 +70,8 @@ function form(main, note, values) {
 
   async function submit(event) {
     event.preventDefault();
-    if (saving) return;
-    saving = true;
+    if (isSaving) return;
+    isSaving = true;
     try {
       const fields = changes(element, initial);
       if (note) await checkUnchanged(values);
@@ -79,33 +79,33 @@ function form(main, note, values) {
       const response = note
         ? await request("PATCH", `/v1/notes/${encodeURIComponent(note.id)}`, { body: fields })
         : await request("POST", "/v1/notes", { body: fields });
-      saved = true;
-      clearStats();
+      isSaved = true;
+      stats.clear();
       announce("saved");
       location.hash = url("note", [response.data.id]);
     } catch (problem) {
       fill(notices, problemBox(problem));
       notices.scrollIntoView({ block: "nearest" });
     } finally {
-      saving = false;
+      isSaving = false;
     }
   }
 
-  const isUnsaved = () => !saved && Object.keys(changes(element, initial)).length > 0;
-  const warn = (event) => {
+  const isUnsaved = () => !isSaved && Object.keys(changes(element, initial)).length > 0;
+  const warnIfUnsaved = (event) => {
     if (isUnsaved()) event.preventDefault();
   };
   fill(main, element);
-  if (drafts.has(draft)) {
-    restore(element, drafts.get(draft));
-    drafts.delete(draft);
+  if (drafts.has(draftId)) {
+    restore(element, drafts.get(draftId));
+    drafts.delete(draftId);
     fill(notices, h("p", { class: "notice" }, "This draft was not saved. Cancel discards it."));
   }
   element.elements.title.focus();
-  window.addEventListener("beforeunload", warn);
+  window.addEventListener("beforeunload", warnIfUnsaved);
   return () => {
-    window.removeEventListener("beforeunload", warn);
-    if (isUnsaved()) drafts.set(draft, new FormData(element));
+    window.removeEventListener("beforeunload", warnIfUnsaved);
+    if (isUnsaved()) drafts.set(draftId, new FormData(element));
   };
 }
 
@@ -113,15 +113,15 @@ function restore(element, values) {
   for (const [name, value] of values) element.elements[name].value = value;
 }
 
-/** Throw if the note was changed since it was read; saving again overwrites it. */
+/** Throw a problem if the note was changed since the form was shown; the next attempt to save succeeds. */
 async function checkUnchanged(values) {
-  const now = await get(`/v1/notes/${encodeURIComponent(values.id)}`);
-  if (now.updated_at === values.updated_at) return;
-  values.updated_at = now.updated_at;
+  const stored = await get(`/v1/notes/${encodeURIComponent(values.id)}`);
+  if (stored.updated_at === values.updated_at) return;
+  values.updated_at = stored.updated_at;
   throw new Problem(409, "The note was changed elsewhere meanwhile. Look at it in another tab, or save again: only the fields that you changed here are replaced.");
 }
 
-/** Return whether a note has this path; adding one with the same path would update it. */
+/** Return whether a note has this path; adding a note with the same path would change that note. */
 async function isTaken(path) {
   let cursor = null;
   do {
@@ -132,7 +132,7 @@ async function isTaken(path) {
   return false;
 }
 
-/** How the text of a field is parsed. */
+/** Parsers of the texts of fields; the text of other fields is sent as it is. */
 const PARSERS = {
   tags: (text) => text.split(",").map((tag) => tag.trim().replace(/^#/, "")).filter(Boolean),
   path: (text) => text.trim(),
@@ -142,7 +142,7 @@ const PARSERS = {
   expires_at: (text) => text.trim() || "never",
 };
 
-/** Return the fields whose text was changed. */
+/** Return the parsed values of the fields whose text was changed. */
 function changes(element, initial) {
   const changed = [...new FormData(element)].filter(([name, text]) => text !== initial.get(name));
   return Object.fromEntries(changed.map(([name, text]) => [name, name in PARSERS ? PARSERS[name](text) : text]));

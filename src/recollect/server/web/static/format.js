@@ -1,6 +1,6 @@
-// Names, numbers and times as text.
+// Formatting of names, numbers and times as text.
 
-/** What the fallback steps do; "initial" is the query itself. */
+/** Descriptions of the steps of the fallback ladder; "initial" is the query itself. */
 export const FALLBACK_STEPS = {
   initial: "the query",
   any_word: "any of its terms",
@@ -15,7 +15,7 @@ export function noteName(note) {
   return note.title || note.path || truncate(note.content.replace(/\s+/g, " ").trim(), 60) || note.id;
 }
 
-/** Return at most `length` characters; an emoji is one. */
+/** Return at most `length` characters; an emoji is one character. */
 export function truncate(text, length) {
   const characters = Array.from(text);
   return characters.length <= length ? text : `${characters.slice(0, length - 1).join("").trimEnd()}…`;
@@ -47,7 +47,7 @@ export function count(number, singular, plural = `${singular}s`) {
   return `${number.toLocaleString("en")} ${number === 1 ? singular : plural}`;
 }
 
-/** Return parts of a text with `mark` applied to the spans; spans count characters as the server does. */
+/** Return the parts of a text, with `mark` applied to the spans. Spans count code points, as the server does. */
 export function markSpans(text, spans, mark) {
   const characters = Array.from(text);
   const parts = [];

@@ -1,14 +1,14 @@
-// The list of notes, and one note with its neighbours.
+// The view of the list of notes, and the view of one note with its neighbours.
 
-import { clearStats, get, mayWrite, request } from "./api.js";
-import { announce, fill, h, problemBox } from "./dom.js";
+import { get, mayWrite, request, stats } from "./api.js";
+import { announce, emptyBox, fill, h, problemBox } from "./dom.js";
 import { count, day, minute, noteName, truncate } from "./format.js";
-import { graph } from "./graph.js";
+import { MAX_NEIGHBOURS, graph } from "./graph.js";
 import { replaceQuery, url } from "./router.js";
 
 const PAGE_SIZE = 50;
 
-/** Show the list; the field filters by path prefix. */
+/** Show the list; the field filters by path prefix. The returned function is called when the view is left. */
 export function notesView(main, { query }) {
   const list = h("ul", { class: "listing" });
   const more = h("button", { type: "button", hidden: true, onclick: () => load() }, "More");
@@ -16,13 +16,13 @@ export function notesView(main, { query }) {
   const prefix = h("input", { type: "search", value: query.get("path") ?? "", placeholder: "memory/", "aria-label": "Path prefix", oninput: reload });
   const add = h("a", { class: "button primary", href: url("new"), hidden: true }, "New note");
   let cursor = null;
-  let loads = 0;
-  let shown = 0;
+  let loadCount = 0;
+  let shownCount = 0;
 
   function reload() {
     replaceQuery("notes", { path: prefix.value });
     cursor = null;
-    shown = 0;
+    shownCount = 0;
     load();
   }
 
@@ -32,31 +32,31 @@ export function notesView(main, { query }) {
   }
 
   async function load() {
-    const current = ++loads;
+    const loadNumber = ++loadCount;
     try {
       const page = await get("/v1/notes", { parameters: { limit: PAGE_SIZE, cursor, path_prefix: prefix.value } });
-      if (current !== loads) return;
-      if (!shown) fill(list);
-      shown += page.notes.length;
+      if (loadNumber !== loadCount) return; // a later load has started, or the view was left
+      if (!shownCount) fill(list);
+      shownCount += page.notes.length;
       cursor = page.next_cursor;
-      const entries = page.notes.map(entry);
+      const entries = page.notes.map(listEntry);
       list.append(...entries);
       if (document.activeElement === more) entries[0]?.querySelector("a").focus();
       more.hidden = !cursor;
-      fill(notices, shown ? null : h("div", { class: "empty" }, h("h2", {}, "No notes here"), h("p", {}, prefix.value ? "No path begins with this." : "Write the first one.")));
-      announce(`${count(shown, "note")} shown`);
+      fill(notices, shownCount ? null : emptyBox("No notes here", h("p", {}, prefix.value ? "No path begins with this prefix." : "Write the first note.")));
+      announce(`${count(shownCount, "note")} shown`);
     } catch (problem) {
-      if (current === loads) fill(notices, problemBox(problem, retry));
+      if (loadNumber === loadCount) fill(notices, problemBox(problem, retry));
     }
   }
 
   fill(main, h("h1", {}, "Notes"), h("form", { class: "search-form", onsubmit: (event) => event.preventDefault() }, prefix, add), notices, list, more);
   mayWrite().then((canWrite) => (add.hidden = !canWrite), () => {});
   load();
-  return () => (loads += 1);
+  return () => (loadCount += 1);
 }
 
-function entry(note) {
+function listEntry(note) {
   const text = note.summary || note.content.replace(/\s+/g, " ");
   return h(
     "li",
@@ -92,18 +92,18 @@ function article(note, neighbours, canWrite) {
       note.tags.length ? h("p", { class: "tags" }, note.tags.map((tag) => h("span", { class: "chip" }, `#${tag}`))) : null,
       h("div", { class: "content" }, note.content),
     ),
-    h("section", { class: "related", "aria-labelledby": "related" }, h("h2", { id: "related" }, "Neighbours"), related(note, neighbours)),
+    h("section", { class: "related", "aria-labelledby": "related" }, h("h2", { id: "related" }, "Neighbours"), neighbourSection(note, neighbours)),
     h("section", { class: "properties", "aria-labelledby": "properties" }, h("h2", { id: "properties" }, "Properties"), properties(note)),
   ];
 }
 
-function related(note, neighbours) {
+function neighbourSection(note, neighbours) {
   if (!neighbours.length) return h("p", { class: "muted" }, "This note has no neighbours.");
   return [
     graph(note, neighbours),
     h(
       "details",
-      { open: new Set(neighbours.map((neighbour) => neighbour.note.id)).size > 12 },
+      { open: new Set(neighbours.map((neighbour) => neighbour.note.id)).size > MAX_NEIGHBOURS },
       h("summary", {}, `List of ${count(neighbours.length, "connection")}`),
       h(
         "ul",
@@ -143,18 +143,18 @@ function confirmDelete(note) {
       "p",
       { class: "actions" },
       h("button", { type: "button", onclick: () => dialog.close(), autofocus: true }, "Cancel"),
-      h("button", { type: "button", class: "danger", onclick: () => remove(note, dialog) }, "Delete"),
+      h("button", { type: "button", class: "danger", onclick: () => deleteNote(note, dialog) }, "Delete"),
     ),
   );
   document.body.append(dialog);
   dialog.showModal();
 }
 
-async function remove(note, dialog) {
+async function deleteNote(note, dialog) {
   try {
     await request("DELETE", `/v1/notes/${encodeURIComponent(note.id)}`);
     dialog.close();
-    clearStats();
+    stats.clear();
     announce("deleted");
     location.hash = url("notes");
   } catch (problem) {

@@ -1,13 +1,13 @@
-// The URL of a view: `#/search?q=tea`. Browsers do not send what is behind #, so no log has a query.
+// URLs of views: `#/search?q=tea`. Browsers do not send the part after #, so no server logs a query.
 
-/** Return the current view, its path parameters and its query parameters. */
+/** Return `{ view, rest, query }`: the name of the view, the other parts of the path, and the query parameters. */
 export function currentRoute() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
   const [view, ...rest] = path.split("/").map(decode);
   return { view: view || "search", rest, query: new URLSearchParams(query) };
 }
 
-/** Decode a path parameter; a URL that was cut off may end in half an escape. */
+/** Decode a part of the path; return it as it is if it has an incomplete escape. */
 function decode(part) {
   try {
     return decodeURIComponent(part);
@@ -23,21 +23,21 @@ export function url(view, rest = [], query = {}) {
   return `#/${path}${parameters.length ? `?${new URLSearchParams(parameters)}` : ""}`;
 }
 
-let timer = 0;
-let pending = null;
+let replaceTimer = 0;
+let replacePending = null;
 
 /** Replace the query parameters of the current view once typing has paused, without a new history entry. */
 export function replaceQuery(view, query) {
-  clearTimeout(timer);
-  pending = () => {
+  clearTimeout(replaceTimer);
+  replacePending = () => {
     if (currentRoute().view === view) history.replaceState(null, "", url(view, [], query));
   };
-  timer = setTimeout(flushQuery, 300);
+  replaceTimer = setTimeout(flushQuery, 300);
 }
 
-/** Replace them at once. */
+/** Carry out a pending replacement now. */
 export function flushQuery() {
-  clearTimeout(timer);
-  pending?.();
-  pending = null;
+  clearTimeout(replaceTimer);
+  replacePending?.();
+  replacePending = null;
 }

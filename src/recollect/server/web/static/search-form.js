@@ -1,23 +1,15 @@
-// The search field with preset and mode.
+// The form with the search field, the preset and the mode.
 
-import { get } from "./api.js";
+import { cached } from "./api.js";
 import { fill, h } from "./dom.js";
 import { flushQuery } from "./router.js";
 
 const MODES = { "": "hybrid", bm25: "lexical only", semantic: "vector only" };
 
-let cachedPresets = null;
+/** Return a promise of the server's presets, which do not change while the server runs. */
+export const presets = cached("/v1/presets");
 
-/** Return the presets of the server, which do not change while it runs. */
-export function presets() {
-  cachedPresets ??= get("/v1/presets").catch((problem) => {
-    cachedPresets = null;
-    throw problem;
-  });
-  return cachedPresets;
-}
-
-/** Return the form; `onChange` is called at every keystroke. */
+/** Return the form with the values of `query`, the URL's parameters; `onChange` is called at every keystroke. */
 export function searchForm(query, onChange, { withPreset = true } = {}) {
   const field = h("input", {
     type: "search",
@@ -36,9 +28,9 @@ export function searchForm(query, onChange, { withPreset = true } = {}) {
     { "aria-label": "Mode", onchange: onChange },
     Object.entries(MODES).map(([value, name]) => h("option", { value, selected: value === (query.get("mode") ?? "") }, name)),
   );
-  const chosen = query.get("preset") ?? "";
-  const preset = h("select", { "aria-label": "Preset", onchange: onChange }, h("option", { value: chosen }, chosen || "preset"));
-  if (withPreset) presets().then((data) => fillPresets(preset, data, chosen), () => {});
+  const chosenPreset = query.get("preset") ?? "";
+  const preset = h("select", { "aria-label": "Preset", onchange: onChange }, h("option", { value: chosenPreset }, chosenPreset || "preset"));
+  if (withPreset) presets().then((data) => fillPresets(preset, data, chosenPreset), () => {});
   return {
     element: h("form", { class: "search-form", role: "search", onsubmit: (event) => event.preventDefault() }, field, withPreset ? preset : null, mode),
     params: () => ({ query: field.value, preset: preset.value, mode: mode.value }),
@@ -46,12 +38,12 @@ export function searchForm(query, onChange, { withPreset = true } = {}) {
   };
 }
 
-function fillPresets(select, data, chosen) {
+function fillPresets(select, data, chosenPreset) {
   fill(
     select,
     data.presets.map(({ name, about }) => {
       const isDefault = name === data.default;
-      return h("option", { value: isDefault ? "" : name, title: about, selected: isDefault ? !chosen : name === chosen }, name);
+      return h("option", { value: isDefault ? "" : name, title: about, selected: isDefault ? !chosenPreset : name === chosenPreset }, name);
     }),
   );
 }

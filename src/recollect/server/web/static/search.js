@@ -1,15 +1,15 @@
-// Search as you type: hits on one side, how the search ran on the other.
+// The view that searches at every keystroke: hits on one side, details of the search on the other.
 
 import { LatestRequest, namespace, request, stats } from "./api.js";
 import { fallbackLadder, legsChart, scoreBar, timeline, waterfallTable } from "./charts.js";
-import { announce, fill, h, highlightNote, problemBox } from "./dom.js";
+import { announce, emptyBox, fill, h, highlightNote, problemBox } from "./dom.js";
 import { count, day, markSpans, milliseconds, noteName, percent, score, truncate } from "./format.js";
 import { replaceQuery, url } from "./router.js";
 import { searchForm } from "./search-form.js";
 
-/** Show the view; the returned function is called when it is left. */
+/** Show the view; the returned function is called when the view is left. */
 export function searchView(main, { query: initial }) {
-  const open = new Set();
+  const openIds = new Set(); // hits whose waterfall is shown
   let weakShownFor = null; // the query whose weak candidates are shown
   const results = h("ol", { class: "hits" });
   const more = h("p", { class: "more" });
@@ -33,7 +33,7 @@ export function searchView(main, { query: initial }) {
   );
   const form = searchForm(initial, search);
 
-  /** The pressed button disappears with the problem, so the field gets the focus. */
+  /** Focus the field, since the button that was pressed disappears with the problem. */
   function retry() {
     form.focus();
     search();
@@ -53,7 +53,7 @@ export function searchView(main, { query: initial }) {
     const { explanation_data: explained, trace } = data;
     const noAnswer = data.hits.length > 0 && !data.has_answer;
     const hits = weakShownFor === query ? data.hits : data.hits.filter((hit) => !hit.weak);
-    const hidden = data.hits.length - hits.length;
+    const hiddenCount = data.hits.length - hits.length;
     const waterfalls = new Map(explained.waterfalls.map((waterfall) => [waterfall.id, waterfall]));
     const showWeak = () => {
       weakShownFor = query;
@@ -61,14 +61,14 @@ export function searchView(main, { query: initial }) {
       results.querySelector(".hit.weak h2 a").focus();
     };
     const highlight = (id) => highlightNote([results, details], id);
-    const onToggle = (id, isOpen) => (isOpen ? open.add(id) : open.delete(id));
+    const onToggle = (id, isOpen) => (isOpen ? openIds.add(id) : openIds.delete(id));
     const focused = results.contains(document.activeElement) ? document.activeElement : null;
     fill(notices, searchNotices(data, query, hits.length > 0, showWeak));
     fill(
       results,
-      hits.map((hit) => hitCard(hit, waterfalls.get(hit.id), explained.max_score, { open: open.has(hit.id), onToggle, highlight })),
+      hits.map((hit) => hitCard(hit, waterfalls.get(hit.id), explained.max_score, { isOpen: openIds.has(hit.id), onToggle, highlight })),
     );
-    fill(more, hidden && !noAnswer ? h("button", { type: "button", onclick: showWeak }, `Show ${count(hidden, "weak candidate")}`) : null);
+    fill(more, hiddenCount && !noAnswer ? h("button", { type: "button", onclick: showWeak }, `Show ${count(hiddenCount, "weak candidate")}`) : null);
     if (focused) restoreFocus(results, focused, form.focus);
     fill(details, parsedQuery(explained), legsChart(hits, highlight), timeline(explained, trace), fallbackLadder(trace.attempts));
     afterPaint(() => {
@@ -76,7 +76,8 @@ export function searchView(main, { query: initial }) {
       const total = performance.measure("keystroke", { start: started, detail: server }).duration;
       fill(timing, timingText(total, server), h("button", { type: "button", onclick: () => details.scrollIntoView() }, "Details ↓"));
     });
-    announce(hits.length ? `${count(hits.length, noAnswer ? "weak candidate" : "note")} found` : noAnswer ? "no answer" : "nothing found");
+    if (hits.length) announce(`${count(hits.length, noAnswer ? "weak candidate" : "note")} found`);
+    else announce(noAnswer ? "no answer" : "nothing found");
   }
 
   async function showWelcome() {
@@ -95,7 +96,7 @@ export function searchView(main, { query: initial }) {
   return () => latest.cancel();
 }
 
-/** Focus the same hit after it was rendered again, or else the field. */
+/** Focus the hit that was focused before all hits were rendered again, or the field if the hit is gone. */
 function restoreFocus(results, focused, focusField) {
   const id = focused.closest(".hit").dataset.note;
   const hit = [...results.children].find((element) => element.dataset.note === id);
@@ -103,7 +104,7 @@ function restoreFocus(results, focused, focusField) {
   else focusField();
 }
 
-/** With a fixed time, a search does not count as an access of its hits. */
+/** Return the body of a search request; with `now`, the server records no access to the hits. */
 function searchBody(query, preset, mode) {
   return { query, trace: true, now: new Date().toISOString(), ...(preset && { preset }), ...(mode && { mode }) };
 }
@@ -113,26 +114,20 @@ function searchNotices(data, query, hasShownHits, showWeak) {
     ...data.warnings.map((warning) => h("p", { class: "notice warning" }, warning)),
     data.excluded.length ? h("p", { class: "notice excluded" }, `excluding notes with: ${data.excluded.join(", ")}`) : null,
     data.explanation_data.notice ? h("p", { class: "notice" }, data.explanation_data.notice) : null,
-    data.hits.length ? (data.has_answer ? null : noAnswerNotice(data, query, hasShownHits, showWeak)) : noHitsNotice(query),
+    data.hits.length ? null : noHitsNotice(query),
+    data.hits.length && !data.has_answer ? noAnswerNotice(data, query, hasShownHits, showWeak) : null,
   ];
 }
 
 function noHitsNotice(query) {
-  return h(
-    "div",
-    { class: "empty" },
-    h("h2", {}, "Nothing found"),
-    h("p", {}, `No note matches “${query}”. `, "Try fewer words, or a prefix with a star (", h("code", {}, "kube*"), ")."),
-  );
+  return emptyBox("Nothing found", h("p", {}, `No note matches “${query}”. `, "Try fewer words, or a prefix with a star (", h("code", {}, "kube*"), ")."));
 }
 
 function noAnswerNotice({ hits, answer_threshold: threshold }, query, hasShownHits, showWeak) {
   if (hasShownHits) return h("p", { class: "notice warning" }, `No note answers “${query}”. These are weak candidates.`);
   const best = Math.max(...hits.map((hit) => hit.confidence ?? 0));
-  return h(
-    "div",
-    { class: "empty" },
-    h("h2", {}, "No answer in this memory"),
+  return emptyBox(
+    "No answer in this memory",
     h("p", {}, `The best candidate for “${query}” has a confidence of ${percent(best)}; an answer needs ${percent(threshold)}.`),
     h("button", { type: "button", onclick: showWeak }, `Show ${count(hits.length, "weak candidate")}`),
   );
@@ -143,12 +138,12 @@ function parsedQuery(explained) {
   return h("dl", { class: "parsed-query" }, lines.map(({ label, text }) => [h("dt", {}, label), h("dd", {}, text)]));
 }
 
-/** Return the time from keystroke to screen, and the server's share if the server sent it. */
+/** Return the time from keystroke to screen, and the server's part of it if the server sent its times. */
 function timingText(total, { total: server, search }) {
-  const whole = [h("strong", {}, milliseconds(total)), " from keystroke to screen"];
-  if (server === undefined || search === undefined) return whole;
+  const totalText = [h("strong", {}, milliseconds(total)), " from keystroke to screen"];
+  if (server === undefined || search === undefined) return totalText;
   return [
-    ...whole,
+    ...totalText,
     " · ",
     h("strong", {}, milliseconds(server)),
     ` in the server, ${milliseconds(search)} of it the search`,
@@ -164,12 +159,8 @@ function afterPaint(callback) {
 function welcome({ notes: byNamespace, embedder, right }) {
   const notes = namespace.get() ? byNamespace[namespace.get()] : Object.values(byNamespace).reduce((sum, number) => sum + number, 0);
   if (!notes) {
-    return h(
-      "div",
-      { class: "empty" },
-      h("h2", {}, "This memory is empty"),
-      right === "read" ? h("p", {}, "There is nothing to search yet.") : h("p", {}, h("a", { href: "#/new" }, "Write a note"), ", or ingest a folder: ", h("code", {}, "recollect ingest notes/")),
-    );
+    const advice = right === "read" ? ["There is nothing to search yet."] : [h("a", { href: "#/new" }, "Write a note"), ", or ingest a folder: ", h("code", {}, "recollect ingest notes/")];
+    return emptyBox("This memory is empty", h("p", {}, advice));
   }
   const examples = [
     ["what does she drink?", "a question"],
@@ -178,34 +169,32 @@ function welcome({ notes: byNamespace, embedder, right }) {
     ["kube*", "a prefix"],
     ["dentist last march", "a time"],
   ];
-  return h(
-    "div",
-    { class: "empty" },
-    h("h2", {}, `${count(notes, "note")} to search`),
+  return emptyBox(
+    `${count(notes, "note")} to search`,
     h("p", {}, `Embedder: ${embedder}`),
     h("dl", { class: "examples" }, examples.map(([query, meaning]) => [h("dt", {}, h("code", {}, query)), h("dd", {}, meaning)])),
   );
 }
 
-/** Return a hit; `open` is whether its waterfall is shown, `onToggle` is called when that changes. */
-function hitCard(hit, waterfall, scale, { open, onToggle, highlight }) {
+/** Return a hit; `isOpen` is whether its waterfall is shown, `onToggle(id, isOpen)` is called when that changes. */
+function hitCard(hit, waterfall, scale, { isOpen, onToggle, highlight }) {
   const panelId = `why-${hit.rank}`;
-  const panel = h("div", { id: panelId, class: "why", hidden: !open });
-  if (open) panel.append(waterfallTable(hit, waterfall, scale));
+  const panel = h("div", { id: panelId, class: "why", hidden: !isOpen });
+  if (isOpen) panel.append(waterfallTable(hit, waterfall, scale));
   const button = h(
     "button",
     {
       type: "button",
       class: "explain",
-      "aria-expanded": String(open),
+      "aria-expanded": String(isOpen),
       "aria-controls": panelId,
       "aria-label": `Why ${noteName(hit)} scores ${score(hit.score)}`,
       onclick: () => {
-        const isOpen = panel.hidden;
-        if (isOpen && !panel.firstChild) panel.append(waterfallTable(hit, waterfall, scale));
-        panel.hidden = !isOpen;
-        button.setAttribute("aria-expanded", String(isOpen));
-        onToggle(hit.id, isOpen);
+        const opens = panel.hidden;
+        if (opens && !panel.firstChild) panel.append(waterfallTable(hit, waterfall, scale));
+        panel.hidden = !opens;
+        button.setAttribute("aria-expanded", String(opens));
+        onToggle(hit.id, opens);
       },
     },
     h("span", { class: "label" }, "Why"),

@@ -1,10 +1,10 @@
-// Keyboard shortcuts.
+// Keyboard shortcuts and the dialog that lists them.
 
 import { mayWrite } from "./api.js";
 import { h } from "./dom.js";
 import { currentRoute, url } from "./router.js";
 
-const KEYS = [
+const DESCRIPTIONS = [
   ["/", "focus the search field"],
   ["↓ ↑, j k", "next or previous hit"],
   ["Enter", "open the note"],
@@ -22,7 +22,7 @@ export function registerShortcuts() {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     const action = isField(event.target) ? fieldAction(event) : ACTIONS[event.key];
-    if (action?.() !== false && action) event.preventDefault();
+    if (action && action() !== false) event.preventDefault();
   });
 }
 
@@ -32,13 +32,14 @@ export function showShortcuts() {
     "dialog",
     { class: "shortcuts", "aria-labelledby": "shortcuts", onclose: () => dialog.remove() },
     h("h2", { id: "shortcuts" }, "Keyboard shortcuts"),
-    h("dl", { class: "table" }, KEYS.map(([keys, effect]) => [h("dt", {}, h("kbd", {}, keys)), h("dd", {}, effect)])),
+    h("dl", { class: "table" }, DESCRIPTIONS.map(([keys, effect]) => [h("dt", {}, h("kbd", {}, keys)), h("dd", {}, effect)])),
     h("p", { class: "actions" }, h("button", { type: "button", autofocus: true, onclick: () => dialog.close() }, "Close")),
   );
   document.body.append(dialog);
   dialog.showModal();
 }
 
+/** What each key does; an action returns false if there is nothing to do, so that the browser handles the key. */
 const ACTIONS = {
   "/": focusField,
   Escape: focusField,
@@ -54,12 +55,12 @@ const ACTIONS = {
   "?": showShortcuts,
 };
 
-/** Fields have few shortcuts, since letters are typed there. */
+/** Return the action of a key in a field, where letters are typed and only few keys are shortcuts. */
 function fieldAction(event) {
-  const leave = () => document.getElementById("main").focus({ preventScroll: true });
-  if (event.target.type !== "search") return event.key === "Escape" ? leave : undefined;
+  const leaveField = () => document.getElementById("main").focus({ preventScroll: true });
+  if (event.target.type !== "search") return event.key === "Escape" ? leaveField : undefined;
   if (event.key === "ArrowDown") return () => move(1);
-  if (event.key === "Escape" && !event.target.value) return leave;
+  if (event.key === "Escape" && !event.target.value) return leaveField;
   return undefined;
 }
 
@@ -74,14 +75,13 @@ function focusField() {
   field.select();
 }
 
-/** Focus the next or previous item of a list; above the first is the field. */
-function move(by) {
+/** Focus the next (`step` is 1) or previous (-1) item of a list; above the first item is the field. */
+function move(step) {
   const items = [...document.querySelectorAll(".hit h2 a, .board button, .listing a")];
   if (!items.length) return false;
   const index = items.indexOf(document.activeElement?.closest(".hit")?.querySelector("h2 a") ?? document.activeElement);
-  const next = index < 0 ? (by > 0 ? 0 : -1) : index + by;
-  if (next < 0) return focusField();
-  items[Math.min(next, items.length - 1)].focus();
+  if (index + step < 0) return focusField();
+  items[Math.min(index + step, items.length - 1)].focus();
 }
 
 function toggleWaterfall() {
@@ -89,14 +89,14 @@ function toggleWaterfall() {
   return hit ? hit.querySelector("button.explain").click() : false;
 }
 
-/** Open a view with the same query, mode and preset. */
+/** Open the search or the comparison with the same query, mode and preset. */
 function openView(view) {
   const { view: current, query: parameters } = currentRoute();
   const [mode, preset, presets] = ["mode", "preset", "presets"].map((name) => parameters.get(name) ?? "");
   const query = document.getElementById("query")?.value ?? "";
-  const compared = preset ? `${preset},default` : "";
-  const more = view === "compare" ? { presets: compared } : { preset: presets.split(",")[0] };
-  location.hash = url(view, [], { q: query, mode, ...(current === view ? {} : more) });
+  const comparedPresets = preset ? `${preset},default` : "";
+  const presetParameter = view === "compare" ? { presets: comparedPresets } : { preset: presets.split(",")[0] };
+  location.hash = url(view, [], { q: query, mode, ...(current === view ? {} : presetParameter) });
 }
 
 async function newNote() {

@@ -1,4 +1,4 @@
-// Apply the chosen theme before the first paint; without a choice, the system's is used.
+// Apply the chosen theme before the first paint; if none was chosen, the system's theme is used.
 (() => {
   const theme = localStorage.getItem("recollect.theme");
   if (theme) document.documentElement.dataset.theme = theme;
