@@ -15,7 +15,7 @@ Start with :func:`open`. The packages, from text to a ranked list:
 - :mod:`recollect.integrations`: a memory as a retriever of LangChain and LlamaIndex;
 - :mod:`recollect.server`: HTTP, MCP and the web UI.
 
-Packages and names are imported on first use: importing ``recollect`` alone is fast.
+Packages and names are imported on first use, so that ``import recollect`` is fast.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ MAX_PENDING = 4096
 class AccessLog:
     """Collects accesses and writes them to a store.
 
-    To record an access costs a lock and a dictionary update. A background thread writes the accesses; it starts with
+    Recording an access costs a lock and a dictionary update. A background thread writes the accesses; it starts with
     the first pending access and ends when none is left. A search never fails because of the log: errors of the store
     become a warning when the log is closed.
 
@@ -46,8 +46,8 @@ class AccessLog:
         _OPEN_LOGS.add(self)
 
     def _reset(self) -> None:
-        """Set the initial state, also in a forked child: it has no threads, and may inherit locks that are held."""
-        self._changed = threading.Condition(threading.Lock())
+        """Set the initial state, again in a forked child, which has no threads and may inherit acquired locks."""
+        self._changed = threading.Condition(threading.Lock())  # protects _pending and _thread, and wakes the thread
         self._flush_lock = threading.Lock()
         self._pending: dict[tuple[str, str], datetime] = {}  # access times by namespace and note id
         self._thread: threading.Thread | None = None
@@ -72,7 +72,7 @@ class AccessLog:
                     self._thread = None
 
     def flush(self) -> int:
-        """Write the pending accesses and return how many notes changed; if the store is busy, they stay pending."""
+        """Write the pending accesses and return how many notes changed. In a busy store, accesses stay pending."""
         changed_count = 0
         with self._flush_lock:
             with self._changed:

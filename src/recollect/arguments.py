@@ -26,7 +26,7 @@ _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def now() -> datetime:
-    """Return the current time in UTC. Code that compares with the expiry of notes calls it, and tests replace it."""
+    """Return the current time in UTC. Expiry is checked against this function, so that tests can set the time."""
     return datetime.now(UTC)
 
 
@@ -38,7 +38,7 @@ def text(argument: str, value: Any) -> str:
 
 
 def line(argument: str, value: Any) -> str:
-    """Return ``value`` if it is a string of one line without control characters; see :func:`well_formed`."""
+    """Return ``value``, made well-formed, if it is a string of one line without control characters."""
     if type(value) is str and value.isprintable():
         return value
     if _CONTROL_CHARACTER.search(text(argument, value)):
@@ -47,7 +47,7 @@ def line(argument: str, value: Any) -> str:
 
 
 def name(argument: str, value: Any) -> str:
-    """Return ``value`` if it is a string of one line that is not blank."""
+    """Return ``value`` as :func:`line` does, if it is not blank."""
     if not line(argument, value).strip():
         raise ArgumentError(argument, "must not be empty")
     return well_formed(value)
@@ -124,8 +124,8 @@ def sequence(argument: str, value: Any) -> Sequence[Any]:
     return list(items)
 
 
-def record(argument: str, value: Any) -> tuple[Any, ...]:
-    """Return ``value``, an iterable as in :func:`sequence`, as a tuple."""
+def as_tuple(argument: str, value: Any) -> tuple[Any, ...]:
+    """Return ``value``, which may be any iterable that :func:`sequence` accepts, as a tuple."""
     return tuple(sequence(argument, value))
 
 
@@ -157,14 +157,14 @@ def instant(argument: str, value: Any) -> datetime:
 
 
 def optional_instant(argument: str, value: Any) -> datetime | None:
-    """Return ``None`` for ``None``, and else ``value`` as a time in UTC, as :func:`instant` does."""
+    """Return ``None`` if ``value`` is ``None``, else the time in UTC that :func:`instant` returns."""
     if value is None or (type(value) is datetime and value.tzinfo is UTC):
         return value
     return instant(argument, value)
 
 
 def json_object(argument: str, value: Any) -> Mapping[str, Any]:
-    """Return a copy of the mapping ``value`` after encoding and decoding as JSON."""
+    """Return the mapping ``value`` as it is after encoding to JSON and decoding: for example, tuples become lists."""
     if type(value) is dict and not value:
         return value
     if not isinstance(value, Mapping):
@@ -190,8 +190,8 @@ def check_depth(argument: str, value: T) -> T:
 def exceeds_max_depth(value: Any) -> bool:
     """Return whether lists and mappings are nested more than :data:`MAX_DEPTH` deep.
 
-    The search goes level by level, without recursion. It visits a value that occurs twice on a level once, so that it
-    takes linear time; a value that contains itself exceeds the depth.
+    The traversal goes level by level, without recursion. If a value occurs several times on one level, it is visited
+    once, so that the time is linear. A value that contains itself exceeds the depth.
 
     >>> exceeds_max_depth({"cups": [1, 2]})
     False
@@ -208,7 +208,7 @@ def exceeds_max_depth(value: Any) -> bool:
 def with_deep_stack(function: Callable[[], T]) -> T:
     """Call ``function``; if it exceeds the recursion limit, call it again in a new thread, whose stack is empty.
 
-    Stored notes may be nested deeper than :data:`MAX_DEPTH`, because earlier versions had no such limit.
+    Use it to read stored metadata, which may be nested deeper than :data:`MAX_DEPTH`: earlier versions had no limit.
 
     >>> with_deep_stack(lambda: 3)
     3
@@ -223,7 +223,7 @@ def with_deep_stack(function: Callable[[], T]) -> T:
 
 
 def vector(argument: str, value: Any) -> NDArray[float32]:
-    """Return ``value``, a list of numbers or one such list for each chunk of a text, as an array of float32."""
+    """Return ``value``, a list of numbers, or a list of such lists (one for each chunk), as an array of float32."""
     import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
 
     try:

@@ -1,4 +1,4 @@
-"""The asynchronous version of a memory: the same methods, each of which runs in a thread."""
+"""The asynchronous version of a memory: methods of the same names, each of which runs in a thread."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 async def open_async(target: str | PathLike[str] = "recollect.db", **options: Any) -> AsyncMemory:
-    """Open a memory for use in an asyncio event loop; the options are those of :func:`recollect.open`.
+    """Open a memory for use in an asyncio event loop, with the options of :func:`recollect.open`.
 
     >>> import asyncio
     >>> from tempfile import TemporaryDirectory
@@ -48,7 +48,10 @@ def _in_thread(
 
 
 class AsyncMemory:
-    """A :class:`Memory` with asynchronous methods; their arguments and results are those of ``Memory``."""
+    """A :class:`Memory` with asynchronous methods, which take the same arguments and return the same results.
+
+    The attribute ``memory`` is the synchronous memory, which also has ``notes``, ``export`` and ``load``.
+    """
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory

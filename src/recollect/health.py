@@ -19,7 +19,7 @@ class MemoryStats:
     embedder: str
     """The embedder, and why it was chosen."""
     unembedded: int
-    """How many notes have no vector of the model: the embedder's, or without an embedder that of the stored vectors."""
+    """How many notes have no vector of the embedder's model or, without an embedder, of the stored vectors' model."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the statistics as JSON-ready data."""
@@ -30,7 +30,7 @@ class MemoryStats:
 
 
 def check_memory(store: Store, writer: NoteWriter, choice: EmbedderChoice, *, repair: bool) -> list[Finding]:
-    """Check the store (or repair it), the supersession links and the embedder; return one finding for each part."""
+    """Check the store (after a repair, if requested), the supersession links and the embedder; return the findings."""
     findings = store.repair() if repair else store.check()
     link_problems = supersession_problems(store, store.notes()) if store.stats().links else []
     findings.append(Finding("supersessions", "", repairable=False, warning="; ".join(link_problems)))
@@ -38,15 +38,15 @@ def check_memory(store: Store, writer: NoteWriter, choice: EmbedderChoice, *, re
     embedder_warning = ""
     if not embedder_problem:
         unembedded, model = writer.unembedded(), writer.model_name()
-        notes = "note has" if unembedded == 1 else "notes have"
-        embedder_problem = f"{unembedded} {notes} no vector of {model}; run reindex" if unembedded else ""
+        notes_have = "note has" if unembedded == 1 else "notes have"
+        embedder_problem = f"{unembedded} {notes_have} no vector of {model}; run reindex" if unembedded else ""
         if choice.embedder is None:
             embedder_warning = choice.warning or "vector search is off: to use it, open the memory with an embedder"
     return [*findings, Finding("embedder", embedder_problem, repairable=False, warning=embedder_warning)]
 
 
 def _embedder_problem(choice: EmbedderChoice) -> str:
-    """Return in one line why the embedder cannot embed a word; empty if it can, or if there is no embedder."""
+    """Return in one line why the embedder cannot embed a word; empty if embedding works or there is no embedder."""
     if choice.embedder is None:
         return ""
     try:

@@ -30,9 +30,9 @@ def line_of(note: Note, model: str = "", vector: NDArray[float32] | None = None)
 
 
 def draft_from_line(line: str | bytes, model: str | None = None) -> tuple[Draft, str]:
-    """Return the draft of a line, and the name of the model of its vector; empty if the draft has no vector.
+    """Return the draft of a line, and the name of the model of its vector; the name is empty without a vector.
 
-    A vector is only read if it is of ``model``, or if that is ``None``: vectors of other models are not comparable.
+    If ``model`` is a name, a vector of another model is left out, because vectors of two models are not comparable.
     """
     try:
         data = json.loads(line)

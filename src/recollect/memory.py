@@ -39,15 +39,16 @@ if TYPE_CHECKING:
 BATCH_NOTES = 2000
 """The maximum number of notes that ``add_many`` writes in one transaction."""
 MAX_EXPIRED_PER_READ = 100
-"""The maximum number of expired notes that one read deletes (about 30 ms); the store hides the others."""
+"""The maximum number of expired notes that one read deletes, in about 30 ms; the store hides those that remain."""
 Key = str | Note
 """A note's id, its path, or the note itself."""
 
 
 class Memory:
-    """Stores, searches, links and deletes notes. Threads can share one object; each process must open its own.
+    """Stores, searches, links and deletes notes. Threads can share a memory; each process must open the store itself.
 
-    Without a ``namespace``, methods use the namespace ``default``. Namespaces are isolated from each other.
+    Without a ``namespace``, methods use the namespace of the :class:`Note` that is passed as a key, else the namespace
+    ``default``. Namespaces are isolated from each other.
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class Memory:
 
     @property
     def embedder_warning(self) -> str:
-        """Why vector search is off, and what to install; empty if it is on, or if the caller passed no embedder."""
+        """Why vector search is off, and what to install; empty if it is on, or turned off by ``embedder=None``."""
         return self._choice.warning
 
     @property
@@ -114,7 +115,7 @@ class Memory:
         return self._retrieval.preset
 
     def with_secrets(self, secrets: SecretsMode | None) -> Memory:
-        """Return a memory on the same store with another value of ``secrets``; closing one of the two closes both."""
+        """Return a memory on the same store with another value of ``secrets``; closing either one closes the store."""
         memory = copy(self)
         memory._secrets = secrets
         memory._writer = NoteWriter(self._store, self._choice, secrets=secrets)
@@ -142,23 +143,24 @@ class Memory:
         vector: Sequence[float] | Vector | None = None,
         supersedes: Key | Sequence[Key] | None = None,
     ) -> Note:
-        """Store a note and return it. If a note has this ``id`` or ``path``, update that note: fields not passed stay.
+        """Store a note and return it.
 
-        When this returns, the note is on disk and searchable. An unchanged text is not embedded again; with ``vector``
+        If a note has this ``id`` or ``path``, update that note; fields that are not passed keep their values. When this
+        method returns, the note is on disk and searchable. An unchanged text is not embedded again; with ``vector``
         the text is not embedded at all. The note is deleted at ``expires_at``; ``"never"`` removes an expiry time.
-        ``supersedes`` are the notes that this note replaces: each gets a link of that kind from this note, and searches
-        rank this note above them. Only the presets memini and weighted-graph use ``importance``, from 0 to 1.
+        ``supersedes`` names the notes that this note replaces: this note gets a link ``supersedes`` to each of them,
+        and searches rank it above them. Only the presets memini and weighted-graph use ``importance`` (from 0 to 1).
         """
         fields = {name: value for name, value in locals().items() if name not in ("self", "supersedes")}
         draft = draft_of(fields)
         if supersedes is not None:
             keys = [supersedes] if isinstance(supersedes, (str, Note)) else arguments.sequence("supersedes", supersedes)
-            superseded = [_id_or_path(key) for key in keys]
-            # A message about a note that does not exist would contain a secret in these names.
-            self._writer.secret_filter().name("namespace", draft.get("namespace", ""))
-            for name in superseded:
-                self._writer.secret_filter().name("supersedes", name)
-            draft["links"] = superseding_links(self._store, draft, superseded)
+            superseded_keys = [_id_or_path(key) for key in keys]
+            # Check these names before the lookup: the error for a missing note would quote a secret in them.
+            self._writer.secret_filter().check_name("namespace", draft.get("namespace", ""))
+            for superseded_key in superseded_keys:
+                self._writer.secret_filter().check_name("supersedes", superseded_key)
+            draft["links"] = superseding_links(self._store, draft, superseded_keys)
         with self._writer.secret_filter() as secrets:
             note = self._writer.write([secrets.draft(draft)])[0]
         self._warn_of_supersessions([note])
@@ -172,32 +174,33 @@ class Memory:
         whole: bool = False,
         progress: Progress | None = None,
     ) -> list[Note]:
-        """Store many notes, and return them. Each is a :class:`Note`, a mapping with fields of a note, or a text.
+        """Store many notes, and return them. Pass each as a :class:`Note`, a mapping with fields of a note, or a text.
 
         Notes are written in batches, each in one transaction; with ``whole``, all notes are one batch. A :class:`Note`
-        replaces all fields of the note that it updates, a mapping only the fields that it contains.
+        replaces all fields of the stored note that it updates; a mapping replaces only the fields that it contains.
         """
-        total = len(notes) if isinstance(notes, Sequence) else 0
+        total = len(notes) if isinstance(notes, Sequence) else 0  # the length of other iterables is unknown
         stored: list[Note] = []
         overrides = {} if namespace is None else {"namespace": arguments.name("namespace", namespace)}
         drafts = ({**draft_of(note, argument=f"notes[{index}]"), **overrides} for index, note in enumerate(notes))
         with self._writer.secret_filter() as secrets:
             for batch in self._batches(drafts, whole=whole):
                 start = len(stored)
-                checked = [secrets.draft(draft, f"notes[{start + index}].") for index, draft in enumerate(batch)]
-                stored += self._writer.write(checked, first_index=start)
+                filtered = [secrets.draft(draft, f"notes[{start + index}].") for index, draft in enumerate(batch)]
+                stored += self._writer.write(filtered, first_index=start)
                 if progress:
                     progress(len(stored), max(total, len(stored)), stored[-1].path or stored[-1].id)
         self._warn_of_supersessions(stored)
         return stored
 
     def _batches(self, drafts: Iterable[Draft], *, whole: bool) -> Iterator[list[Draft]]:
-        """Yield drafts in batches, which are smaller if drafts must be embedded, because embedding takes longest."""
+        """Yield drafts in batches: fewer in a batch if they must be embedded, which takes longer than writing them."""
         batch: list[Draft] = []
         unembedded = 0
         for draft in drafts:
             batch.append(draft)
-            unembedded += self.embedder is not None and "vector" not in draft
+            if self.embedder is not None and "vector" not in draft:
+                unembedded += 1
             if not whole and (len(batch) == BATCH_NOTES or unembedded == EMBED_BATCH):
                 yield batch
                 batch, unembedded = [], 0
@@ -208,10 +211,10 @@ class Memory:
         """Change fields of an existing note and return it."""
         note = self._get_existing(key, namespace)
         with self._writer.secret_filter() as secrets:
-            changed = secrets.draft(draft_of(changes)) | {"namespace": note.namespace}
-            if changed.setdefault("id", note.id) != note.id:
+            draft = secrets.draft(draft_of(changes)) | {"namespace": note.namespace}
+            if draft.setdefault("id", note.id) != note.id:
                 raise ArgumentError("id", "of a note cannot be changed; delete the note and add a new one")
-            stored = self._writer.write([changed], create=False)[0]
+            stored = self._writer.write([draft], create=False)[0]
         if "links" in changes:
             self._warn_of_supersessions([stored])
         return stored
@@ -230,7 +233,7 @@ class Memory:
         by_namespace: dict[str, list[str]] = {}
         for key in keys:
             by_namespace.setdefault(_namespace(namespace, key), []).append(_id_or_path(key))
-        return sum(self._store.delete(keys, namespace=name) for name, keys in by_namespace.items())
+        return sum(self._store.delete(ids_or_paths, namespace=name) for name, ids_or_paths in by_namespace.items())
 
     def notes(
         self, *, namespace: str | None = None, filters: Filters | Mapping[str, Any] | None = None
@@ -257,10 +260,10 @@ class Memory:
         namespace: str | None = None,
         filters: Filters | Mapping[str, Any] | None = None,
     ) -> Page:
-        """Return ``limit`` notes of a namespace, in the order in which they were added, after the cursor ``after``.
+        """Return up to ``limit`` notes of a namespace after the cursor ``after``, in the order of their addition.
 
-        ``next`` of the page is the cursor of the next page, or ``None`` on the last page; a cursor stays valid when
-        notes are deleted.
+        The field ``next`` of a page is the cursor for the next page, ``None`` on the last page. A cursor stays valid
+        when notes are deleted.
         """
         limit, after = arguments.at_least_one("limit", limit), arguments.count("after", after)
         self._expire()
@@ -278,8 +281,8 @@ class Memory:
         self._expire()
         result = self._retrieval.search(query, options=options)
         self._warn_if_lexical_only(result, options)
-        is_current = options.now is None and options.question_date is None
-        if self._log is not None and is_current:  # a search for a past or future time does not count as an access
+        has_real_date = options.now is None and options.question_date is None
+        if self._log is not None and has_real_date:  # a search as of another date does not count as an access
             self._log.record((hit.id for hit in result), _namespace(options.namespace))
         return result
 
@@ -318,10 +321,10 @@ class Memory:
         return [self.search(query, options=options) for query in arguments.sequence("queries", queries)]
 
     def link(self, source: Key, target: Key, *, kind: str = "related", namespace: str | None = None) -> bool:
-        """Link a note to the id, path or name of another, which need not exist yet; return whether the link is new."""
+        """Link a note to a target (its id, path or name), which need not exist yet; return whether the link is new."""
         link = Link(arguments.name("kind", kind), arguments.name("target", _id_or_path(target)))
-        for field, name in link.to_dict().items():
-            self._writer.secret_filter().name(field, name)
+        for field, value in link.to_dict().items():
+            self._writer.secret_filter().check_name(field, value)
         created = self._store.link(_id_or_path(source), link, namespace=_namespace(namespace, source))
         if link.kind in SUPERSESSION_KINDS:
             self._warn_of_supersessions([self._get_existing(source, namespace)])
@@ -348,17 +351,20 @@ class Memory:
     ) -> IngestReport:
         """Ingest a file, or a folder of Markdown, text and JSONL; unchanged files are skipped.
 
-        Notes of deleted files are deleted. Every path starts with ``prefix``. The report lists files that cannot be
-        read, and files whose path another source's note already has; with ``adopt``, for example after a folder was
-        moved, the file takes over that note. Without ``progress``, a bar is drawn if standard error is a terminal.
+        Notes of deleted files are deleted. The path of every note starts with ``prefix``. The report lists files that
+        cannot be read, and files whose path already belongs to a note from another source. With ``adopt``, a file takes
+        over such a note, for example after a folder was moved. Without ``progress``, a bar is drawn if standard error
+        is a terminal.
         """
         from recollect.ingest import ingest  # noqa: PLC0415 (imports Markdown and YAML)
 
         writer = NoteWriter(self._store, self._choice, adopt=adopt, secrets=self._secrets)
-        name = _namespace(namespace)
-        with _progress_or_bar(progress, "Reading") as report, writer.document_filter as secrets:
-            secrets.name("namespace", name)
-            return ingest(Path(source), writer, prefix=prefix, namespace=name, progress=report, screen=secrets.file)
+        namespace = _namespace(namespace)
+        with _progress_or_bar(progress, "Reading") as notify, writer.document_filter as secrets:
+            secrets.check_name("namespace", namespace)
+            return ingest(
+                Path(source), writer, prefix=prefix, namespace=namespace, progress=notify, screen=secrets.file
+            )
 
     def ingest_texts(
         self, texts: Mapping[str, str], *, prefix: str = "", adopt: bool = False, namespace: str | None = None
@@ -371,22 +377,22 @@ class Memory:
         from recollect.ingest import ingest_texts  # noqa: PLC0415 (imports Markdown and YAML)
 
         writer = NoteWriter(self._store, self._choice, adopt=adopt, secrets=self._secrets)
-        name = _namespace(namespace)
+        namespace = _namespace(namespace)
         with writer.document_filter as secrets:
-            secrets.name("namespace", name)
-            return ingest_texts(texts, writer, prefix=prefix, namespace=name, screen=secrets.file)
+            secrets.check_name("namespace", namespace)
+            return ingest_texts(texts, writer, prefix=prefix, namespace=namespace, screen=secrets.file)
 
     def reindex(self, *, progress: Progress | None = None) -> int:
         """Embed the notes that have no vector of the embedder's model, and return how many were embedded.
 
-        After an interruption, call it again: the new vectors are kept. Until every note has a vector of the new model,
-        searches use the vectors of the previous model.
+        After an interruption, call it again: it keeps the vectors that it has already written. Until every note has a
+        vector of the new model, searches use the vectors of the previous model.
         """
-        with _progress_or_bar(progress, "Embedding") as report:
-            return self._writer.reindex(report)
+        with _progress_or_bar(progress, "Embedding") as notify:
+            return self._writer.reindex(notify)
 
     def export(self, *, namespace: str | None = None, vectors: bool = True) -> Iterator[str]:
-        """Yield a line of JSON for each note of all namespaces, or of one; with ``vectors``, lines contain vectors."""
+        """Yield each note of all namespaces, or of ``namespace``, as a line of JSON; ``vectors`` adds its vector."""
         self._expire()
         notes = self._store.notes(namespace=None if namespace is None else arguments.name("namespace", namespace))
         while batch := list(islice(notes, EMBED_BATCH)):
@@ -397,23 +403,23 @@ class Memory:
     def load(
         self, lines: Iterable[str | bytes], *, namespace: str | None = None, progress: Progress | None = None
     ) -> int:
-        """Store notes from the lines of :meth:`export`, or of an open file, and return how many were stored.
+        """Store notes from lines that :meth:`export` yielded, such as an open file; return how many were stored.
 
-        If a line cannot be stored, the error contains the number of the line, and the notes before it stay stored.
-        Vectors in the lines are stored if this memory uses the same model; other notes are embedded. Notes that have
-        expired are skipped, with a :class:`~recollect.RecollectWarning`.
+        If a line cannot be stored, the error contains the number of the line, and the notes before it stay stored. The
+        vector in a line is stored if this memory uses the vector's model; otherwise the note is embedded. Notes that
+        have expired are skipped, with a :class:`~recollect.RecollectWarning`.
         """
         return self._writer.load(lines, namespace, progress or (lambda *_: None))
 
     def stats(self) -> MemoryStats:
-        """Return the statistics of the store, and the embedder."""
+        """Return the statistics of the store, a description of the embedder, and how many notes lack a vector."""
         self._expire()
         return MemoryStats(self._store.stats(), self._choice.describe(), self._writer.unembedded())
 
     def doctor(self, *, repair: bool = False) -> list[Finding]:
         """Check every part and return the findings; ``repair`` first rebuilds the data that is computed from notes.
 
-        The embedder is loaded and embeds one word. Notes that supersede each other cause a warning.
+        The embedder is loaded and embeds one word. A finding has a warning if notes supersede each other.
         """
         return check_memory(self._store, self._writer, self._choice, repair=repair)
 
@@ -441,7 +447,7 @@ class Memory:
             warnings.warn(problem, RecollectWarning, stacklevel=3)
 
     def _warn_if_lexical_only(self, result: SearchResult, options: SearchOptions) -> None:
-        """Add a warning to the trace if vector search is off because no model is installed."""
+        """Add a warning to the trace if the search needed an embedder, and no model is installed."""
         if self._choice.missing and options.vector is None and options.mode != "bm25":
             result.trace.warnings.append(self._choice.warning)
 

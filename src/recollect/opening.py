@@ -1,4 +1,4 @@
-"""Open a memory, and copy one to another store."""
+"""Open a memory, and copy a memory to another store."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
 ) -> Memory:
     """Open the memory at ``target``, a file or the URL of a database; a missing file is created.
 
-    ``embedder`` is ``"auto"`` (the model of the stored vectors, else the best installed one), ``None``, or a value that
-    :func:`recollect.embedders.embedder_from` accepts; ``reranker`` is a value that
-    :func:`recollect.rerankers.reranker_from` accepts. Models are loaded on first use. ``aliases`` maps a term to the
-    alternatives that are searched in its place. ``preset`` is the name of a preset, the path of a TOML file, or a
-    :class:`~recollect.Preset`. ``record_access`` stores when notes were last returned. ``secrets="refuse"`` raises
-    :class:`~recollect.SecretFoundError` for a text with a password, key or card number; ``"redact"`` stores the text
-    without it. A search skips an embedder or reranker that does not respond within ``embedder_timeout`` or
-    ``reranker_timeout`` seconds.
+    ``embedder`` is a value that :func:`recollect.embedders.embedder_from` accepts. ``"auto"`` is the model of the
+    stored vectors if it is installed, else the best installed model; ``None`` turns vector search off. ``reranker`` is
+    a value that :func:`recollect.rerankers.reranker_from` accepts. Models are loaded on first use. ``aliases`` maps a
+    term to the alternatives that are searched in its place. ``preset`` is the name of a preset, the path of a TOML
+    file, or a :class:`~recollect.Preset`. ``record_access`` stores when notes were last returned.
+    ``secrets="refuse"`` raises :class:`~recollect.SecretFoundError` for a text with a password, key or card number;
+    ``"redact"`` stores the text without the secret. A search skips an embedder or reranker that does not respond
+    within ``embedder_timeout`` or ``reranker_timeout`` seconds.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, open(f"{folder}/memory.db", embedder=None) as memory:
@@ -71,12 +71,13 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
 
 
 def _embedder_of_vectors(choice: EmbedderChoice, model: Model | None) -> EmbedderChoice:
-    """Return the embedder of ``model``, which computed the stored vectors, if it is installed, else ``choice``."""
+    """Return an embedder of ``model``, the model of the stored vectors; ``choice`` if no such model is installed."""
     if model is None or choice.embedder is None or choice.embedder.name == model.name:
         return choice
-    for spec in (name for name, entry in EMBEDDERS.items() if entry.unavailable_reason):
+    installable = [name for name, entry in EMBEDDERS.items() if entry.unavailable_reason is not None]
+    for name in installable:  # the other entries of the registry need a server
         try:
-            embedder = choose_embedder(spec).embedder
+            embedder = choose_embedder(name).embedder
         except EmbedderError:
             continue
         if embedder and embedder.name == model.name:
@@ -109,11 +110,11 @@ def copy(
     """Copy the memory at ``source`` to ``target``, which is created if it is missing, and compare the two.
 
     The copy has the same notes in the same order, with all fields, links, vectors and documents; nothing is embedded
-    and ``source`` does not change. Notes that ``target`` already has are skipped: the same call continues after an
-    interruption, and later copies only what changed. A ``target`` with notes that ``source`` lacks is an error, unless
-    ``merge`` is true. ``namespaces`` are the namespaces to copy, by default all. ``verify`` compares all notes at the
-    end and searches both memories for some notes; ``verified.same`` of the report is the result. Without ``progress``,
-    a bar is drawn if standard error is a terminal.
+    and ``source`` does not change. Notes that are the same in ``target`` are skipped: after an interruption the same
+    call continues, and a later call copies only what changed. It is an error if ``target`` has notes that ``source``
+    lacks, unless ``merge`` is true. ``namespaces`` are the namespaces to copy, by default all. ``verify`` compares all
+    notes at the end and searches both memories for some notes; ``verified.same`` of the report says whether notes and
+    results agree. Without ``progress``, a bar is drawn if standard error is a terminal.
 
     >>> from tempfile import TemporaryDirectory
     >>> import recollect
@@ -125,12 +126,12 @@ def copy(
     (1, True)
     """
     names = None if namespaces is None else arguments.names("namespaces", namespaces)
-    progress_bar = shown_progress("Copying") if progress is None else nullcontext(progress)
+    progress_context = shown_progress("Copying") if progress is None else nullcontext(progress)
     try:
         source_store = open_store(source, read_only=True)
     except ArgumentError as error:
         raise type(error)("source", error.problem) from None
-    with closing(source_store), closing(open_store(target)) as target_store, progress_bar as report:
+    with closing(source_store), closing(open_store(target)) as target_store, progress_context as report:
         stores = source_store, target_store
         copied = copy_store(*stores, namespaces=names, merge=merge, report=report)
         verified = compare_stores(*stores, namespaces=names, merged=merge, report=report) if verify else None

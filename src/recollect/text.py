@@ -20,8 +20,8 @@ WHITESPACE = (
 """All white space characters of JavaScript; they can stand between the brackets of a regular expression."""
 
 _WHITESPACE_RUN = re.compile(f"[{WHITESPACE}]+")
-_MANY_MARKS = regex.compile(r"\p{M}{32,}")
-_ACCENTED_OR_MARK = re.compile("[\u00c0-\u024f\u0300-\u036f\u1e00-\u1eff]")
+_MANY_MARKS = regex.compile(r"\p{M}{32,}")  # combining marks: NFC sorts fewer marks fast enough
+_ACCENTED_OR_MARK = re.compile("[\u00c0-\u024f\u0300-\u036f\u1e00-\u1eff]")  # Latin letters, combining marks
 _BASE_LETTERS = {"ı": "i", "ø": "o", "ł": "l", "đ": "d", "ß": "ss", "æ": "ae", "œ": "oe"}
 _WORD_SEPARATORS = regex.compile(r"[^\p{L}\p{N}]+")  # re has no Unicode classes
 
@@ -42,7 +42,7 @@ def compose(text: str) -> str:
     r"""Return ``text`` in Unicode NFC, in linear time.
 
     NFC sorts the combining marks after a letter, and Python uses insertion sort: a hundred thousand marks after one
-    letter take minutes. So long runs of marks are sorted before, which does not change the result.
+    letter take minutes. So long runs of marks are first sorted here, which does not change the result.
 
     >>> compose("e\u0301")
     'é'
@@ -52,7 +52,7 @@ def compose(text: str) -> str:
 
 def _sorted_marks(match: regex.Match[str]) -> str:
     """Sort each run of marks by Unicode combining class; a mark of class 0 keeps its position and ends a run."""
-    marks = "".join(unicodedata.normalize("NFD", mark) for mark in match[0])  # a mark of class 0 may decompose
+    marks = "".join(unicodedata.normalize("NFD", mark) for mark in match[0])  # some marks consist of two
     runs = [[marks[0]]]
     for mark in marks[1:]:
         if unicodedata.combining(mark) and unicodedata.combining(runs[-1][0]):
@@ -63,9 +63,9 @@ def _sorted_marks(match: regex.Match[str]) -> str:
 
 
 def fold_accents(text: str) -> str:
-    """Return lower-case ``text`` with plain Latin letters instead of accented ones.
+    """Return ``text``, which must be in lower case, with plain Latin letters instead of accented letters.
 
-    Letters that Unicode does not decompose are replaced, too: ı, ø, ł, đ by one letter, ß, æ, œ by two.
+    The letters ı, ø, ł, đ, ß, æ and œ are also replaced, although Unicode does not decompose them.
 
     >>> fold_accents("sørensen, łódź, straße, kovářová")
     'sorensen, lodz, strasse, kovarova'
@@ -75,7 +75,7 @@ def fold_accents(text: str) -> str:
 
 def _without_accent(match: re.Match[str]) -> str:
     base = _BASE_LETTERS.get(match[0]) or unicodedata.normalize("NFD", match[0])[0]
-    return "" if unicodedata.combining(base[0]) else base
+    return "" if unicodedata.combining(base[0]) else base  # a combining mark is removed
 
 
 def has_new_capitals(text: str) -> bool:
@@ -103,7 +103,7 @@ def javascript_pattern(source: str) -> re.Pattern[str]:
 
 
 def split_words(text: str) -> list[str]:
-    """Return the runs of letters and digits in ``text``, lower-cased.
+    """Return the runs of letters and digits in ``text``, in lower case.
 
     >>> split_words("Robert-Bosch GmbH")
     ['robert', 'bosch', 'gmbh']

@@ -1,4 +1,8 @@
-"""Write notes with their vectors, from drafts, documents and lines of JSON; check supersession links between notes."""
+"""Write notes with their vectors, from drafts, documents and lines of JSON; check supersession links between notes.
+
+A supersession link has the kind ``supersedes`` or ``superseded-by``. If such links form a cycle, no note of the cycle
+counts as superseded.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from os import PathLike
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from recollect import arguments
 from recollect.embedders import EmbedderChoice
@@ -50,8 +54,13 @@ EMBED_BATCH = 64
 """The maximum number of notes that are embedded, and then written, in one batch."""
 MAX_NAMES_IN_MESSAGE = 10
 
-_Line = tuple[int, Draft, str]
-"""The number of a line, its draft, and the name of the model of its vector; empty if the line has no vector."""
+
+class _Line(NamedTuple):
+    """A parsed line of JSON."""
+
+    number: int  # from 1
+    draft: Draft
+    model_name: str  # the model of the draft's vector; empty if the draft has no vector
 
 
 class _LineError(RecollectError):
@@ -67,45 +76,45 @@ class PassThrough:
     def __exit__(self, *_: object) -> None:
         """Do nothing."""
 
-    def draft(self, draft: Draft, prefix: str = "", *, file: str = "") -> Draft:  # noqa: ARG002 (as the filter's)
+    def draft(self, draft: Draft, prefix: str = "", *, file: str = "") -> Draft:  # noqa: ARG002 (SecretFilter's signature)
         """Return the draft."""
         return draft
 
-    def file(self, text: str, name: str) -> str:  # noqa: ARG002 (as the filter's)
+    def file(self, text: str, name: str) -> str:  # noqa: ARG002 (as above)
         """Return the text."""
         return text
 
-    def name(self, argument: str, value: str) -> None:
+    def check_name(self, argument: str, value: str) -> None:
         """Accept any name."""
 
 
 class NoteWriter:
-    """Writes notes to a store and embeds the texts that need a vector. It is the ``DocumentStore`` of ingest."""
+    """Writes notes to a store and embeds texts that need a vector. Ingest uses it as its ``DocumentStore``."""
 
     def __init__(
         self, store: Store, choice: EmbedderChoice, *, adopt: bool = False, secrets: SecretsMode | None = None
     ) -> None:
         """Write to ``store`` with the embedder of ``choice``, if it has one.
 
-        With ``adopt``, documents take over notes of other sources that have the same path. ``secrets`` is what to do
-        with a text that contains a secret; ``None`` stores the text.
+        With ``adopt``, documents take over notes from other sources that have the same path. ``secrets`` says what
+        happens to a text that contains a secret; with ``None`` the text is stored unchanged.
         """
         self._store = store
         self._choice = choice
         self._adopt = adopt
         self._secrets = secrets
         self.document_filter = self.secret_filter()
-        """The filter for all documents of one ingest: a context manager around the whole ingest."""
+        """The secret filter for the documents of one ingest; a ``with`` statement must enclose the whole ingest."""
 
     def secret_filter(self) -> SecretFilter | PassThrough:
-        """Return a filter for the drafts of one call: a context manager around that call."""
+        """Return a secret filter for the drafts of one call; a ``with`` statement must enclose that call."""
         return PassThrough() if self._secrets is None else SecretFilter(self._secrets)
 
     def write(self, drafts: Sequence[Draft], *, create: bool = True, first_index: int | None = None) -> list[Note]:
         """Embed drafts, then write them in one transaction.
 
-        A draft that has expired, or that leaves its note without any text, raises ``ArgumentError``. ``first_index`` is
-        the index of the first draft in the caller's list, for the message; ``None`` for a single note.
+        A draft that has expired, or that leaves its note without any text, raises ``ArgumentError``. The message names
+        the note by its index in the caller's list, which starts with ``first_index``; ``None`` means a single note.
         """
         for index, draft in enumerate(drafts):
             self._check_text(draft, "" if first_index is None else f"notes[{first_index + index}].")
@@ -123,6 +132,7 @@ class NoteWriter:
             return
         keys = [draft[name] for name in ("id", "path") if draft.get(name)]
         stored = [note for note in self._store.get(keys, namespace=_namespace(draft)) if note is not None]
+        # The stored note keeps the text fields that the draft lacks.
         if stored and not is_blank({name: getattr(stored[0], name) for name in TEXT_FIELDS} | draft):
             return
         raise ArgumentError(
@@ -145,7 +155,7 @@ class NoteWriter:
         """Embed the drafts of documents, then replace their notes in one transaction."""
         model = self._model()
         for document in documents:
-            self.document_filter.name("file name", document.name)
+            self.document_filter.check_name("file name", document.name)
         documents = [
             document._replace(
                 drafts=[
@@ -155,7 +165,7 @@ class NoteWriter:
             )
             for document in documents
         ]
-        # A document's draft is a complete note: a title or summary that it lacks is empty, even if one is stored.
+        # A document's draft is a complete note: if it has no title or summary, a stored title or summary is deleted.
         drafts: list[Draft] = [
             {"title": "", "summary": "", **draft, "namespace": namespace}
             for document in documents
@@ -174,7 +184,7 @@ class NoteWriter:
             yield NoteName(note.id, note.path, note.title, aliases_of(note.metadata))
 
     def supersession_cycles(self, paths: Sequence[str], namespace: str) -> list[tuple[Sequence[str], str]]:
-        """Return the paths of each supersession cycle to which the notes at ``paths`` lead, with a message about it."""
+        """Return each cycle that links of the notes at ``paths`` lead to: the paths in the cycle, and a message."""
         ids = [note.id for note in self._store.get(paths, namespace=namespace) if note is not None]
         return [(cycle, cycle_message(cycle)) for cycle in supersession_cycles(self._store, ids, namespace)]
 
@@ -195,15 +205,15 @@ class NoteWriter:
             namespace = arguments.name("namespace", namespace)
         stored_count = expired_count = 0
         problem: RecollectError | None = None
-        numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
+        numbered_lines = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
         with self.secret_filter() as secrets:
-            while problem is None and (batch := list(islice(numbered, EMBED_BATCH))):
+            while problem is None and (batch := list(islice(numbered_lines, EMBED_BATCH))):
                 parsed, problem = self._parse_lines(batch, namespace, secrets)
-                unexpired = [line for line in parsed if not is_expired(line[1])]
+                unexpired = [line for line in parsed if not is_expired(line.draft)]
                 try:
-                    # Adjacent lines with vectors of one model are written together, so that notes keep their order.
-                    for model, group in groupby(unexpired, key=lambda line: line[2]):
-                        for count in self._write_lines(list(group), model):
+                    # A group has only adjacent lines, so that the notes are stored in the order of the lines.
+                    for model_name, group in groupby(unexpired, key=lambda line: line.model_name):
+                        for count in self._write_lines(list(group), model_name):
                             stored_count += count
                 except _LineError as error:
                     problem = error
@@ -235,31 +245,36 @@ class NoteWriter:
                 draft = secrets.draft(draft, f"line {number}: ")
             except SecretFoundError as error:
                 return parsed, error
-            parsed.append((number, draft, model if "vector" in draft else ""))
+            parsed.append(_Line(number, draft, model if "vector" in draft else ""))
         return parsed, None
 
     def _write_lines(self, lines: Sequence[_Line], model_name: str) -> Iterator[int]:
-        """Write lines, all with vectors of one model or all without; if one fails, each alone. Yield how many lines."""
-        drafts = [draft for _, draft, _ in lines]
+        """Write lines in one transaction, and yield how many lines were written.
+
+        Either all lines have vectors of the model ``model_name``, or none has a vector and ``model_name`` is empty. If
+        a line is invalid, each line is written in a transaction of its own, so that the lines before it are stored.
+        """
+        drafts = [line.draft for line in lines]
         model = self._model()
         if model_name:
-            active = model or self._store.model
+            known_model = model or self._store.model
             dimension = drafts[0]["vector"].shape[-1]
-            model = active if active and active.name == model_name else Model(model_name, dimension)
+            is_known = known_model is not None and known_model.name == model_name
+            model = known_model if is_known else Model(model_name, dimension)
         try:
             for draft in drafts:
                 self._check_text(draft)
             self._write(drafts, model)
         except ArgumentError as error:
             if len(lines) == 1:
-                raise _LineError(f"line {lines[0][0]}: {error}") from None
+                raise _LineError(f"line {lines[0].number}: {error}") from None
             for line in lines:
                 yield from self._write_lines([line], model_name)
         else:
             yield len(lines)
 
     def reindex(self, progress: Progress) -> int:
-        """Embed the notes without a vector of the embedder's model, then activate it; return how many were embedded."""
+        """Embed the notes without a vector of the embedder's model, then activate the model; return their number."""
         embedder = self._require_embedder()
         model = Model(embedder.name, embedder.dimension)
         total = sum(self._store.stats().notes.values())
@@ -271,34 +286,34 @@ class NoteWriter:
                 self._embed_pending(pending, model)
                 embedded += len(pending)
                 progress(embedded, max(total, embedded), "")
-            if self._store.activate(model):
+            if self._store.activate(model):  # false if other processes have added or changed notes meanwhile
                 return embedded
 
     def model_name(self) -> str | None:
-        """Return the name of the embedder's model; without an embedder, that of the stored vectors, or ``None``."""
+        """Return the name of the embedder's model, else of the stored vectors' model; ``None`` if there is neither."""
         if self._choice.embedder is not None:
             return self._choice.embedder.name
         model = self._store.model
         return model.name if model else None
 
     def unembedded(self) -> int:
-        """Return how many notes have no vector of the model :meth:`model_name`; 0 without a model."""
+        """Return how many notes have no vector of the model that :meth:`model_name` names; 0 if there is none."""
         stats, model = self._store.stats(), self.model_name()
         return sum(stats.notes.values()) - stats.vectors.get(model, 0) if model else 0
 
     def _new_vectors(self, drafts: Sequence[Draft], model: Model | None) -> dict[bytes, Vector]:
-        """Embed the texts of drafts that have no vector yet, before the transaction; return vectors by text digest."""
+        """Embed the texts of drafts that need a vector, before the transaction; return vectors by text digest."""
         texts = [] if model is None else self._store.texts_to_embed(drafts, model=model)
         return dict(zip(map(text_digest, texts), self._embed(texts), strict=True)) if texts else {}
 
     def _embed_pending(self, pending: Sequence[PendingNote], model: Model | None) -> None:
-        """Embed stored notes: after a write, those that another process changed between embedding and writing."""
+        """Embed stored notes without a vector. A write leaves them if another process changed the notes meanwhile."""
         if pending and model is not None:
             vectors = self._embed([note.text for note in pending])
             self._store.embed(model, list(zip(pending, vectors, strict=True)))
 
     def _embed(self, texts: Sequence[EmbeddingText]) -> list[Vector]:
-        """Return the vector of each text; for a text of several chunks, a matrix with a row for each chunk."""
+        """Return the vector of each text; a text of several chunks gets a matrix with one row for each chunk."""
         import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
 
         embedder = self._require_embedder()
@@ -312,7 +327,7 @@ class NoteWriter:
         return [rows[0] if len(rows) == 1 else np.stack(rows) for rows in vectors_by_text]
 
     def _model(self) -> Model | None:
-        """Return the embedder's model; an embedder with an unknown dimension embeds one text to find it."""
+        """Return the embedder's model; an embedder with an unknown dimension embeds one text to find the dimension."""
         embedder = self._choice.embedder
         return None if embedder is None else Model(embedder.name, embedder.dimension)
 
@@ -323,9 +338,9 @@ class NoteWriter:
 
 
 def superseding_links(store: Store, draft: Draft, keys: Sequence[str]) -> tuple[Link, ...]:
-    """Return the links of a draft's note, and a link ``supersedes`` to each note with one of these ids or paths.
+    """Return the links of a draft's note, and a link ``supersedes`` to each note whose id or path is in ``keys``.
 
-    These notes must exist. The links use their ids, which stay the same when a path changes.
+    The superseded notes must exist. The links contain their ids, because an id stays the same when a path changes.
 
     >>> from tempfile import TemporaryDirectory
     >>> from recollect.stores import open_store
@@ -339,10 +354,12 @@ def superseding_links(store: Store, draft: Draft, keys: Sequence[str]) -> tuple[
     """
     namespace = _namespace(draft)
     draft_id, draft_path = draft.get("id", ""), draft.get("path", "")
-    *superseded, by_id, by_path = store.get([*keys, draft_id, draft_path], namespace=namespace)
-    stored = by_id or (by_path if by_path and by_path.path == draft_path else None)
+    *superseded_notes, by_id, by_path = store.get([*keys, draft_id, draft_path], namespace=namespace)
+    if by_path is not None and by_path.path != draft_path:
+        by_path = None  # the draft's path is the id of another note
+    stored = by_id or by_path
     links = []
-    for key, note in zip(keys, superseded, strict=True):
+    for key, note in zip(keys, superseded_notes, strict=True):
         if note is None:
             raise NoteNotFoundError(f"there is no note {key!r} in namespace {namespace!r} to supersede")
         if stored is not None and note.id == stored.id:
@@ -356,9 +373,10 @@ def superseding_links(store: Store, draft: Draft, keys: Sequence[str]) -> tuple[
 
 
 def supersession_cycles(store: Store, ids: Iterable[str], namespace: str) -> list[tuple[str, ...]]:
-    """Return each supersession cycle to which the links of these notes lead, as the paths of its notes, or ids.
+    """Return the cycles that the supersession links of these notes lead to.
 
-    The number of queries is the length of the longest chain of supersession links.
+    A cycle is a sorted tuple with the path of each of its notes, or the id of a note without a path. The number of
+    queries to the store is the length of the longest chain of supersession links.
     """
 
     def successors(note_ids: list[str]) -> dict[str, set[str]]:
@@ -375,25 +393,25 @@ def supersession_cycles(store: Store, ids: Iterable[str], namespace: str) -> lis
 
 
 def supersession_problems(store: Store, notes: Iterable[Note]) -> list[str]:
-    """Return messages about the supersession links of stored notes: cycles, and notes that supersede themselves."""
-    by_namespace: dict[str, list[Note]] = {}
+    """Return messages about the supersession links of stored notes: links from a note to itself, and cycles."""
+    problems: list[str] = []
+    ids_by_namespace: dict[str, list[str]] = {}
     for note in notes:
-        if any(link.kind in SUPERSESSION_KINDS for link in note.links):
-            by_namespace.setdefault(note.namespace, []).append(note)
-    problems = [
-        f"the note {note.path or note.id!r} has a link {link.kind!r} to itself, which is ignored"
-        for linked_notes in by_namespace.values()
-        for note in linked_notes
-        for link in note.links
-        if link.kind in SUPERSESSION_KINDS and link.target in (note.id, note.path)
-    ]
-    for namespace, linked_notes in by_namespace.items():
-        problems += map(cycle_message, supersession_cycles(store, [note.id for note in linked_notes], namespace))
+        supersession_links = [link for link in note.links if link.kind in SUPERSESSION_KINDS]
+        if supersession_links:
+            ids_by_namespace.setdefault(note.namespace, []).append(note.id)
+        problems += [
+            f"the note {note.path or note.id!r} has a link {link.kind!r} to itself, which is ignored"
+            for link in supersession_links
+            if link.target in (note.id, note.path)
+        ]
+    for namespace, ids in ids_by_namespace.items():
+        problems += map(cycle_message, supersession_cycles(store, ids, namespace))
     return problems
 
 
 def cycle_message(names: Sequence[str]) -> str:
-    """Return the message about a cycle: notes that supersede each other.
+    """Return the message about a cycle; ``names`` are the paths or ids of its notes.
 
     >>> cycle_message(["a.md", "b.md"])
     "these notes supersede each other, so none of them is demoted: 'a.md', 'b.md'; remove one of the links"

@@ -1,4 +1,4 @@
-"""AsyncClient, which has the methods of a memory and sends them to ``recollect serve`` over HTTP."""
+"""AsyncClient: the methods of a memory, each of which sends a request to ``recollect serve`` over HTTP."""
 
 from __future__ import annotations
 
@@ -42,12 +42,13 @@ PAGE_SIZE = 500
 
 
 class AsyncClient:
-    """A memory behind the HTTP API: the methods of :class:`~recollect.AsyncMemory`, with their arguments and results.
+    """A memory behind the HTTP API, with most methods of :class:`~recollect.AsyncMemory`.
 
-    ``url`` is the address of ``recollect serve``, ``key`` an API key. ``namespace`` is the namespace of requests that
-    name none; without it the server takes the key's only namespace, or ``default``. ``timeout`` is in seconds. A
-    request is repeated up to ``retries`` times if the server is busy or cannot be reached. The methods raise the errors
-    of a memory, and :class:`~recollect.ServerError` if the server fails or cannot be reached.
+    ``url`` is the address of ``recollect serve``, and ``key`` is an API key. ``namespace`` is for calls without the
+    argument ``namespace``; if both are missing, the server uses the key's only namespace, or ``default``. ``timeout``
+    is in seconds. A request is repeated up to ``retries`` times if the server is busy or cannot be reached. If the
+    server names no delay, delays start with about ``backoff`` seconds and double. The methods raise the errors of a
+    memory, and :class:`~recollect.ServerError` if the server fails or cannot be reached.
 
     >>> client = AsyncClient("http://localhost:7700", key="rk_...", namespace="tea", timeout=10)
     >>> client
@@ -67,7 +68,8 @@ class AsyncClient:
         try:
             self._url = check_url(url)
         except ArgumentError as error:
-            raise ArgumentError("url", error.problem.replace("11434/v1", "7700")) from None  # a server's port
+            # The message has the address of an embedding server as an example.
+            raise ArgumentError("url", error.problem.replace("11434/v1", "7700")) from None
         self._server = without_password(self._url)
         self._key = None if key is None else arguments.name("key", key)
         self.namespace = None if namespace is None else arguments.name("namespace", namespace)
@@ -154,8 +156,8 @@ class AsyncClient:
         parameters = [*filters_to_parameters(filters), ("limit", str(PAGE_SIZE))]
         cursor: str | None = ""
         while cursor is not None:
-            page = [*parameters, ("cursor", cursor)] if cursor else parameters
-            data = await self._request("GET", "/v1/notes", namespace, parameters=page)
+            page_parameters = [*parameters, ("cursor", cursor)] if cursor else parameters
+            data = await self._request("GET", "/v1/notes", namespace, parameters=page_parameters)
             for note in data["notes"]:
                 yield note_from_json(note)
             cursor = data["next_cursor"]
@@ -171,13 +173,13 @@ class AsyncClient:
     async def compare(
         self, query: str, presets: Iterable[str] | None = None, *, namespace: str | None = None, **options: Any
     ) -> dict[str, RemoteResult]:
-        """Search with several presets, by default all, and return the results by the preset's name."""
-        chosen = {} if presets is None else {"presets": list(arguments.sequence("presets", presets))}
-        data = await self._search("/v1/compare", query, namespace, {**options, **chosen})
+        """Search with several presets, by default all, and return each result by the name of its preset."""
+        preset_names = {} if presets is None else {"presets": list(arguments.sequence("presets", presets))}
+        data = await self._search("/v1/compare", query, namespace, {**options, **preset_names})
         return {name: result_from_json(result) for name, result in data["results"].items()}
 
     async def link(self, source: Key, target: Key, *, kind: str = "related", namespace: str | None = None) -> bool:
-        """Link a note to the id, path or name of another, which need not exist yet; return whether the link is new."""
+        """Link a note to a target (its id, path or name), which need not exist yet; return whether the link is new."""
         body = _link_to_json(source, target, kind)
         return bool((await self._request("POST", "/v1/links", namespace, source, body=body))["created"])
 
@@ -200,6 +202,7 @@ class AsyncClient:
         """
         body = {"documents": [document_to_json(document) for document in documents], "prefix": prefix}
         data = await self._request("POST", "/v1/ingest", namespace, body=body)
+        # {"files": {"added": 1}} becomes files_added=1.
         counts = {f"{kind}_{name}": count for kind in ("files", "notes") for name, count in data[kind].items()}
         problems = tuple(Problem(**problem) for problem in data["problems"])
         return IngestReport(**counts, problems=problems, skipped=data.get("skipped", {}))
@@ -215,7 +218,7 @@ class AsyncClient:
     async def health(self) -> bool:
         """Return whether the server is ready: its models are loaded and its store answers."""
         try:
-            await self._read("GET", "/ready", retries=0)
+            await self._send_for_json("GET", "/ready", retries=0)
         except ServerError:
             return False
         return True
@@ -235,17 +238,17 @@ class AsyncClient:
         parameters: Iterable[tuple[str, str]] = (),
         idempotent: bool = True,
     ) -> dict[str, Any]:
-        """Send a request for ``namespace``, or else the namespace of ``note`` or of the client; return the JSON."""
+        """Send a request and return the JSON. The default ``namespace`` is that of ``note``, else of the client."""
         if namespace is not None:
             namespace = arguments.name("namespace", namespace)
         else:
             namespace = note.namespace if isinstance(note, Note) else self.namespace
         parameters = [*parameters, *([] if namespace is None else [("namespace", namespace)])]
-        return await self._read(
+        return await self._send_for_json(
             method, path, retries=self._retries, idempotent=idempotent, json=body, params=parameters
         )
 
-    async def _read(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+    async def _send_for_json(self, method: str, path: str, **options: Any) -> dict[str, Any]:
         """Send a request and return the JSON of the response, ``{}`` for an empty body; raise an error on failure."""
         response = await self._send(method, path, **options)
         try:
@@ -296,8 +299,9 @@ class AsyncClient:
 def _note_path(key: Key, base: str = "/v1/notes") -> str:
     """Return the URL path of a note."""
     name = key.id if isinstance(key, Note) else arguments.name("key", key)
-    # The segments "." and "..", which quote() does not change, would mean this folder and the one above.
-    return f"{base}/{quote(name, safe='') if name.strip('.') else '%2E' * len(name)}"
+    # quote() does not escape "." and "..", which would mean the current and the parent folder in a URL.
+    has_only_dots = not name.strip(".")
+    return f"{base}/{'%2E' * len(name) if has_only_dots else quote(name, safe='')}"
 
 
 def _link_to_json(source: Key, target: Key, kind: str) -> dict[str, str]:

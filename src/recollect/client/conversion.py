@@ -81,14 +81,14 @@ def to_json(value: Any) -> Any:
 
 
 def note_to_json(note: Note | str | Mapping[str, Any]) -> dict[str, Any]:
-    """Return a note, some of its fields, or its text as the body of a request, without the namespace."""
+    """Return the body of a request for a note, for some of its fields, or for its text; the namespace is left out."""
     if isinstance(note, str):
         return {"content": well_formed(note)}
     data = note.to_dict() if isinstance(note, Note) else note
     if not isinstance(data, Mapping):
         raise errors.ArgumentTypeError("note", f"must be a Note, a mapping or a string, got {type(note).__name__}")
     present = {name: value for name, value in data.items() if name != "namespace" and value is not None}
-    if isinstance(note, Note):  # an empty path means that the note has no path, but an empty content is a content
+    if isinstance(note, Note):  # an empty field counts as missing, except the content, which is required
         present = {name: value for name, value in present.items() if value != "" or name == "content"}
     return {name: to_json(value) for name, value in present.items()}
 
@@ -108,7 +108,8 @@ def hit_from_json(data: Mapping[str, Any]) -> Hit:
     if relevance is not None:  # the server does not send the ceiling, but relevance is fused score / ceiling
         fused_score = fsum(contribution["points"] for contribution in contributions)
         candidate.ceiling = fused_score / relevance if relevance else 0.0
-        candidate.inherited_relevance = relevance if relevance and not fused_score else None
+        if relevance and not fused_score:  # the note only has the relevance of a note that it supersedes
+            candidate.inherited_relevance = relevance
     spans = tuple((start, end) for start, end in data.get("highlights") or ())
     return Hit(data["rank"], candidate, spans)
 
@@ -127,7 +128,7 @@ def result_from_json(data: Mapping[str, Any]) -> RemoteResult:
 
 
 def filters_to_parameters(filters: Filters | Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    """Return filters as the URL parameters of a listing, as pairs of name and value; each tag is a pair."""
+    """Return filters as URL parameters of a listing: pairs of name and value, with one pair for each tag."""
     return [
         ("tag" if name == "tags" else name, item)
         for name, value in to_json(Filters.of(filters)).items()
@@ -155,5 +156,5 @@ def response_error(status: int, problem: Mapping[str, Any], server: str) -> erro
     if not field_errors:
         return errors.ArgumentError("request", detail)
     name, detail = field_errors[0]["field"], field_errors[0]["detail"]
-    location, dot, field_name = name.partition(".")
+    location, dot, field_name = name.partition(".")  # such as "body.title", or only a name
     return errors.ArgumentError(field_name if dot and location in ("body", "query", "path") else name, detail)

@@ -1,4 +1,5 @@
-"""Retrievers for other libraries, which search a memory. Import a module yourself; it needs the extra of its name.
+"""Retrievers with which LangChain and LlamaIndex search a memory.
 
-``recollect.integrations.langchain`` and ``recollect.integrations.llamaindex`` each have a ``RecollectRetriever``.
+Import ``RecollectRetriever`` from ``recollect.integrations.langchain`` or ``recollect.integrations.llamaindex``. Each
+module needs the optional dependencies (the pip extra) of the same name.
 """

@@ -20,12 +20,12 @@ __all__ = ["RecollectRetriever"]
 
 
 class RecollectRetriever(BaseRetriever):
-    """Searches a memory for LangChain; a hit is a document with the text, id and metadata of its note.
+    """Searches a memory for LangChain; each hit becomes a document with the text, id and metadata of its note.
 
-    ``memory`` is a Memory, an AsyncMemory or an AsyncClient, which you close yourself. Pass the options of
-    ``Memory.search`` by name, or as a mapping ``options``; options that are passed to ``invoke`` take precedence. A
-    search without an answer returns no documents, unless ``include_weak`` is set; then the metadata of each document
-    has ``weak``. The text of a superseded note begins with a line that names the notes that replaced it.
+    ``memory`` is a Memory, an AsyncMemory or an AsyncClient, which the caller must close. Pass the options of
+    ``Memory.search`` by name, or as a dict ``options``; options that are passed to ``invoke`` take precedence. A
+    search without an answer returns no documents. With ``include_weak`` it returns its weak hits, and their metadata
+    has ``"weak": True``. The text of a superseded note begins with a line that names the notes that replaced it.
 
     >>> import recollect
     >>> from tempfile import TemporaryDirectory
@@ -40,7 +40,7 @@ class RecollectRetriever(BaseRetriever):
     options: dict[str, Any] = Field(default_factory=dict)
     include_weak: bool = False
 
-    if TYPE_CHECKING:  # the method that pydantic generates from the fields lacks the search options
+    if TYPE_CHECKING:  # the __init__ that pydantic generates from the fields lacks the search options
 
         def __init__(
             self, *, memory: Any, options: dict[str, Any] = ..., include_weak: bool = ..., **search_options: Any
@@ -84,4 +84,6 @@ class RecollectRetriever(BaseRetriever):
         weak = not result.has_answer
         if weak and not (self.include_weak if include_weak is None else include_weak):
             return []
-        return [Document(result.marked_text(hit), id=hit.id, metadata=hit_metadata(hit, weak=weak)) for hit in result]
+        return [
+            Document(result.text_with_notice(hit), id=hit.id, metadata=hit_metadata(hit, weak=weak)) for hit in result
+        ]

@@ -32,11 +32,12 @@ _LLM_METADATA = ("path", "title", "created_at")
 
 
 class RecollectRetriever(BaseRetriever):
-    """Searches a memory for LlamaIndex; a hit is a node with the text, id and metadata of its note, and its score.
+    """Searches a memory for LlamaIndex; each hit becomes a node with the text, id, metadata and score of the hit.
 
-    ``memory`` is a Memory, an AsyncMemory or an AsyncClient, which you close yourself; the other arguments are those
-    of ``Memory.search``. A search without an answer returns no nodes, unless ``include_weak`` is set; then the metadata
-    of each node has ``weak``. The text of a superseded note begins with a line that names the notes that replaced it.
+    ``memory`` is a Memory, an AsyncMemory or an AsyncClient, which the caller must close. ``options`` are the keywords
+    of ``Memory.search``. A search without an answer returns no nodes. With ``include_weak`` it returns its weak hits,
+    and their metadata has ``"weak": True``. The text of a superseded note begins with a line that names the notes that
+    replaced it.
 
     >>> import recollect
     >>> from tempfile import TemporaryDirectory
@@ -72,7 +73,7 @@ class RecollectRetriever(BaseRetriever):
         nodes = [
             TextNode(
                 id_=hit.id,
-                text=result.marked_text(hit),
+                text=result.text_with_notice(hit),
                 metadata=hit_metadata(hit, weak=not result.has_answer),
                 excluded_llm_metadata_keys=[name for name in HIT_METADATA if name not in _LLM_METADATA],
                 excluded_embed_metadata_keys=[*HIT_METADATA, WEAK],

@@ -1,4 +1,4 @@
-"""What the retrievers share: search a Memory, AsyncMemory or AsyncClient, from a thread or from an event loop."""
+"""Functions that the retrievers share: search a Memory, AsyncMemory or AsyncClient, with or without an event loop."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HIT_METADATA = (
 """The fields of ``Hit.to_dict()`` that become metadata of a document or node."""
 WEAK = "weak"
 """The metadata key that marks the hits of a search without an answer; other hits lack this key."""
-SEARCH_OPTIONS = tuple(search_options())
+SEARCH_OPTIONS = tuple(search_options())  # the names of the options
 
 
 def check_source(memory: Any) -> SearchSource:
@@ -36,7 +36,7 @@ def check_source(memory: Any) -> SearchSource:
 
 
 def check_search_options(options: Mapping[str, Any], *, other_names: Sequence[str] = ()) -> dict[str, Any]:
-    """Return ``options`` as a dict; if a name is unknown, raise an error that lists ``other_names`` and all options."""
+    """Return ``options`` as a dict if all names are known; else raise an error with ``other_names`` and all options."""
     for name in options:
         if name not in SEARCH_OPTIONS:
             raise ArgumentError(name, f"is unknown; use one of {', '.join((*other_names, *SEARCH_OPTIONS))}")

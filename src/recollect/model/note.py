@@ -81,7 +81,7 @@ class NoteField(NamedTuple):
     default: Any
     """The value of a new note that does not set the field; ``None`` for ``content``, which is required."""
     by_hand: bool
-    """Whether people and language models may set the field; else only the store and programs that copy notes do."""
+    """Whether people and language models may set the field; if not, only stores and programs that copy notes set it."""
 
 
 def _text(argument: str, value: Any) -> str:
@@ -109,12 +109,13 @@ def _links(argument: str, value: Any) -> tuple[Link, ...]:
 
 
 def _link(argument: str, value: Any) -> Link:
-    """Return ``value`` as a link: a pair (kind, target), a mapping with both, or a target, of the kind ``related``."""
+    """Return a link from a pair (kind, target), a mapping with these keys, or a target alone (kind ``related``)."""
     if isinstance(value, str):
         value = ("related", value)
     if isinstance(value, Mapping):
         value = (value.get("kind", "related"), value.get("target"))
-    if not isinstance(value, Iterable) or len(pair := tuple(value)) != 2:
+    pair = tuple(value) if isinstance(value, Iterable) else ()
+    if len(pair) != 2:
         raise ArgumentTypeError(argument, "must be a kind and a target")
     return Link(arguments.name(f"{argument}.kind", pair[0]), arguments.name(f"{argument}.target", pair[1]))
 
@@ -181,7 +182,7 @@ class Note:
 
     @classmethod
     def from_checked(cls, values: Mapping[str, Any]) -> Note:
-        """Return a note without checking ``values``, such as those of a store; they must include every field."""
+        """Return a note from ``values`` that were checked before, such as a store's; they must include every field."""
         note = object.__new__(cls)
         for name, _ in _CHECKS:
             object.__setattr__(note, name, values[name])
@@ -258,7 +259,7 @@ DRAFT_FIELDS = NOTE_FIELDS | {
     "vector": NoteField(
         name="vector",
         type="Vector | None",
-        description="The note's embedding, or one for each of its chunks, if the caller embeds.",
+        description="The note's vector, or one vector for each of its chunks, if the caller embeds the text.",
         check=arguments.vector,
         default=None,
         by_hand=False,
@@ -275,7 +276,7 @@ if the draft updates a stored note, and get their defaults in a new note."""
 
 
 def draft_of(value: Note | str | Mapping[str, Any], *, argument: str = "note") -> Draft:
-    """Return the draft of a note, of a mapping from some of its field names to values, or of a text as its content.
+    """Return a draft from a note, from a mapping of field names to values, or from a text, which becomes the content.
 
     A value of ``None`` counts as missing. ``expires_at="never"`` removes the expiry of a stored note.
 
@@ -283,7 +284,7 @@ def draft_of(value: Note | str | Mapping[str, Any], *, argument: str = "note") -
     {'content': 'Prefers green tea.', 'importance': 1.0}
     """
     if isinstance(value, Note):
-        arguments.check_depth("metadata", value.metadata)  # a note of an older version may be nested deeper
+        arguments.check_depth("metadata", value.metadata)  # an older version may have stored deeper metadata
         values = {name: getattr(value, name) for name in NOTE_FIELDS}
         return {name: item for name, item in values.items() if item or name not in UNCHANGED_IF_EMPTY}
     if isinstance(value, str):
@@ -300,7 +301,7 @@ def draft_of(value: Note | str | Mapping[str, Any], *, argument: str = "note") -
 
 
 def aliases_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the alternative names in a note's metadata: ``aliases`` or ``alias``, a list or names joined by commas."""
+    """Return a note's other names: ``aliases`` or ``alias`` in its metadata, as a list or separated by commas."""
     aliases: dict[str, None] = {}
     for key, value in metadata.items():
         if key.strip().lower() in ("aliases", "alias"):
@@ -311,7 +312,7 @@ def aliases_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def is_blank(values: Mapping[str, Any]) -> bool:
-    """Return whether content, title and summary are all missing, or only white space and punctuation."""
+    """Return whether content, title and summary have no text: each is missing, or only spaces and punctuation."""
     return not any(_has_text(values.get(name, "")) for name in TEXT_FIELDS)
 
 
@@ -319,7 +320,8 @@ def _has_text(text: str) -> bool:
     """Return whether a text has a letter, a digit or a symbol such as an emoji."""
     if _LETTER_OR_DIGIT.search(text):
         return True
-    # The Unicode categories P, Z and C are punctuation, separators and control characters.
+    # The Unicode categories P, Z and C are punctuation, separators and control characters. In category S (symbols),
+    # emoji count as text, but ASCII symbols such as "+", which string.punctuation contains, do not.
     return any(char not in punctuation and unicodedata.category(char)[0] not in "PZC" for char in text)
 
 
@@ -330,7 +332,7 @@ def is_expired(draft: Draft) -> bool:
 
 
 class Document(NamedTuple):
-    """An ingested file: its location, a fingerprint, and the drafts of its notes, which replace the earlier ones."""
+    """An ingested file: its location, a fingerprint, and the drafts that replace all notes of the file."""
 
     root: str
     """The ingested folder, as an absolute path."""
@@ -361,8 +363,8 @@ class WriteCounts(NamedTuple):
 
 
 # An embedding model reads about a page, and the vector of a page hardly reflects one sentence. So a long note has a
-# vector for each chunk, and the similarity of the note is that of its best chunk. No library splits the text: none
-# repeats the title in each chunk, and an update of the library could make all stored vectors stale.
+# vector for each chunk, and the similarity of the note is that of its best chunk. We use no library to split texts,
+# because none repeats the title in each chunk, and an update of the library could make all stored vectors stale.
 
 CHUNK_CHARS = 300
 """The maximum length of a chunk without its heading, in characters: a few sentences."""
@@ -377,16 +379,16 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
 
 
 class EmbeddingText(str):
-    """The text of a note that is embedded, with the heading that each of its chunks begins with."""
+    """The text of a note that is embedded. Each of its chunks begins with ``heading``, the title if it is short."""
 
     __slots__ = ("heading",)
     heading: str
 
 
 def embedding_text(title: str, summary: str, content: str) -> EmbeddingText:
-    """Return the text that is embedded for a note: the title, summary and content that are not empty, on lines."""
-    filled = [field_text for field_text in (title, summary, content) if field_text]
-    text = EmbeddingText("\n".join(filled))
+    """Return the text that is embedded for a note: its title, summary and content, without empty ones, in lines."""
+    nonempty = [field_text for field_text in (title, summary, content) if field_text]
+    text = EmbeddingText("\n".join(nonempty))
     text.heading = title if len(title) <= MAX_HEADING_CHARS else ""
     return text
 
@@ -411,7 +413,7 @@ def embedding_chunks(text: str) -> list[str]:
         else:
             chunks.append(fragment)
     if not chunks:
-        return [str(text[:MAX_UNSPLIT_CHARS])]  # white space only
+        return [str(text[:MAX_UNSPLIT_CHARS])]  # the body is only white space
     return [f"{heading}\n{chunk}" for chunk in chunks] if heading else chunks
 
 
@@ -426,7 +428,7 @@ def _fragments(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _slices(sentence: str) -> Iterator[str]:
-    """Yield slices of a sentence that fit into a chunk, cut at a space in the second half of the slice if possible."""
+    """Yield slices of a sentence that fit into a chunk; if possible, a slice ends at a space in its second half."""
     while len(sentence) > CHUNK_CHARS:
         end = sentence.rfind(" ", CHUNK_CHARS // 2, CHUNK_CHARS + 1)
         end = CHUNK_CHARS if end < 0 else end

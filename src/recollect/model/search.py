@@ -26,9 +26,9 @@ WEAK_SHARE = 0.1
 
 
 class Contribution(NamedTuple):
-    """What one leg (``lexical``, ``vector``, ``graph`` or the caller's own) added to a fused score.
+    """What one leg (``lexical``, ``vector``, ``graph`` or a leg of the caller) added to a fused score.
 
-    ``rank`` (from 1) and ``score`` come from the leg's list; the fused score is the sum of the ``points`` of all legs.
+    ``rank`` (from 1) and ``score`` come from the leg's list. The fused score is the sum of the ``points`` of all legs.
 
     >>> Contribution(leg="lexical", rank=1, score=7.25, points=1 / 61).points
     0.01639344262295082
@@ -79,8 +79,8 @@ _TRACE_NAMES = ("stage", "reason", "factor", "addend", "scoreBefore", "scoreAfte
 class Candidate:
     """A note that a search considers, with the records that explain its score.
 
-    Only ``id`` is required. A value of ``None`` counts as missing, and dates may be ISO-8601 strings. ``score`` is the
-    fused score, which is the sum of the points of :attr:`contributions`, after the ``steps`` of the stages.
+    Only ``id`` is required. A value of ``None`` counts as missing, and dates may be ISO-8601 strings. Fusion sets
+    ``score`` to the sum of the points of :attr:`contributions`. Each stage then changes it, as ``steps`` records.
 
     >>> Candidate("n1", path="memory/tea.md", score=0.5).importance
     0.5
@@ -116,7 +116,7 @@ class Candidate:
     ceiling: float | None = None
     """The highest score that the fusion could have given to any candidate."""
     evidence: tuple[Any, ...] = ()
-    """The contributions as one flat tuple: leg, rank, raw score and points of each. Unrelated to ``Trace.evidence``."""
+    """The contributions as one flat tuple: for each leg its name, rank, score and points. Not ``Trace.evidence``."""
     steps: tuple[Step, ...] = ()
 
     def __post_init__(self) -> None:
@@ -153,11 +153,11 @@ class Candidate:
 
     @property
     def own_relevance(self) -> float | None:
-        """The relevance without what the note inherits from the notes that it supersedes."""
+        """The relevance from the note's own fused score, without the relevance of notes that it supersedes."""
         if self.ceiling is None:
             return None
-        fused = fsum(self.evidence[3::4])
-        return min(1.0, fused / self.ceiling) if self.ceiling > 0 else 0.0
+        fused_score = fsum(self.evidence[3::4])  # every fourth value is the points of a leg
+        return min(1.0, fused_score / self.ceiling) if self.ceiling > 0 else 0.0
 
     def copy(self) -> Candidate:
         """Return a copy. Assigning each field is faster than a loop, and a search makes hundreds of copies."""
@@ -191,7 +191,7 @@ class Candidate:
         return copied
 
     def rescored(self, score: float, steps: Iterable[Step] = ()) -> Candidate:
-        """Return a copy with another score and further steps."""
+        """Return a copy with the score ``score``, and with ``steps`` after the steps of this candidate."""
         copied = self.copy()
         copied.score = score
         copied.steps = (*self.steps, *steps)
@@ -199,7 +199,7 @@ class Candidate:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any], *, argument: str = "candidate") -> Candidate:
-        """Return a candidate from a mapping of field names to values; other keys are ignored."""
+        """Return a candidate from a mapping of field names to values; evidence, steps and unknown keys are ignored."""
         if not isinstance(values, Mapping):
             raise ArgumentTypeError(
                 argument, f"must be a Candidate or a mapping with its fields, got {type(values).__name__}"
@@ -245,21 +245,21 @@ _CHECKS_BY_TYPE: dict[str, Callable[[str, Any], Any]] = {
     "int | None": arguments.count,
     "datetime | None": arguments.instant,
     "tuple[str, ...]": arguments.names,
-    "tuple[Any, ...]": arguments.record,
+    "tuple[Any, ...]": arguments.as_tuple,
     "Mapping[str, Any]": arguments.json_object,
-    "tuple[Step, ...]": arguments.record,
+    "tuple[Step, ...]": arguments.as_tuple,
 }
 _CHECKS: dict[str, tuple[Callable[[str, Any], Any], Any]] = {
     definition.name: (_CHECKS_BY_TYPE[str(definition.type)], field_default(definition))
     for definition in fields(Candidate)
 }
-_CHECKS["superseded_by"] = arguments.record, ()  # ids that a store returned
+_CHECKS["superseded_by"] = arguments.as_tuple, ()  # not names(): the ids come from a store and need no check
 BLANK_CANDIDATE = Candidate("")
 """A candidate with default values. Copying it is faster than calling ``Candidate``, which checks every field."""
 
 
 class _CandidateField(property, Generic[T]):
-    """A read-only attribute of a hit whose value is that of the same attribute of the hit's candidate."""
+    """A read-only attribute of a hit, which returns the attribute with the same name of the hit's candidate."""
 
     def __init__(self, name: str, doc: str) -> None:
         super().__init__(attrgetter(f"candidate.{name}"), doc=doc)
@@ -382,10 +382,10 @@ class RankedHits(Sequence[Hit]):
         names = ", ".join(map(repr, first)) + (", …" if len(self.hits) > _MAX_HITS_IN_REPR else "")
         return f"<{type(self).__name__} {self.query!r}: {len(self.hits)} hits, has_answer={self.has_answer}, [{names}]>"
 
-    def marked_text(self, hit: Hit, text: str | None = None) -> str:
-        """Return the content of a hit, or ``text`` instead; if the note is superseded, a line before it says by which.
+    def text_with_notice(self, hit: Hit, text: str | None = None) -> str:
+        """Return ``text``, by default the content of a hit; if the note is superseded, with a notice as first line.
 
-        That line names each superseding note by its path if the note is among the hits, else by its id.
+        The notice names each superseding note by its path if that note is among the hits, else by its id.
         """
         body = hit.content if text is None else text
         if not hit.superseded_by:
@@ -416,9 +416,9 @@ def _check_tags(argument: str, value: Any) -> tuple[str, ...]:
 class Filters:
     """Conditions, all of which a note must meet; the store applies them before ranking.
 
-    A note matches if its path starts with ``path_prefix``, it has all of ``tags``, it belongs to ``session``, its dates
-    are not before ``created_after`` and ``updated_after`` and are before ``created_before`` and ``updated_before``, and
-    its metadata has every key of ``metadata`` with the same value.
+    A note matches if its path starts with ``path_prefix``, it has all of ``tags``, it belongs to ``session``, it was
+    created at or after ``created_after`` and before ``created_before``, it was updated at or after ``updated_after``
+    and before ``updated_before``, and its metadata has every key of ``metadata`` with the same value.
 
     >>> Filters.of({"tags": ["tea"], "created_after": "2026-01-01"}).tags
     ('tea',)

@@ -11,7 +11,7 @@ __all__ = ["sample_notes", "sample_queries"]
 
 
 def sample_notes() -> Iterator[dict[str, Any]]:
-    """Yield the fields of each sample note: first written notes, then turns of conversations, each as a note.
+    """Yield the fields of each sample note: first the written notes, then a note for each turn of a conversation.
 
     >>> first = next(sample_notes())
     >>> first["path"]
@@ -31,7 +31,7 @@ def sample_notes() -> Iterator[dict[str, Any]]:
 
 
 def sample_queries() -> list[dict[str, Any]]:
-    """Return example queries: ``query``, the paths of the notes that it should find, and why it is interesting.
+    """Return example queries: the ``query``, the paths of the notes that it ``finds``, and ``why`` it is interesting.
 
     >>> sample_queries()[0]["query"]
     'ERR_4021'

@@ -43,7 +43,7 @@ class SecretFilter:
         """Return a draft without secrets; an error names the field, with ``prefix`` before it."""
         fields = _FieldFilter(self._mode)
         for name in _IDENTIFIERS:
-            self.name(f"{prefix}{name}", draft.get(name, ""))
+            self.check_name(f"{prefix}{name}", draft.get(name, ""))
         filtered = dict(draft)
         for name in _REDACTED_FIELDS:
             if draft.get(name):
@@ -70,7 +70,7 @@ class SecretFilter:
             self._redacted[name] = fields.kinds
         return filtered
 
-    def name(self, argument: str, value: str) -> None:
+    def check_name(self, argument: str, value: str) -> None:
         """Raise ``SecretFoundError`` if an identifier contains a secret."""
         for secret in find_secrets(value):
             raise SecretFoundError(argument, f"contains a secret ({secret.kind}); choose another name")

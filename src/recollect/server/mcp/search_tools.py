@@ -157,7 +157,7 @@ def _recalled_note(hit: Hit, result: SearchResult, *, weak: bool) -> RecalledNot
         id=hit.id,
         path=hit.path or None,
         title=hit.title or None,
-        text=result.marked_text(hit, text),
+        text=result.text_with_notice(hit, text),
         truncated=truncated or None,
         score=round(hit.score, 4),
         confidence=None if hit.confidence is None else round(hit.confidence, 3),
