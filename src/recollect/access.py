@@ -124,6 +124,7 @@ class AccessLog:
                     return
 
     def _should_flush(self) -> bool:
+        """Return whether the thread must wake up before ``FLUSH_SECONDS`` have passed."""
         return self._closed or (len(self._pending) >= MAX_PENDING and not self._store_is_busy)
 
 

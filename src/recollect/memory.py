@@ -194,7 +194,7 @@ class Memory:
         return stored
 
     def _batches(self, drafts: Iterable[Draft], *, whole: bool) -> Iterator[list[Draft]]:
-        """Yield drafts in batches: fewer in a batch if they must be embedded, which takes longer than writing them."""
+        """Yield batches of drafts; batches to embed are smaller, because embedding takes longer than writing."""
         batch: list[Draft] = []
         unembedded = 0
         for draft in drafts:
@@ -281,8 +281,8 @@ class Memory:
         self._expire()
         result = self._retrieval.search(query, options=options)
         self._warn_if_lexical_only(result, options)
-        has_real_date = options.now is None and options.question_date is None
-        if self._log is not None and has_real_date:  # a search as of another date does not count as an access
+        is_as_of_now = options.now is None and options.question_date is None
+        if self._log is not None and is_as_of_now:  # a search as of another date does not count as an access
             self._log.record((hit.id for hit in result), _namespace(options.namespace))
         return result
 
@@ -392,7 +392,7 @@ class Memory:
             return self._writer.reindex(notify)
 
     def export(self, *, namespace: str | None = None, vectors: bool = True) -> Iterator[str]:
-        """Yield each note of all namespaces, or of ``namespace``, as a line of JSON; ``vectors`` adds its vector."""
+        """Yield the notes of ``namespace``, by default of all, as lines of JSON; ``vectors`` adds their vectors."""
         self._expire()
         notes = self._store.notes(namespace=None if namespace is None else arguments.name("namespace", namespace))
         while batch := list(islice(notes, EMBED_BATCH)):

@@ -34,5 +34,5 @@ def shown_progress(label: str) -> Iterator[Progress]:
     )
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(label, total=None, name="")
-        # Of a long path the end is shown, which has the file's name.
+        # The end of a long path is shown, because it has the file's name.
         yield lambda done, total, name: bars.update(task, completed=done, total=total, name=name[-40:])

@@ -58,7 +58,7 @@ def flag(*, default: bool) -> Any:
 
 
 def weight_table(*names: str, at_least: float = 0, at_most: float = 1000) -> Any:
-    """Return a dataclass field for a table of weights, empty by default; ``names`` are its keys, by default any."""
+    """Return a dataclass field for a table of weights, empty by default; ``names``, if any, are the valid keys."""
 
     def check(argument: str, value: Any) -> Mapping[str, float]:
         if not isinstance(value, Mapping):
@@ -92,7 +92,7 @@ class Settings:
         return [entry.name for entry in fields(cls)]
 
     def changed(self, changes: Any) -> Self:
-        """Return a copy with the settings in the mapping ``changes``; return ``changes`` if it is of this class."""
+        """Return a copy with the settings in the mapping ``changes``. If ``changes`` is of this class, return it."""
         if isinstance(changes, type(self)):
             return changes
         if not isinstance(changes, Mapping):

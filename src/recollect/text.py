@@ -20,7 +20,7 @@ WHITESPACE = (
 """All white space characters of JavaScript; they can stand between the brackets of a regular expression."""
 
 _WHITESPACE_RUN = re.compile(f"[{WHITESPACE}]+")
-_MANY_MARKS = regex.compile(r"\p{M}{32,}")  # combining marks: NFC sorts fewer marks fast enough
+_MANY_MARKS = regex.compile(r"\p{M}{32,}")  # combining marks; NFC sorts shorter runs fast enough
 _ACCENTED_OR_MARK = re.compile("[\u00c0-\u024f\u0300-\u036f\u1e00-\u1eff]")  # Latin letters, combining marks
 _BASE_LETTERS = {"ı": "i", "ø": "o", "ł": "l", "đ": "d", "ß": "ss", "æ": "ae", "œ": "oe"}
 _WORD_SEPARATORS = regex.compile(r"[^\p{L}\p{N}]+")  # re has no Unicode classes
@@ -52,7 +52,7 @@ def compose(text: str) -> str:
 
 def _sorted_marks(match: regex.Match[str]) -> str:
     """Sort each run of marks by Unicode combining class; a mark of class 0 keeps its position and ends a run."""
-    marks = "".join(unicodedata.normalize("NFD", mark) for mark in match[0])  # some marks consist of two
+    marks = "".join(unicodedata.normalize("NFD", mark) for mark in match[0])  # some marks decompose into two
     runs = [[marks[0]]]
     for mark in marks[1:]:
         if unicodedata.combining(mark) and unicodedata.combining(runs[-1][0]):

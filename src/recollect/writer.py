@@ -211,7 +211,7 @@ class NoteWriter:
                 parsed, problem = self._parse_lines(batch, namespace, secrets)
                 unexpired = [line for line in parsed if not is_expired(line.draft)]
                 try:
-                    # A group has only adjacent lines, so that the notes are stored in the order of the lines.
+                    # groupby joins only adjacent lines, so that the notes are stored in the order of the lines.
                     for model_name, group in groupby(unexpired, key=lambda line: line.model_name):
                         for count in self._write_lines(list(group), model_name):
                             stored_count += count
@@ -307,7 +307,7 @@ class NoteWriter:
         return dict(zip(map(text_digest, texts), self._embed(texts), strict=True)) if texts else {}
 
     def _embed_pending(self, pending: Sequence[PendingNote], model: Model | None) -> None:
-        """Embed stored notes without a vector. A write leaves them if another process changed the notes meanwhile."""
+        """Embed stored notes without a vector, such as notes that another process changed before they were written."""
         if pending and model is not None:
             vectors = self._embed([note.text for note in pending])
             self._store.embed(model, list(zip(pending, vectors, strict=True)))

@@ -238,7 +238,7 @@ class AsyncClient:
         parameters: Iterable[tuple[str, str]] = (),
         idempotent: bool = True,
     ) -> dict[str, Any]:
-        """Send a request and return the JSON. The default ``namespace`` is that of ``note``, else of the client."""
+        """Send a request and return the JSON; ``namespace`` defaults to that of ``note``, else of the client."""
         if namespace is not None:
             namespace = arguments.name("namespace", namespace)
         else:

@@ -54,7 +54,7 @@ class RemoteResult(RankedHits):
     answer_threshold: float = 0.0
     """The lowest confidence at which the best hit counts as an answer, from 0 to 1."""
     excluded: tuple[str, ...] = ()
-    """Terms that the query excludes by NOT; no hit contains one."""
+    """Terms that the query excludes by NOT; no hit contains one of them."""
 
 
 def to_json(value: Any) -> Any:

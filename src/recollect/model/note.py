@@ -379,14 +379,14 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
 
 
 class EmbeddingText(str):
-    """The text of a note that is embedded. Each of its chunks begins with ``heading``, the title if it is short."""
+    """The text of a note that is embedded. Each chunk begins with ``heading``: the title, or empty for a long title."""
 
     __slots__ = ("heading",)
     heading: str
 
 
 def embedding_text(title: str, summary: str, content: str) -> EmbeddingText:
-    """Return the text that is embedded for a note: its title, summary and content, without empty ones, in lines."""
+    """Return the text to embed for a note: title, summary and content, joined by line ends, without empty fields."""
     nonempty = [field_text for field_text in (title, summary, content) if field_text]
     text = EmbeddingText("\n".join(nonempty))
     text.heading = title if len(title) <= MAX_HEADING_CHARS else ""

@@ -414,11 +414,12 @@ def _check_tags(argument: str, value: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Conditions, all of which a note must meet; the store applies them before ranking.
+    """Conditions on notes, which the store applies before ranking.
 
-    A note matches if its path starts with ``path_prefix``, it has all of ``tags``, it belongs to ``session``, it was
-    created at or after ``created_after`` and before ``created_before``, it was updated at or after ``updated_after``
-    and before ``updated_before``, and its metadata has every key of ``metadata`` with the same value.
+    A note must meet all conditions that are set: its path starts with ``path_prefix``, it has all of ``tags``, it
+    belongs to ``session``, it was created at or after ``created_after`` and before ``created_before``, it was updated
+    at or after ``updated_after`` and before ``updated_before``, and its metadata has every key of ``metadata`` with the
+    same value.
 
     >>> Filters.of({"tags": ["tea"], "created_after": "2026-01-01"}).tags
     ('tea',)
