@@ -115,7 +115,7 @@ class Memory:
         return self._retrieval.preset
 
     def with_secrets(self, secrets: SecretsMode | None) -> Memory:
-        """Return a memory on the same store with another value of ``secrets``; closing either one closes the store."""
+        """Return a memory on the same store with other ``secrets``; closing either memory closes the store."""
         memory = copy(self)
         memory._secrets = secrets
         memory._writer = NoteWriter(self._store, self._choice, secrets=secrets)
@@ -262,8 +262,7 @@ class Memory:
     ) -> Page:
         """Return up to ``limit`` notes of a namespace after the cursor ``after``, in the order of their addition.
 
-        The field ``next`` of a page is the cursor for the next page, ``None`` on the last page. A cursor stays valid
-        when notes are deleted.
+        The cursor for the next page is ``next`` of this page, or ``None``. It stays valid when notes are deleted.
         """
         limit, after = arguments.at_least_one("limit", limit), arguments.count("after", after)
         self._expire()

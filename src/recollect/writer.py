@@ -104,17 +104,17 @@ class NoteWriter:
         self._adopt = adopt
         self._secrets = secrets
         self.document_filter = self.secret_filter()
-        """The secret filter for the documents of one ingest; a ``with`` statement must enclose the whole ingest."""
+        """The secret filter for all documents of one ingest, which runs inside the filter's ``with`` statement."""
 
     def secret_filter(self) -> SecretFilter | PassThrough:
-        """Return a secret filter for the drafts of one call; a ``with`` statement must enclose that call."""
+        """Return a secret filter for one call. At the end of its ``with`` statement, it warns of redacted secrets."""
         return PassThrough() if self._secrets is None else SecretFilter(self._secrets)
 
     def write(self, drafts: Sequence[Draft], *, create: bool = True, first_index: int | None = None) -> list[Note]:
         """Embed drafts, then write them in one transaction.
 
-        A draft that has expired, or that leaves its note without any text, raises ``ArgumentError``. The message names
-        the note by its index in the caller's list, which starts with ``first_index``; ``None`` means a single note.
+        A draft that has expired, or that leaves its note without any text, raises ``ArgumentError``. The message about
+        missing text has the index of the draft, counted from ``first_index``; ``None`` means a single note.
         """
         for index, draft in enumerate(drafts):
             self._check_text(draft, "" if first_index is None else f"notes[{first_index + index}].")
@@ -223,10 +223,10 @@ class NoteWriter:
             notes = "one note was" if expired_count == 1 else f"{expired_count} notes were"
             warnings.warn(f"{notes} skipped as expired", RecollectWarning, stacklevel=3)
         if problem is not None:
-            before = "1 note before it is" if stored_count == 1 else f"{stored_count or 'no'} notes before it are"
+            notes_before = "1 note before it is" if stored_count == 1 else f"{stored_count or 'no'} notes before it are"
             if isinstance(problem, ArgumentError):
-                raise type(problem)(problem.argument, f"{problem.problem}; {before} stored")
-            raise RecollectError(f"{problem}; {before} stored")
+                raise type(problem)(problem.argument, f"{problem.problem}; {notes_before} stored")
+            raise RecollectError(f"{problem}; {notes_before} stored")
         return stored_count
 
     def _parse_lines(
@@ -236,7 +236,7 @@ class NoteWriter:
         parsed: list[_Line] = []
         for number, line in lines:
             try:
-                draft, model = draft_from_line(line, self.model_name())
+                draft, vector_model = draft_from_line(line, self.model_name())
             except RecollectError as error:
                 return parsed, _LineError(f"line {number}: {error}")
             if namespace is not None:
@@ -245,7 +245,7 @@ class NoteWriter:
                 draft = secrets.draft(draft, f"line {number}: ")
             except SecretFoundError as error:
                 return parsed, error
-            parsed.append(_Line(number, draft, model if "vector" in draft else ""))
+            parsed.append(_Line(number, draft, vector_model if "vector" in draft else ""))  # redaction drops vectors
         return parsed, None
 
     def _write_lines(self, lines: Sequence[_Line], model_name: str) -> Iterator[int]:
@@ -259,8 +259,7 @@ class NoteWriter:
         if model_name:
             known_model = model or self._store.model
             dimension = drafts[0]["vector"].shape[-1]
-            is_known = known_model is not None and known_model.name == model_name
-            model = known_model if is_known else Model(model_name, dimension)
+            model = known_model if known_model and known_model.name == model_name else Model(model_name, dimension)
         try:
             for draft in drafts:
                 self._check_text(draft)
@@ -274,7 +273,7 @@ class NoteWriter:
             yield len(lines)
 
     def reindex(self, progress: Progress) -> int:
-        """Embed the notes without a vector of the embedder's model, then activate the model; return their number."""
+        """Embed the notes without a vector of the embedder's model, then activate the model; return the note count."""
         embedder = self._require_embedder()
         model = Model(embedder.name, embedder.dimension)
         total = sum(self._store.stats().notes.values())
