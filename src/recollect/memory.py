@@ -262,7 +262,7 @@ class Memory:
     ) -> Page:
         """Return up to ``limit`` notes of a namespace after the cursor ``after``, in the order of their addition.
 
-        The cursor for the next page is ``next`` of this page, or ``None``. It stays valid when notes are deleted.
+        The field ``next`` is the cursor for the next page, if there is one. It stays valid when notes are deleted.
         """
         limit, after = arguments.at_least_one("limit", limit), arguments.count("after", after)
         self._expire()

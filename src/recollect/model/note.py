@@ -26,7 +26,7 @@ DEFAULT_NAMESPACE = "default"
 DEFAULT_IMPORTANCE = 0.5
 
 NEVER = "never"
-"""The ``expires_at`` of a draft that removes the expiry of a note."""
+"""As ``expires_at`` of a draft, this value removes the expiry of a stored note."""
 
 TEXT_FIELDS = ("content", "title", "summary")
 """The text fields of a note; a note in which all of them are blank is not stored."""
@@ -37,7 +37,7 @@ UNCHANGED_IF_EMPTY = frozenset(("id", "path", "created_at", "updated_at", "last_
 MAX_POSITION = 2**63 - 1
 """The largest integer that a column of SQLite or PostgreSQL can hold: 64 bits, signed."""
 
-_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")  # a word character, but not the underscore
 
 
 class Link(NamedTuple):
@@ -56,7 +56,7 @@ class Link(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A connection between the note ``source``, whose edges were requested, and the note ``target``; both are ids."""
+    """A connection between two notes, given by their ids; ``source`` is the note whose edges were requested."""
 
     source: str
     target: str
