@@ -1,7 +1,6 @@
 """Open a store of notes by its path or URL, and redact URLs for messages.
 
-:mod:`recollect.stores.base` is the contract of a store. The subpackages ``sqlite`` and ``postgres`` implement it for
-one engine each, and share the code in ``sql``.
+:mod:`recollect.stores.base` is the contract of a store. ``sqlite`` and ``postgres`` implement it, and share ``sql``.
 """
 
 from __future__ import annotations

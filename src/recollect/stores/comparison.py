@@ -24,8 +24,7 @@ from recollect.stores.copying import count_notes, differing_notes, documents_in,
 
 SAMPLE = 50  # the number of notes for which searches are compared
 MAX_DIFFERENCES = 1000  # the number of differing notes after which the comparison of notes stops
-MIN_OVERLAP = 0.9
-"""The minimum overlap of the search results of two copies. It is below 1, because an index may be approximate."""
+MIN_OVERLAP = 0.9  # of the search results of two copies; below 1, because indexes may be approximate and scores may tie
 TOP_K = 10  # the number of results of each search
 QUERY_WORDS = 3  # the maximum number of words in a lexical query
 
