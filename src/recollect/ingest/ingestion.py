@@ -35,8 +35,8 @@ TEXT_ROOT = "text:"  # the root of documents without files; no folder has this p
 UNRESOLVED = "unresolved:"
 """Prefix of the fingerprint of a document that supersedes an unknown or ambiguous note: each ingest reads it again."""
 
-BATCH_NOTES = 64  # a batch is written, in one transaction, when it has this many notes, or this many documents,
-BATCH_CHARACTERS = 262_144  # or when the contents of its notes have this many characters
+BATCH_NOTES = 64  # a batch is written, in one transaction, when it has this many notes or this many documents
+BATCH_CHARACTERS = 262_144  # a batch is also written when the contents of its notes have this many characters
 
 
 class DocumentStore(Protocol):

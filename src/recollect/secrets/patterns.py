@@ -30,7 +30,7 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 """The beginning of a variable, a path, or an example such as ``your_key_here``."""
-# Found anywhere in a value, a mark of an example: six equal characters, or one of these words.
+# An example contains the same character six times in a row, or one of these words.
 _EXAMPLE_VALUE = re.compile(r"(.)\1{5}|EXAMPLE|12345678|abcdefgh|redacted", re.IGNORECASE | re.DOTALL)
 _LETTER_RUN = re.compile(r"[A-Z]?[a-z]{3,64}+|[A-Z]{4,64}+")  # possibly a word: tea, Tea or TEAS
 _FOUR_CONSONANTS = re.compile(r"[b-df-hj-np-tv-xz]{4}", re.IGNORECASE)
@@ -67,7 +67,7 @@ def looks_random(value: str, *, min_length: int = MIN_LENGTH) -> bool:
     used_classes = set(classes)
     changes = sum(map(ne, classes, classes[1:]))
     word_share = sum(len(run) for run in _LETTER_RUN.findall(value) if _is_word(run)) / len(value)
-    if used_classes == {"a", "A"}:  # letters only: stricter, because variable names have them, too
+    if used_classes == {"a", "A"}:  # letters only: the rules are stricter, because variable names look similar
         return len(value) >= MIN_LETTERS_ONLY and changes >= len(value) / 3 and word_share < MAX_WORD_SHARE / 2
     has_letters = bool(used_classes & {"a", "A"})
     has_digits_or_three_classes = "0" in used_classes or len(used_classes) >= 3
@@ -82,7 +82,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def _is_word(run: str) -> bool:
-    """Return whether a run of letters can be pronounced: no four consonants in a row, and a vowel for six letters."""
+    """Return whether letters can be pronounced: at most three consonants in a row, and a vowel per six letters."""
     return not _FOUR_CONSONANTS.search(run) and len(_VOWEL.findall(run)) * 6 >= len(run)
 
 

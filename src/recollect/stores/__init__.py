@@ -101,7 +101,7 @@ def redact_secrets(target: str) -> str:
     'postgresql://ines@db:5433/notes?sslmode=require'
     """
     if _CONNECTION_STRING.match(target):
-        return "host=…"  # the password is not located: all values are left out
+        return "host=…"  # no value is shown, because each of them may contain a secret
     scheme = _SCHEME.match(target)
     if scheme is None:
         return target

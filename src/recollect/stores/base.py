@@ -8,7 +8,7 @@ Namespaces are isolated: no method of one namespace sees notes, links, documents
 Each method that writes is one transaction.
 
 From the instant at which a note expires, no method returns, follows or changes the note, even before it is deleted; the
-clock is :func:`recollect.arguments.now`. Every write first deletes expired notes; ``expire`` only deletes these. Term
+clock is :func:`recollect.arguments.now`. Every write first deletes expired notes; ``expire`` does only this. Term
 statistics may include an expired note until it is deleted.
 """
 
@@ -181,10 +181,10 @@ class Store(
         """Write the drafts in one transaction and return the notes as they are now.
 
         A draft whose id or path exists changes that note. Any other draft creates a note; if ``create`` is false, it
-        raises ``NoteNotFoundError``. A note gets the vector of its draft, if the draft has a vector.
-        Otherwise ``model`` matters: a note with an unchanged text and a vector of ``model`` keeps this vector; any
-        other note gets the vector that ``vectors`` has for the digest of its text. If there is none, the note is
-        returned as pending: embed its text and call :meth:`embed`. If ``model`` is ``None``, no note is pending.
+        raises ``NoteNotFoundError``. If a draft has a vector, its note gets this vector. Otherwise, if ``model`` is not
+        ``None``, a note with an unchanged text and a vector of ``model`` keeps this vector, and any other note gets the
+        vector that ``vectors`` has for the digest of its text. A note for which ``vectors`` has none is returned as
+        pending: embed its text and call :meth:`embed`.
         """
 
     def write_documents(
@@ -204,7 +204,7 @@ class Store(
         """
 
     def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
-        """Return the note with each key, which is an id or a path; ids come first. ``None`` stands for no such note."""
+        """Return, for each key, the note with this id, or else the note with this path, or else ``None``."""
 
     def delete(self, keys: Sequence[str], *, namespace: str) -> int:
         """Delete notes by id or path, with everything derived from them; return how many existed."""
@@ -227,13 +227,13 @@ class Store(
         """Iterate over the notes of a namespace, or of all namespaces, in the order of their creation."""
 
     def vectors_of(self, notes: Sequence[Note]) -> tuple[Model | None, list[Vector | None]]:
-        """Return the active model and the vector of each note; ``None`` if this model has not embedded its text."""
+        """Return the active model and the vector of each note; ``None`` for a note whose text it has not embedded."""
 
     def link(self, source: str, link: Link, *, namespace: str) -> bool:
-        """Add a link to the note ``source``, given by id or path; return whether the link is new."""
+        """Add a link from the note ``source``, given by id or path; return whether the link is new."""
 
     def unlink(self, source: str, link: Link, *, namespace: str) -> bool:
-        """Remove a link of the note ``source``; return whether the link existed."""
+        """Remove a link from the note ``source`` to another; return whether the link existed."""
 
     def neighbours(self, key: str, *, namespace: str) -> list[Neighbour]:
         """Return the notes that edges connect with a note, given by id or path, in the order of :meth:`edges`."""
@@ -255,7 +255,7 @@ class Store(
         """
 
     def pending(self, model: Model, limit: int, *, after: Any = None) -> list[PendingNote]:
-        """Return at most ``limit`` notes of the store that have no vector of ``model`` and a key above ``after``."""
+        """Return at most ``limit`` notes of the store with a key above ``after`` that have no vector of ``model``."""
 
     def embed(self, model: Model, vectors: Sequence[tuple[PendingNote, Vector]]) -> int:
         """Write the vectors of pending notes whose text did not change meanwhile; return the number of vectors."""

@@ -129,15 +129,15 @@ class Batch:
         namespace_id = self._namespace(namespace)
         latest = {(document.root, document.name): document for document in documents}  # the last of equal names counts
         drafts: list[tuple[int, Draft]] = []
-        owners: dict[int, int] = {}  # the key of the document of each stored note
+        owners: dict[int, int] = {}  # the stored document of each note of these documents
         for document in latest.values():
             document_key = self._tables.document_key(namespace_id, document)
             drafts += [(document_key, {**draft, "namespace": namespace}) for draft in document.drafts]
             owners |= dict.fromkeys(self._tables.notes_of(document_key), document_key)
         self._read_existing([draft for _, draft in drafts])
         existing = [(document_key, self._existing_change(draft)) for document_key, draft in drafts]
-        notes_and_owners = {(change.new.key, document_key) for document_key, change in existing if change}
-        self._released_notes = {note for note, owner in owners.items() if (note, owner) not in notes_and_owners}
+        new_owners = {(change.new.key, document_key) for document_key, change in existing if change}
+        self._released_notes = {note for note, owner in owners.items() if (note, owner) not in new_owners}
         changes = [self._apply_draft(draft, document_key) for document_key, draft in drafts]
         deleted = owners.keys() - {change.new.key for change in changes}
         self._deleted_notes = {namespace_id: sorted(deleted)}

@@ -7,8 +7,8 @@ number of tokens in the namespace and D the number of tokens in the note::
     idf = ln((N - n + 0.5) / (n + 0.5)), or 0.000001 if the logarithm is not positive
     score = sum over leaves: idf * f * 2.2 / (f + 1.2 * (0.25 + 0.75 * D / (T / N)))
 
-A leaf adds to a note's score only if all nodes above it match the note. The exception is that FTS5 may count more.
-For the query ``a OR (b AND c)`` and a note with a and b, but without c, it may count b; this module counts only a.
+A leaf adds to a note's score only if all nodes above it match the note. FTS5 sometimes counts other leaves, too: for
+the query ``a OR (b AND c)`` and a note with a and b, but without c, it may count b; this module counts only a.
 """
 
 from __future__ import annotations

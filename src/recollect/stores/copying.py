@@ -40,7 +40,7 @@ class CopyCounts:
     """The number of notes and documents that were copied, and the duration of the copy."""
 
     added: int = 0
-    updated: int = 0  # notes of which a field or the vector differed in the target
+    updated: int = 0  # notes whose fields or vectors differed in the target
     unchanged: int = 0
     documents: int = 0  # documents that were added to the target or changed there
     seconds: float = 0.0

@@ -74,10 +74,10 @@ class NameIndex(NamedTuple):
         # A name of several words is also as similar as the best of its words.
         matching = np.flatnonzero(best[self.words] >= WORD_THRESHOLD)
         np.maximum.at(similarities, self.long_names[matching], best[self.words[matching]])
-        by_note = np.max([similarities[numbers] for numbers in self.note_names], axis=0)
-        rows = np.flatnonzero(by_note)
-        rows = rows[np.argsort(-by_note[rows], kind="stable")]
-        return self.keys[rows], by_note[rows]
+        note_similarities = np.max([similarities[numbers] for numbers in self.note_names], axis=0)
+        rows = np.flatnonzero(note_similarities)
+        rows = rows[np.argsort(-note_similarities[rows], kind="stable")]
+        return self.keys[rows], note_similarities[rows]
 
 
 def index_names(rows: Sequence[tuple[int, str, str]], before: NameIndex | None = None, *, titles: bool) -> NameIndex:

@@ -117,7 +117,7 @@ class Title(NamedTuple):
 
     words: str  # the folded words, joined by spaces
     stems: str  # the stems of the words, joined by spaces
-    text: str
+    text: str  # the title or variant as it is written
 
 
 class NoteText(NamedTuple):
@@ -196,7 +196,7 @@ def find_mentions(
     own: Mapping[int, Sequence[Title]],
     term_filter: TermFilter | None = None,
 ) -> list[Mention]:
-    """Return the titles that texts mention; ``own`` has the titles of each note, which the note itself cannot mention.
+    """Return the mentions of titles in texts. ``own`` has the titles of each note, which it cannot mention itself.
 
     All texts are joined to one list of stems. First, runs of one stem are looked up, then those runs of two stems whose
     first stem starts a longer title, and so on. ``term_filter`` saves lookups; the stems of the texts are added to it.
