@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.stores import tokens
-from recollect.stores.spelling import build_vocabulary, edit_distance, similar_words, terms_within, unknown_words
+from recollect.stores.spelling import build_vocabulary, edit_distance, similar_words, stems_within, unknown_words
 
 words = st.text("abcé日", min_size=1, max_size=9)
 
@@ -52,9 +52,9 @@ def test_edit_distance_equals_its_definition(source: str, target: str) -> None:
 
 
 @given(words, st.lists(words, unique=True, max_size=30), st.integers(1, 2))
-def test_terms_within_finds_exactly_the_terms_in_range(word: str, terms: list[str], max_edits: int) -> None:
+def test_stems_within_finds_exactly_the_terms_in_range(word: str, terms: list[str], max_edits: int) -> None:
     vocabulary = build_vocabulary((term, count) for count, term in enumerate(terms))
-    assert terms_within(word, max_edits, vocabulary) == {
+    assert stems_within(word, max_edits, vocabulary) == {
         term: (edits, count) for count, term in enumerate(terms) if (edits := edit_distance(word, term)) <= max_edits
     }
 

@@ -21,8 +21,8 @@ from recollect import arguments
 from recollect.errors import ArgumentError
 
 CHUNK_SIZE = 1_000
-"""The target length of a chunk in characters. Models of the MiniLM family read 256 tokens with the title: about 1,100
-characters of English."""
+"""The target length of a chunk in characters. Models of the MiniLM family read 256 tokens, which are about 1,100
+characters of English; the title of the note takes some of them."""
 
 MIN_SECTION_CHARS = 120  # a shorter section joins a neighbour
 MIN_CHUNK_SIZE = 20
@@ -54,15 +54,15 @@ class Chunk(NamedTuple):
 
     text: str
     headings: tuple[str, ...]
-    """The headings above all parts of the chunk, outermost first."""
+    """The headings that all sections of the chunk share, outermost first."""
     anchor: tuple[str, ...]
-    """The headings above the first section of the chunk, outermost first."""
+    """The headings of the chunk's first section, outermost first; the note's path is made of them."""
     start: int
     end: int
 
 
 class _Section(NamedTuple):
-    """A heading and the blocks below, up to the next heading of any level."""
+    """Blocks without a heading between them, and the headings directly above these blocks."""
 
     headings: tuple[str, ...]  # the heading of the section and the headings above it, outermost first
     blocks: list[Block]
@@ -86,10 +86,11 @@ def chunk_blocks(text: str, blocks: Sequence[Block], *, size: int = CHUNK_SIZE) 
     target = arguments.count("size", size)
     if target < MIN_CHUNK_SIZE:
         raise ArgumentError("size", f"must be at least {MIN_CHUNK_SIZE}, got {target}")
-    limit = target + target // 5
+    limit = target + target // 5  # 1.2 times the target
     chunks: list[Chunk] = []
     for group in _groups(_sections(blocks), target):
         anchor = headings = group[0].headings
+        # Drop the innermost headings until all sections of the group share the headings.
         while any(section.headings[: len(headings)] != headings for section in group):
             headings = headings[:-1]
         for start, end in _spans(text, [block for section in group for block in section.blocks], target, limit):
@@ -104,8 +105,10 @@ def _sections(blocks: Iterable[Block]) -> Iterator[_Section]:
     section = _Section((), [])
     for block in blocks:
         if block.kind == "heading":
-            has_only_headings = bool(section.blocks) and section.blocks[-1].kind == "heading"
-            if section.blocks and not (has_only_headings and block.level > open_headings[-1].level):
+            # If the last block of a section is a heading, then all its blocks are headings.
+            ends_with_heading = bool(section.blocks) and section.blocks[-1].kind == "heading"
+            continues_section = ends_with_heading and block.level > open_headings[-1].level
+            if section.blocks and not continues_section:
                 yield section
                 section = _Section((), [])
             while open_headings and open_headings[-1].level >= block.level:
@@ -118,7 +121,11 @@ def _sections(blocks: Iterable[Block]) -> Iterator[_Section]:
 
 
 def _groups(sections: Iterable[_Section], target: int) -> Iterator[list[_Section]]:
-    """Yield groups of sections: a short section joins its parent or a sibling beside it if both fit into a chunk."""
+    """Yield groups of neighbouring sections, so that a short section does not become a chunk of its own.
+
+    A section joins the group before it if both fit into one chunk, one of the two is short, and the section is a
+    subsection or a sibling of the group's first section.
+    """
     min_length = min(MIN_SECTION_CHARS, target // 4)
     group: list[_Section] = []
     for section in sections:
@@ -126,7 +133,8 @@ def _groups(sections: Iterable[_Section], target: int) -> Iterator[list[_Section
             first, headings = group[0].headings, section.headings
             group_start, start, end = group[0].blocks[0].start, section.blocks[0].start, section.blocks[-1].end
             is_related = headings[: len(first)] == first or headings[:-1] == first[:-1]  # a subsection or a sibling
-            if is_related and end - group_start <= target and min(start - group_start, end - start) < min_length:
+            shorter_length = min(start - group_start, end - start)  # of the group and the section
+            if is_related and end - group_start <= target and shorter_length < min_length:
                 group.append(section)
                 continue
             yield group
@@ -152,12 +160,13 @@ def _spans(text: str, blocks: Sequence[Block], target: int, limit: int) -> Itera
 
 
 def _part_ends(text: str, blocks: Iterable[Block], limit: int) -> Iterator[int]:
-    """Yield the end of each part that is not split further: a block, or a part of a block longer than ``limit``.
+    """Yield the end of each part that is not split further: a block or, if it is longer than ``limit``, a part of it.
 
-    A heading and the beginning of the next block are one part, so that no chunk ends with a heading.
+    A heading and the beginning of the next block are one part, so that no chunk ends with a heading. But above
+    a block that must be split, headings longer than half of ``limit`` are a part of their own.
     """
     start = 0
-    heading_length = 0  # of the headings that belong to the next part
+    heading_length = 0  # the length of the headings that belong to the next part
     for block in blocks:
         if not heading_length:
             start = block.start
@@ -168,7 +177,7 @@ def _part_ends(text: str, blocks: Iterable[Block], limit: int) -> Iterator[int]:
             continue
         available = limit - heading_length
         if available < limit // 2:
-            yield block.start  # the headings are long enough for a part of their own
+            yield block.start
             available = limit
         heading_length = 0
         yield from _split(text, block.start, block.end, _SPLITTERS[block.kind], available)
@@ -177,7 +186,7 @@ def _part_ends(text: str, blocks: Iterable[Block], limit: int) -> Iterator[int]:
 
 
 def _split(text: str, start: int, end: int, splitters: Sequence[_Splitter], limit: int) -> Iterator[int]:
-    """Yield the ends of the parts of a span; the second splitter splits parts of the first that exceed ``limit``."""
+    """Yield the ends of the parts of a span. Each splitter splits those parts that are still longer than ``limit``."""
     if end - start <= limit:
         yield end
     elif not splitters:
@@ -193,7 +202,7 @@ def _split_word(text: str, start: int, end: int, limit: int) -> Iterator[int]:
     """Yield the ends of parts of a long word, if possible not between a letter and its combining marks."""
     while end - start > limit:
         cut = start + limit
-        for _ in range(min(16, limit - 1)):  # a letter with more marks is split
+        for _ in range(min(16, limit - 1)):  # a letter with more than 16 marks is split
             # Emoji are joined by U+200D, and end with U+FE0E or U+FE0F (variation selectors).
             is_mark = unicodedata.combining(text[cut]) or text[cut] in "\u200d\ufe0e\ufe0f"
             if not is_mark and text[cut - 1] != "\u200d":
@@ -216,16 +225,16 @@ def _trim_empty_lines(text: str) -> str:
     return (indentation + stripped).rstrip()
 
 
-_CLOSERS = "\"'”’»›)\\]*_"
+_CLOSERS = "\"'”’»›)\\]*_"  # may follow the last punctuation mark of a sentence
 _BOUNDARY = re.compile(
     rf"(?<![.!?…])(?P<marks>[.!?…]++)[{_CLOSERS}]*+(?=\s)\s*+"  # punctuation, closing marks, white space
     r"|(?<![。！？｡])[。！？｡]++[」』”’）】〕》]*+\s*+"  # the same in Chinese and Japanese, where no space follows
     r"|\n[^\S\n]*\n\s*+"  # an empty line
 )
 """Where a sentence may end. Possessive quantifiers keep the time linear."""
-_BEFORE_WORD = re.compile(r"[\s(\[\"'“‘„«]")
-_OPENERS = "\"'“‘„«‹([*_¿¡"
-_WORD_CHARS = 24  # so many characters before and after a boundary are read: longer than any abbreviation
+_BEFORE_WORD = re.compile(r"[\s(\[\"'“‘„«]")  # may precede a word
+_OPENERS = "\"'“‘„«‹([*_¿¡"  # may precede the first word of a sentence
+_WORD_CHARS = 24  # how many characters before and after a boundary are read; no abbreviation is longer
 
 _NEVER_LAST = frozenset(
     """
@@ -237,7 +246,7 @@ _NEVER_LAST = frozenset(
 """Abbreviations that never end a sentence."""
 
 _BEFORE_NUMBERS = frozenset("art ch eq fig figs mar no nos nr op p pp sec tab vol".split())
-"""Words that are abbreviations, and do not end a sentence, if a number follows."""
+"""Words that are abbreviations if a number follows; then they do not end a sentence."""
 
 _SOMETIMES_LAST = frozenset("a.m al ave bros co corp est etc inc jr ltd p.m ph.d resp sr usw".split())
 """Abbreviations that end a sentence if one of :data:`_FIRST_WORDS` follows."""
@@ -292,7 +301,8 @@ def _ends_sentence(text: str, match: re.Match[str]) -> bool:
     word = _BEFORE_WORD.split(before)[-1].lower()
     if word.isdecimal():
         # "1." at the start of a line numbers an item; elsewhere a number may well be a sentence's last word.
-        return bool(before.rpartition("\n")[2].strip(word + " \t>*-"))
+        is_item_number = not before.rpartition("\n")[2].strip(word + " \t>*-")
+        return not is_item_number
     if word in _NEVER_LAST or (word in _BEFORE_NUMBERS and following[:1].isdecimal()):
         return False
     is_acronym = all(len(part) == 1 and part.isalpha() for part in word.split("."))  # "u.s", or an initial

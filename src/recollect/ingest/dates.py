@@ -19,14 +19,15 @@ _MIN_MILLISECONDS = 100_000_000_000
 
 
 def parse_date(argument: str, value: Any) -> datetime:
-    """Return ``value`` as a time in UTC: a date in ISO 8601 or similar, or a timestamp in seconds or milliseconds."""
+    """Return ``value``, a date in ISO 8601 or a similar form, or a timestamp in (milli)seconds, as a time in UTC."""
     if isinstance(value, str):
         value = value.strip()
-        if re.fullmatch(r"\d{9,13}(?:\.\d{1,9})?", value):
+        if re.fullmatch(r"\d{9,13}(?:\.\d{1,9})?", value):  # a timestamp
             value = float(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        seconds = arguments.number(argument, value)
-        instant = datetime_from_timestamp(seconds / 1000 if abs(seconds) >= _MIN_MILLISECONDS else seconds)
+        timestamp = arguments.number(argument, value)
+        seconds = timestamp / 1000 if abs(timestamp) >= _MIN_MILLISECONDS else timestamp
+        instant = datetime_from_timestamp(seconds)
         if instant is None:
             raise ArgumentError(argument, f"lies outside the years 1 to 9999: {seconds:g} seconds")
         return instant
@@ -47,9 +48,9 @@ def parse_expiry(argument: str, value: Any) -> datetime | None:
 def _is_in_calendar(text: str) -> bool:
     """Return whether the date at the start of a text exists: ``parse_question_date`` also accepts 30 February."""
     # Year, month and day, and perhaps hour and minute.
-    numbers = re.match(r"\D*(\d{4})\D(\d\d?)\D(\d\d?)(?:\D+(\d\d?):(\d\d?))?", text)
-    if numbers:
-        year, month, day, hour, minute = (int(number or 0) for number in numbers.groups())
+    match = re.match(r"\D*(\d{4})\D(\d\d?)\D(\d\d?)(?:\D+(\d\d?):(\d\d?))?", text)
+    if match:
+        year, month, day, hour, minute = (int(number or 0) for number in match.groups())
         try:
             datetime(year, month, day, hour, minute, tzinfo=UTC)
         except ValueError:

@@ -25,7 +25,7 @@ IGNORE_FILES = (".gitignore", ".recollectignore")
 _IGNORED_NAMES = frozenset(("node_modules", "__pycache__"))  # besides hidden files and folders, such as .git
 
 INVALID_NAME = "its name has characters that are not text; rename it"
-_EXTENSION = re.compile(r"(?<=.)\.[a-z0-9]{1,10}$", re.IGNORECASE)  # not at the start of the name
+_EXTENSION = re.compile(r"(?<=.)\.[a-z0-9]{1,10}$", re.IGNORECASE)  # such as .pdf, but not a whole name
 
 
 class FileEntry(NamedTuple):
@@ -49,7 +49,7 @@ class FileScan:
     skipped: Counter[str] = field(default_factory=Counter)  # the number of files of unsupported types, by extension
 
     def may_contain(self, name: str) -> bool:
-        """Return whether a file of this name may exist although it is not listed: it, or its folder, is unreadable."""
+        """Return whether a file of this name may exist unlisted, because it or a folder above it is unreadable."""
         return any(name == path or name.startswith(f"{path}/") for path in self.unreadable)
 
     def add_unreadable(self, name: str, reason: str) -> None:
@@ -72,7 +72,7 @@ def _is_ignored(name: str, rules: Rules) -> bool:
 
 
 def _read_rules(directory: Path, folder: str, files: set[str], problems: list[Problem]) -> Rules:
-    """Return the ignore rules of one directory: ``folder`` is its path below the root, ``files`` has its entries."""
+    """Return the ignore rules of one directory, which has the path ``folder`` below the root and contains ``files``."""
     ignore_files = [file for file in IGNORE_FILES if file in files]
     if not ignore_files:
         return ()
@@ -120,9 +120,10 @@ def scan_files(source: str | os.PathLike[str]) -> FileScan:
 def _scan_folder(root: Path) -> FileScan:
     scan = FileScan(root, complete=True)
     visited: set[tuple[int, int]] = set()
+    # To scan: each folder with its path below the root, ending with a slash, and the rules of the folders above it.
     folders: list[tuple[Path, str, Rules]] = [(root, "", ())]
     linked: deque[tuple[Path, str, Rules]] = deque()
-    # Folders behind symbolic links come last, so that files get the name of the real folder if it is below the root.
+    # Symbolic links to folders come last. So a folder below the root is visited by its real path, not by a link.
     while folders or linked:
         directory, folder, rules = folders.pop() if folders else linked.popleft()
         try:
@@ -133,7 +134,7 @@ def _scan_folder(root: Path) -> FileScan:
             with os.scandir(directory) as iterator:
                 entries = sorted(iterator, key=lambda entry: entry.name)
         except OSError as error:
-            if not folder:
+            if not folder:  # the root itself
                 raise
             scan.add_unreadable(folder.rstrip("/"), _reason(error))
             continue

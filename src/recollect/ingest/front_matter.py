@@ -1,7 +1,7 @@
 """Parse front matter: YAML between two lines of ``---`` at the top of a Markdown file.
 
 PyYAML parses the syntax; this module converts the values. Plain YAML reads ``no``, ``on``, ``12:30``, ``007`` and dates
-as something else than the text that people mean; here only numbers, ``true``, ``false`` and ``null`` are not text.
+as something else than the text that people mean. Here only numbers, ``true``, ``false`` and ``null`` are not text.
 References (``*name``) are errors, because a few lines of them can expand to gigabytes. Messages name the line of the
 file, which libraries for front matter do not.
 """
@@ -22,7 +22,7 @@ from recollect.ingest.source import Problem, UnreadableError
 from recollect.model import NOTE_FIELDS, Link
 from recollect.text import collapse_whitespace
 
-MAX_CHARS = 65_536  # the maximum length of front matter: every note of the file repeats it
+MAX_CHARS = 65_536  # the maximum length of front matter; it is limited because every note of the file repeats it
 
 _KEYS_OF_FIELD = {
     "title": ("title",),
@@ -43,7 +43,7 @@ _END = re.compile(r"^(?:---|\.\.\.)[^\S\n]*$", re.MULTILINE)  # a line of --- or
 _EMPTY_LINES_AND_COMMENTS = re.compile(r"(?:[^\S\n]*+(?:#[^\n]*+)?\n)*+")
 _KEY = re.compile(r"""(?:[^\s:#\-\[{"'][^:\n]*|"[^"\n]*"|'[^'\n]*'):(?:\s|$)""")  # a plain or quoted key, and a colon
 _CONSTANTS = {"": None, "~": None, "null": None, "true": True, "false": False}
-_CONSTANTS |= {word: value for name, value in _CONSTANTS.items() for word in (name.title(), name.upper())}
+_CONSTANTS |= {word: value for name, value in _CONSTANTS.items() for word in (name.title(), name.upper())}  # Null, NULL
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")  # fits into 64 bits, and has no leading zeros, as in 007
 _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
@@ -91,8 +91,8 @@ def parse_front_matter(text: str, name: str) -> FrontMatter:
 def split_front_matter(text: str, name: str) -> tuple[dict[str, tuple[Any, int]], int]:
     """Return the value and line number of each key of the front matter, and the offset of the text below it.
 
-    A file has front matter if its first line is ``---`` and a ``key:`` follows. Malformed front matter raises
-    :class:`UnreadableError` with the line.
+    A first line of ``---`` begins front matter if a ``key:`` follows, or if the next line is text and another line of
+    ``---`` follows. Otherwise the line is a horizontal rule. Malformed front matter raises :class:`UnreadableError`.
     """
     first, _, rest = text.partition("\n")
     if not _DELIMITER.match(first):
@@ -102,7 +102,7 @@ def split_front_matter(text: str, name: str) -> tuple[dict[str, tuple[Any, int]]
     skipped = _EMPTY_LINES_AND_COMMENTS.match(rest)
     has_key = _KEY.match(rest, skipped.end() if skipped else 0) is not None
     if not has_key and (closing is None or rest.startswith(("\n", "#"))):
-        return {}, 0  # the first line is a horizontal rule
+        return {}, 0  # a horizontal rule
     if closing is None:
         raise UnreadableError(name, 1, "the front matter that begins here has no end; close it with a line of ---")
     if closing.start() - start > MAX_CHARS:
@@ -165,7 +165,7 @@ def strings_in(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-def _one_line(_: str, value: Any) -> str:  # called with a key and a value, as all of _PARSERS
+def _one_line(_: str, value: Any) -> str:  # like the other _PARSERS, called with a key and its value
     return collapse_whitespace(", ".join(strings_in(value)))
 
 
@@ -180,7 +180,7 @@ _PARSERS: Mapping[str, Callable[[str, Any], Any]] = {
 
 
 def _tags(value: Any) -> Iterator[str]:
-    """Yield the tags in the value of ``tags``: an item of a list is one tag, even with spaces; a text is split."""
+    """Yield the tags in a value: each item of a list is one tag, even with spaces; a text is split into words."""
     for text in strings_in(value):
         for part in [text] if isinstance(value, list) else re.split(r"[,\s]+", text):
             tag = collapse_whitespace(part).lstrip("#").strip("/ ")
@@ -189,7 +189,7 @@ def _tags(value: Any) -> Iterator[str]:
 
 
 def _targets(value: Any) -> Iterator[str]:
-    """Yield the targets of links in a value: the targets of its wikilinks, or else the whole text."""
+    """Yield the link targets in a value: the targets of its wikilinks or, if there are none, the whole text."""
     for text in strings_in(value):
         for target in re.findall(r"\[\[([^\[\]]+)\]\]", text) or [text]:
             plain = collapse_whitespace(re.split(r"[|#]", target, maxsplit=1)[0])

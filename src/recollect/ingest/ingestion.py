@@ -28,15 +28,15 @@ from recollect.progress import Progress
 from recollect.text import well_formed
 
 READERS_VERSION = "4"
-"""Part of every fingerprint. If a reader returns other notes than before, change it: all files are then read again."""
+"""A part of every fingerprint. Change it when a reader begins to return other notes: then all files are read again."""
 
 TEXT_ROOT = "text:"  # the root of documents without files; no folder has this path
 
 UNRESOLVED = "unresolved:"
 """Prefix of the fingerprint of a document that supersedes an unknown or ambiguous note: each ingest reads it again."""
 
-BATCH_NOTES = 64  # so many notes or documents, or so many characters, are written in one transaction
-BATCH_CHARACTERS = 262_144
+BATCH_NOTES = 64  # a batch is written, in one transaction, when it has this many notes or this many documents
+BATCH_CHARACTERS = 262_144  # a batch is also written when the contents of its notes have this many characters
 
 
 class DocumentStore(Protocol):
@@ -102,7 +102,7 @@ def ingest_texts(
     namespace: str = DEFAULT_NAMESPACE,
     screen: Screen | None = None,
 ) -> IngestReport:
-    """Synchronise a store with texts by name, which are read like files of these names; return a report.
+    """Synchronise a store with texts, and return a report. Each text is read like a file with its name.
 
     A text replaces the notes of the earlier text with the same name. Unchanged texts are not read. A text that cannot
     be read is reported and skipped, and its earlier notes stay. ``screen`` is the same as in :func:`ingest`.
@@ -144,7 +144,7 @@ class _Ingestion:
         self._fingerprints = store.documents(root, self._namespace)
         self._queue: list[Document] = []
         self._unresolved: list[Document] = []
-        """Documents with links by name. The links are resolved when all documents are known."""
+        """Documents with links of :data:`RESOLVED_KINDS`. These are resolved when all documents are known."""
         self._resolver = LinkResolver()
         self._counts: Counter[str] = Counter()  # by the names of the fields of IngestReport
         self._problems: list[Problem] = []
@@ -153,8 +153,8 @@ class _Ingestion:
         """Write new and changed files, and remove the notes of files that no longer exist."""
         self._problems += scan.problems
         self._counts["files_failed"] = len(scan.unreadable)
-        # Notes of deleted files are removed first: a record that sets its own path may have moved to another file.
-        # Files in a folder that cannot be read do not count as deleted.
+        # Notes of deleted files are removed first: a record with its own path may have moved to another file, and then
+        # this path must be free. Files in a folder that cannot be read do not count as deleted.
         names = {file.name for file in scan.files}
         deleted = [name for name in self._fingerprints if name not in names and not scan.may_contain(name)]
         if scan.complete and deleted:
@@ -162,7 +162,7 @@ class _Ingestion:
             self._counts["notes_removed"] = self._store.remove_documents(self._root, sorted(deleted), self._namespace)
         for file in scan.files:
             self._add_file(file)
-        return self._report(dict(scan.skipped.most_common()))
+        return self._finish(dict(scan.skipped.most_common()))
 
     def add_texts(self, texts: Mapping[str, str]) -> IngestReport:
         """Write new and changed texts."""
@@ -173,7 +173,7 @@ class _Ingestion:
                 self._counts["files_unchanged"] += 1
             else:
                 self._add(Source(name, self._prefix, screen=self._screen), data, fingerprint)
-        return self._report({})
+        return self._finish({})
 
     def _add_file(self, file: FileEntry) -> None:
         stored = self._fingerprints.get(file.name, "")
@@ -183,7 +183,7 @@ class _Ingestion:
         has_same_status = (size, modified) == (str(file.size), str(file.modified))
         if has_same_status and has_same_settings and not stored.startswith(UNRESOLVED):
             self._counts["files_unchanged"] += 1
-            self._finish(file.name)
+            self._report_progress(file.name)
             return
         try:
             reader = reader_for(file.name)
@@ -200,7 +200,7 @@ class _Ingestion:
         is_first_ingest = not settings.endswith(f"-{self._prefix_hash}")
         created_at = datetime_from_timestamp(file.modified / 1e9) if is_first_ingest else None
         fingerprint = f"{file.size}:{file.modified}:{new_digest}:{self._settings}"
-        has_same_text = has_same_settings and new_digest == digest  # then an earlier ingest reported its problems
+        has_same_text = has_same_settings and new_digest == digest  # if true, an earlier ingest reported its problems
         source = Source(file.name, self._prefix, created_at, screen=self._screen)
         self._add(source, data, fingerprint, report_problems=not has_same_text)
 
@@ -252,10 +252,10 @@ class _Ingestion:
         for name, count in counts._asdict().items():
             self._counts[f"notes_{name}"] += count
         for document in batch:
-            self._finish(document.name)
+            self._report_progress(document.name)
 
     def _write_linked_documents(self) -> None:
-        """Resolve links by name, write the documents with such links, and report cycles of supersessions."""
+        """Resolve the links of the unresolved documents, write these, and report cycles of supersessions."""
         superseding = [document for document in self._unresolved if has_links(document.drafts, SUPERSESSION_KINDS)]
         if superseding:
             self._resolver.add_stored(self._store.note_names(self._namespace))
@@ -265,7 +265,7 @@ class _Ingestion:
             fingerprint = UNRESOLVED + document.fingerprint if messages else document.fingerprint
             self._enqueue(document._replace(drafts=drafts, fingerprint=fingerprint))
         self._flush()
-        document_names = {
+        document_names = {  # by the path of a note
             draft["path"]: document.name for document in superseding for draft in document.drafts if "path" in draft
         }
         if not document_names:
@@ -283,15 +283,15 @@ class _Ingestion:
             problem = problem._replace(message=f"{problem.message}; the earlier version stays")
         self._problems.append(problem)
         self._counts["files_failed"] += 1
-        self._finish(name)
+        self._report_progress(name)
 
-    def _finish(self, name: str) -> None:
+    def _report_progress(self, name: str) -> None:
         """Report the progress after a document was written, skipped or left unchanged."""
         self._done += 1
         if self._progress:
             self._progress(self._done, self._total, name)
 
-    def _report(self, skipped: Mapping[str, int]) -> IngestReport:
+    def _finish(self, skipped: Mapping[str, int]) -> IngestReport:
         """Write the documents that are left, and return the report."""
         self._flush()
         self._write_linked_documents()

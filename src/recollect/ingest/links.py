@@ -1,4 +1,4 @@
-"""Find tags and links in Markdown prose, and resolve links by name in front matter and records.
+"""Find tags and links in Markdown prose, and resolve the targets of links in front matter and records.
 
 Tags and links in code, HTML tags and comments are ignored. No pattern can match its first character again, so that a
 megabyte of brackets takes linear time.
@@ -21,19 +21,20 @@ from recollect.model import Draft, Link, NoteName, aliases_of
 from recollect.text import collapse_whitespace
 
 SUPERSESSION_KINDS = ("supersedes", "superseded-by")
-"""Kinds of links whose missing or ambiguous targets are reported: the old note would count as current."""
+"""Kinds of links whose missing or ambiguous targets are reported, because the old note would still count as current."""
 
 RESOLVED_KINDS = (*SUPERSESSION_KINDS, "resolved-by", "related")
-"""The kinds of links whose targets are resolved by name."""
+"""The kinds of links whose targets this module resolves."""
 
-MAX_LISTED_NOTES = 5  # in a message about notes of the same name
-MAX_NAME_CHARS = 500  # of a tag, or of the target of a link
+MAX_LISTED_NOTES = 5  # how many notes a message about notes of the same name lists
+MAX_NAME_CHARS = 500  # the maximum length of a tag, or of the target of a link
 
 _BACKTICKS = re.compile(r"`+")
 # The start of a comment, or a tag; but not a link's destination in angle brackets: ](<…> or ]: <…>
 _HTML = re.compile(r"<!--|(?<!\]\()(?<!\]:)(?<!\]: )</?[A-Za-z][^<>]*>")
-# White space, control characters and punctuation outside ASCII end a tag; _TAG adds the ASCII punctuation that does.
+# Characters that end a tag: white space, control characters and punctuation. _TAG has the ASCII punctuation.
 _NOT_IN_TAG = r"\s\x00-\x1f\x7f-\x9f\u2000-\u200c\u200e-\u206f\u2e00-\u2e7f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20"
+# A tag begins at the start of a word or after a parenthesis, but not in the destination of a link.
 _TAG = re.compile(rf"(?<![^\s(])(?<!\]\()#([^{_NOT_IN_TAG}!-,.:-@\[-^`{{-~]+)")
 _WIKILINK = re.compile(r"(?<!\\)\[\[([^\[\]\x00-\x1f\x7f-\x9f]+)\]\]")  # [[target]], unless escaped
 # The destination of [text](<destination>) or [text](destination), which may contain pairs of parentheses.
@@ -51,7 +52,7 @@ class TagOrLink(NamedTuple):
 
 
 def find_tags_and_links(text: str, start: int = 0, end: int | None = None) -> list[TagOrLink]:
-    """Return the tags and links in the span of ``text`` from ``start`` to ``end``, one paragraph, by their position."""
+    """Return the tags and links of one paragraph, ``text`` from ``start`` to ``end``, sorted by position."""
     prose = _mask_code(text[start:end])
     references: list[TagOrLink] = []
     if "#" in prose:
@@ -72,9 +73,10 @@ def find_tags_and_links(text: str, start: int = 0, end: int | None = None) -> li
 
 
 def resolve_file_link(destination: str, name: str, prefix: str = "") -> Link | None:
-    """Return the link for a destination in the file ``name``; ``None`` if it is no other Markdown file below the root.
+    """Return the link for a destination in the file ``name``.
 
-    The target of the link is the path of the file's note: ``prefix`` and the file's path below the root.
+    It is ``None`` if the destination is not another Markdown file below the root of the ingest. The target of the link
+    is the path of that file's note: ``prefix`` and the file's path below the root.
     """
     if len(destination) > MAX_NAME_CHARS or _SCHEME.match(destination):
         return None
@@ -93,7 +95,7 @@ def _is_tag(text: str) -> bool:
 
 
 def _mask_code(prose: str) -> str:
-    """Return the text with a backtick, which no pattern matches, for each character of code, HTML tags and comments."""
+    """Replace each character of code, HTML tags and comments by a backtick, which no pattern matches."""
     if "`" not in prose and "<" not in prose:
         return prose
     characters = list(prose)
@@ -133,11 +135,11 @@ def _html_spans(prose: str) -> Iterator[tuple[int, int]]:
 
 
 class LinkResolver:
-    """Resolves link targets by path, file name, title and alias; of several notes, the shortest path is chosen."""
+    """Resolves link targets by path, file name, title and alias; of several notes, the shortest path wins."""
 
     def __init__(self, names: Iterable[NoteName] = ()) -> None:
         self._keys: set[str] = set()  # the ids and paths of all notes
-        self._files: dict[str, list[NoteName]] = {}
+        self._files: dict[str, list[NoteName]] = {}  # a/b.md by "b" and "a/b", case-folded
         self._titles: dict[str, list[NoteName]] = {}
         self._aliases: dict[str, list[NoteName]] = {}
         self.add(names)
@@ -167,12 +169,12 @@ class LinkResolver:
                 self._aliases.setdefault(_folded(alias), []).append(name)
 
     def resolve(self, target: str, file: str, own: str = "") -> tuple[str | None, list[str]]:
-        """Return the resolved target of a link, and the paths or ids of all notes with this name, the best first.
+        """Return the resolved target of a link, and the paths or ids of all notes with the name ``target``, best first.
 
-        ``file`` is the path of the file with the link. ``own`` is the path of the note with the link, which is skipped:
-        a new version often has the title of the old one. The target is ``None`` if there is no such note, and stays the
-        same if the store can resolve it. The list is empty if the target is a path or an id; the chunks of a file are
-        listed as one note.
+        ``file`` is the path of the file with the link. ``own`` is the path of the note with the link; it is skipped,
+        because a new version of a note often has the same title. The resolved target is ``None`` if no note has the
+        name. It is ``target`` itself if the store resolves that to the same note. The list is empty if ``target`` is a
+        path or an id. The chunks of a file are listed as one note.
         """
         relative = posixpath.normpath(posixpath.join(posixpath.dirname(file), target))
         for path in (target, relative):
@@ -191,6 +193,7 @@ class LinkResolver:
         notes = [
             name.path or name.id for name in matches if name.path == _file(name.path) or _file(name.path) not in paths
         ]
+        # The store also chooses the shortest path among notes with this file name, but it does not skip ``own``.
         store_resolves = names is with_file_name and "/" not in target and names[0].path == notes[0]
         return target if store_resolves else notes[0], notes
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MAX_VALUE_CHARS = 200  # the maximum length of a value of the front matter that is added to the text of the note
 MAX_FIELDS_CHARS = 600  # the maximum number of characters of front matter that are added to the text of a note
-MAX_LABEL_CHARS = 120  # of a heading
+MAX_LABEL_CHARS = 120  # the maximum length of the text of a heading; longer texts are truncated
 
 _LAYOUT_KEYS = frozenset(("cssclass", "cssclasses"))
 """Keys of the front matter that concern the layout of a page: their values are not added to the text."""
@@ -56,8 +56,8 @@ def parse_markdown(text: str, source: Source) -> Contents:
     chunks = chunk_blocks(body, blocks)
     if not chunks and front.fields.get("summary"):
         chunks = [Chunk("", (), (), 0, 0)]  # the summary in the front matter is the text
-    heading = next((block.label for block in blocks if block.level == 1 and block.label), "")
-    title = front.fields.pop("title", "") or heading or file_title(source.name)
+    top_heading = next((block.label for block in blocks if block.level == 1 and block.label), "")
+    title = front.fields.pop("title", "") or top_heading or file_title(source.name)
     created_at = front.fields.pop("created_at", None) or date_in_name(source.name) or source.created_at
     tags, links = _tags_and_links_by_chunk(body, prose, chunks, source)
     paths = NotePaths(source.path)
@@ -66,8 +66,8 @@ def parse_markdown(text: str, source: Source) -> Contents:
         draft: Draft = {
             **front.fields,
             "content": chunk.text if position else _with_metadata(chunk.text, front.metadata),
-            "path": paths.next(_without_first(chunk.anchor, heading)),
-            "title": note_title(title, _without_first(chunk.headings, title, heading) if position else ()),
+            "path": paths.next(_without_first(chunk.anchor, top_heading)),
+            "title": note_title(title, _without_first(chunk.headings, title, top_heading) if position else ()),
             "tags": (*front.tags, *tags[position]),
             "created_at": created_at,
             "session": source.path,
@@ -75,7 +75,7 @@ def parse_markdown(text: str, source: Source) -> Contents:
             "links": (*(() if position else front.links), *links[position]),
             "metadata": front.metadata,
         }
-        if position:
+        if position:  # only the first note has the summary
             draft.pop("summary", None)
         drafts.append(draft_of(draft))
     return Contents(drafts, front.problems)
@@ -140,7 +140,7 @@ def outline(text: str) -> tuple[list[Block], list[tuple[int, int]]]:
         return [], []
     tokens = [token for token in _parser().parse(text) if token.map]
     line_starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
-    line_starts[-1] = len(text)
+    line_starts[-1] = len(text)  # not + 1: the last line has no line end
     return _blocks(text, tokens, line_starts), _prose(tokens, line_starts)
 
 
@@ -176,7 +176,7 @@ def _prose(tokens: list[Token], line_starts: list[int]) -> list[tuple[int, int]]
     They are computed from line numbers and not from inline tokens, because text that is nested too deep has no tokens.
     """
     boundaries = {0, len(line_starts) - 1}  # as line numbers
-    code: set[int] = set()
+    code: set[int] = set()  # the numbers of the first lines of code blocks
     for token in tokens:
         first, end = token.map or (0, 0)
         boundaries.update((first, end))

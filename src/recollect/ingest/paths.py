@@ -18,15 +18,15 @@ _WORD_SEPARATORS = re.compile(r"_+|(?<!\d)-+|-+(?!\d)")  # underscores and hyphe
 class NotePaths:
     """Generates unique paths for the notes of a file; a path stays the same if other parts of the file change.
 
-    The path of the first note is that of the file. The path of another note also has the headings above its beginning,
-    and a number if it is not the first under these: ``ines.md``, ``ines.md#tea``, ``ines.md#tea-2``,
+    The path of the first note is the path of the file. The path of any other note also has the headings above its
+    beginning, and a number if an earlier note has the same headings: ``ines.md``, ``ines.md#tea``, ``ines.md#tea-2``,
     ``ines.md#tea/green``.
     """
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._used_anchors: set[str] = set()
-        self._next_numbers: dict[str, int] = {}  # by the slug of the headings
+        self._next_numbers: dict[str, int] = {}  # the next number to try, by the slug of the headings
 
     def next(self, headings: Sequence[str]) -> str:
         """Return the path of the next note, which begins under these headings."""

@@ -114,7 +114,7 @@ class _RecordParser:
         text = _pop_first(record, ("content", "text"))
         if text is None:
             raise ArgumentError("record", "has neither 'content' nor 'text'")
-        record.pop("text", None)
+        record.pop("text", None)  # if the record has both keys, its text is ignored
         fields = self._fields(record)
         fields["content"] = _text(*text)
         if not fields.get("id") and not fields.get("path"):
@@ -122,7 +122,7 @@ class _RecordParser:
         return draft_of(fields)
 
     def _turn(self, record: dict[str, Any], speaker_key: str, speaker: Any) -> Draft:
-        """Return the draft of a turn; text, time and session are pairs of key and value, or ``None``."""
+        """Return the draft of a turn of a conversation."""
         text, time, session = (_pop_first(record, keys) for keys in (_TEXT_KEYS, _TIME_KEYS, _SESSION_KEYS))
         fields = self._fields(record)
         speaker = arguments.name(speaker_key, speaker if isinstance(speaker, str) else str(speaker))

@@ -114,8 +114,8 @@ def text_reader(
 ) -> Reader:
     r"""Return a reader that decodes a text file, checks it for secrets, and calls ``parse`` with the text.
 
-    The lines of this text end with ``\n``. ``if_empty`` is the reason that is reported if ``parse`` returns no notes of
-    a text that is not empty.
+    The lines of this text end with ``\n``. If ``parse`` returns no notes for a text that is not empty, ``if_empty``
+    is reported as the reason.
 
     >>> reader = text_reader(lambda text, source: Contents([{"content": text}], []))
     >>> reader.read(b"Tea.\r\n", Source("tea.txt")).drafts
@@ -179,7 +179,7 @@ class IngestReport:
     """Unchanged notes of the files that were read."""
     notes_removed: int = 0
     notes_failed: int = 0
-    """Records of the files read that could not become notes."""
+    """Records that could not become notes, in the files that were read."""
     problems: tuple[Problem, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
     """The number of files of unsupported types by extension, the most frequent first."""

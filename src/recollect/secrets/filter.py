@@ -32,7 +32,7 @@ class SecretFilter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
         total = sum(self._redacted.values(), Counter[str]())
         if total and error is None:
             kinds = ", ".join(f"{count} × {kind}" for kind, count in sorted(total.items()))
@@ -40,7 +40,7 @@ class SecretFilter:
             warnings.warn(f"{secrets} redacted before the notes were stored: {kinds}", RecollectWarning, stacklevel=3)
 
     def draft(self, draft: Draft, prefix: str = "", *, file: str = "") -> Draft:
-        """Return a draft without secrets; an error names the field, with ``prefix`` before it."""
+        """Return a draft, perhaps of a file, without secrets; an error names the field, with ``prefix`` before it."""
         fields = _FieldFilter(self._mode)
         for name in _IDENTIFIERS:
             self.check_name(f"{prefix}{name}", draft.get(name, ""))
@@ -63,7 +63,7 @@ class SecretFilter:
         return filtered
 
     def file(self, text: str, name: str) -> str:
-        """Return the text of a file without private keys: chunks have only parts of a key, which are not recognised."""
+        """Return a file's text without private keys. In its chunks, parts of a split key would not be recognised."""
         fields = _FieldFilter(self._mode)
         filtered = fields.text("text", text, find_private_keys)
         if fields.kinds:
@@ -106,13 +106,13 @@ class _FieldFilter:
         if not isinstance(value, str):
             return value
         kind = kind_of_value(key, value)
-        if kind and not find_secrets(value):
+        if kind and not find_secrets(value):  # a secret that is recognised without its key has a more specific kind
             self._report(argument, kind)
             return f"«redacted: {kind}»"
         return self.text(argument, value)
 
     def _report(self, argument: str, kind: str) -> None:
-        """Refuse a secret: raise ``SecretFoundError``; or count it, if the mode is ``redact``."""
+        """Raise ``SecretFoundError`` if the mode is ``refuse``; count the secret if the mode is ``redact``."""
         if self._mode == "refuse":
             raise SecretFoundError(
                 argument, f'contains a secret ({kind}); remove it, or open the memory with secrets="redact"'
@@ -127,7 +127,7 @@ def redact(text: str, find: _Finder = find_secrets) -> tuple[str, list[str]]:
     ('The card is «redacted: card number».', ['card number'])
     """
     kinds: list[str] = []
-    while secrets := list(find(text)):  # again: after a redaction, the secret beside it may be recognised
+    while secrets := list(find(text)):  # repeated, because a redaction may reveal the secret beside it
         kinds += (secret.kind for secret in secrets)
         for secret in reversed(secrets):
             text = f"{text[: secret.start]}«redacted: {secret.kind}»{text[secret.end :]}"

@@ -1,9 +1,9 @@
 """Find secrets in a text: private keys, tokens, credentials, assigned values and card numbers.
 
 No secret scanner is used. Every pattern here is bounded and possessive, so that the time is linear in the length of a
-hostile text, and each kind excludes texts that only look like a secret. Rules, not entropy alone, distinguish random
-values from words, variable names, numbers and placeholders: passwords are short, and camelCase names have as much
-entropy as keys.
+hostile text, and each kind excludes texts that only look like a secret. Rules distinguish random values from words,
+variable names, numbers and placeholders. Entropy alone cannot do that, because passwords are short, and camelCase names
+have as much entropy as keys.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from typing import NamedTuple
 
 import regex
 
-MIN_LENGTH = 8  # of a random value
-MIN_CHANGES = 3  # how often the class of the characters must change: lower case, upper case, digit, sign
-CHARACTERS_PER_CHANGE = 8  # a long value needs one change for so many characters
+# A change is a place in a value where characters of different classes meet: lower case, upper case, digit or sign.
+MIN_LENGTH = 8  # the minimum length of a random value
+MIN_CHANGES = 3  # the minimum number of changes in a random value
+CHARACTERS_PER_CHANGE = 8  # in a long random value, there is a change at least every 8 characters on average
 MIN_LETTERS_ONLY = 12  # the minimum length of a random value of letters only
-MAX_WORD_SHARE = 0.6  # the largest share of a random value that may consist of words
+MAX_WORD_SHARE = 0.6  # words make up less than this share of a random value
 
 _PLACEHOLDER = re.compile(
     r"[<\[{]|\$[A-Za-z_{(]|%[A-Z({]|\*\*|~|\.{1,2}+/|/[a-z_.-]{2,32}+/"
@@ -29,6 +30,7 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 """The beginning of a variable, a path, or an example such as ``your_key_here``."""
+# An example contains the same character six times in a row, or one of these words.
 _EXAMPLE_VALUE = re.compile(r"(.)\1{5}|EXAMPLE|12345678|abcdefgh|redacted", re.IGNORECASE | re.DOTALL)
 _LETTER_RUN = re.compile(r"[A-Z]?[a-z]{3,64}+|[A-Z]{4,64}+")  # possibly a word: tea, Tea or TEAS
 _FOUR_CONSONANTS = re.compile(r"[b-df-hj-np-tv-xz]{4}", re.IGNORECASE)
@@ -65,9 +67,11 @@ def looks_random(value: str, *, min_length: int = MIN_LENGTH) -> bool:
     used_classes = set(classes)
     changes = sum(map(ne, classes, classes[1:]))
     word_share = sum(len(run) for run in _LETTER_RUN.findall(value) if _is_word(run)) / len(value)
-    if used_classes == {"a", "A"}:  # letters only, as in variable names, which consist of words
+    if used_classes == {"a", "A"}:  # letters only: the rules are stricter, because variable names look similar
         return len(value) >= MIN_LETTERS_ONLY and changes >= len(value) / 3 and word_share < MAX_WORD_SHARE / 2
-    if not used_classes & {"a", "A"} or ("0" not in used_classes and len(used_classes) < 3):
+    has_letters = bool(used_classes & {"a", "A"})
+    has_digits_or_three_classes = "0" in used_classes or len(used_classes) >= 3
+    if not has_letters or not has_digits_or_three_classes:
         return False
     return changes >= max(MIN_CHANGES, len(value) / CHARACTERS_PER_CHANGE) and word_share < MAX_WORD_SHARE
 
@@ -78,7 +82,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def _is_word(run: str) -> bool:
-    """Return whether a run of letters can be pronounced: no four consonants together, and enough vowels."""
+    """Return whether letters can be pronounced: at most three consonants in a row, and a vowel per six letters."""
     return not _FOUR_CONSONANTS.search(run) and len(_VOWEL.findall(run)) * 6 >= len(run)
 
 
@@ -91,6 +95,7 @@ class Secret(NamedTuple):
 
 
 _KEY_BEGIN = re.compile(r"-----BEGIN (?:RSA |DSA |EC |OPENSSH |ENCRYPTED |PGP |ANY )?PRIVATE KEY(?: BLOCK)?-----")
+# What follows the line BEGIN: any text up to the line END, or else lines of base 64, perhaps with escaped line ends.
 # The library regex is used because re of Python 3.11.2 loses its position in such possessive groups.
 _WHOLE_KEY = regex.compile(r"(?:[^-]|-(?!----)){0,65536}+-----END [A-Z ]{0,40}+-----")
 _TRUNCATED_KEY = regex.compile(
@@ -100,7 +105,7 @@ _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{40}")  # 40 characters in base 64
 
 
 def find_private_keys(text: str) -> Iterator[Secret]:
-    """Yield private keys in PEM format, also truncated keys; the line BEGIN alone does not count."""
+    """Yield private keys in PEM format, even if they are truncated; a line BEGIN without a key does not count."""
     for begin in _KEY_BEGIN.finditer(text):
         body = _WHOLE_KEY.match(text, begin.end()) or _TRUNCATED_KEY.match(text, begin.end())
         if body and _KEY_LINE.search(body[0]):
@@ -113,7 +118,7 @@ class _TokenFormat(NamedTuple):
     kind: str
     prefixes: tuple[str, ...]  # a text without any of these is not searched
     pattern: re.Pattern[str]
-    check: Callable[[str], bool]  # a further condition
+    check: Callable[[str], bool]  # a condition that the token must fulfil besides the pattern
 
 
 def _token(
@@ -216,8 +221,8 @@ def _is_basic_pair(value: str) -> bool:
     return bool(user and colon and password) and (user + password).isprintable()
 
 
-KEY = "key or token"
-MIN_TOKEN_LENGTH = 16
+KEY = "key or token"  # the kind of secrets that are assigned to a name, except passwords
+MIN_TOKEN_LENGTH = 16  # the minimum length of a random value that is assigned to the name of a token
 
 _NAME_PARTS = ("pass", "pwd", "wachtwoord", "kennwort", "secret", "key", "token", "credential")
 """Every match of :data:`_NAME` contains one of these; a text without them is not searched."""
@@ -227,14 +232,14 @@ _NAME = (
     r"|(?P<token>token|credentials?))"
 )
 _NAME_AT_END = re.compile(rf"{_NAME}\Z", re.IGNORECASE)
-_UNQUOTED = r"[^\s\"'`,;<>(){}\[\]\\=]"
+_UNQUOTED = r"[^\s\"'`,;<>(){}\[\]\\=]"  # a character of a value without quotes
 _SIGN = (
     r"[*_]{0,3}+[ \t\u00a0\u202f]{0,8}+(?::=|=>|[:=])(?:[*_]{1,3}+[ \t]{1,8}+|[ \t]{0,8}+(?:\r?+\n[ \t]{0,8}+)?)"
     r"|[ \t]{0,8}+\|(?!\|)[ \t]{0,8}+"
     r"|[*_]{0,3}+[ \t]{1,4}+[\u2014\u2013-][ \t]{1,4}+"
     r"|[ \t]{1,4}+(?:is|ist|est)[ \t:]{1,4}+"
 )
-"""Between a name and its value: an assignment sign, perhaps with a line end, a table border, a dash or a verb."""
+"""The text between a name and its value: ``:`` or ``=``, perhaps with a line end; or a table border, dash or verb."""
 _ASSIGNED = re.compile(
     _NAME + rf"(?:\\?[\"'`])?(?:{_SIGN})"
     r"(?:[bru]{1,2}+(?=[\"']))?(?:\\?[\"'`](?P<quoted>[^\"'`\s\\]{8,512}+)(?=\\?[\"'`])"
@@ -256,7 +261,7 @@ def find_assignments(text: str) -> Iterator[Secret]:
         if group == "unquoted":
             if "&" in value and text.startswith("=", match.end()):  # the next parameter of a URL
                 value = value.rpartition("&")[0]
-            value = value.rstrip(".:*|")  # the end of a sentence
+            value = value.rstrip(".:*|")  # the end of a sentence, of emphasis or of a table cell
         kind = _assigned_kind(match, value)
         position = start  # a value that is no secret may be the name of the next value
         if kind and (group == "quoted" or not _VARIABLE.fullmatch(value)):
@@ -265,13 +270,13 @@ def find_assignments(text: str) -> Iterator[Secret]:
 
 
 def kind_of_value(name: str, value: str) -> str:
-    """Return the kind of secret that the value of a field with this name is; "" if it is no secret."""
+    """Return the kind of the secret ``value`` in a field called ``name``; "" if the value is no secret."""
     match = _NAME_AT_END.search(name)
     return _assigned_kind(match, value) if match else ""
 
 
 def _assigned_kind(match: re.Match[str], value: str) -> str:
-    """Return the kind of secret of a value by the name that was matched; "" if the value is no secret."""
+    """Return the kind of a secret; "" if ``value`` is no secret. ``match`` is the match of its name (:data:`_NAME`)."""
     if match["token"] is not None:  # many tokens are no secrets: page tokens, hashes of commits and files
         return KEY if looks_random(value, min_length=MIN_TOKEN_LENGTH) and not _DIGEST.fullmatch(value) else ""
     if not looks_random(value):
@@ -279,9 +284,10 @@ def _assigned_kind(match: re.Match[str], value: str) -> str:
     return "password" if match["password"] is not None else KEY
 
 
+# Each pattern of a card number has one group: the separator between the groups of digits, which may be empty.
 _SEPARATOR = r"(  |[ \-\t\n\u00a0\u2009\u202f])"
 _SEPARATOR_OR_DOT = r"(  |[ \-\t\n.\u00a0\u2009\u202f])"
-_CARD_START = r"(?<![\w.,+/-])(?<![0-9]{4}[ -])"
+_CARD_START = r"(?<![\w.,+/-])(?<![0-9]{4}[ -])"  # not within a word, a decimal or a longer number
 _CARD_END = r"(?![\w/]|[.,-][0-9]|[ -][0-9]{4}(?![0-9]))"
 _NO_MORE_GROUPS = rf"(?!\1[0-9]{{4}}(?![0-9])){_CARD_END}"
 _CARD_NUMBERS = (
@@ -293,7 +299,7 @@ _CARD_NUMBERS = (
 )
 """Numbers without separators, or in the groups that are printed on cards; other groups are no card number."""
 
-# The first digits of card numbers, how many digits these are, and how many digits a card number has.
+# By issuer: the first digits of card numbers, how many digits these are, and how many digits card numbers may have.
 _ISSUERS: tuple[tuple[range, int, frozenset[int]], ...] = (
     (range(4, 5), 1, frozenset((13, 16, 19))),  # Visa
     (range(51, 56), 2, frozenset((16,))),  # Mastercard
@@ -315,8 +321,8 @@ def find_cards(text: str) -> Iterator[Secret]:
     for pattern in _CARD_NUMBERS:
         for match in pattern.finditer(text):
             digits = re.sub("[^0-9]", "", match[0])
-            has_issuer = any(int(digits[:width]) in first and len(digits) in sizes for first, width, sizes in _ISSUERS)
-            if has_issuer and has_valid_check_digit(digits) and not _follows_digit_group(text, match):
+            is_issued = any(int(digits[:width]) in starts and len(digits) in sizes for starts, width, sizes in _ISSUERS)
+            if is_issued and has_valid_check_digit(digits) and not _follows_digit_group(text, match):
                 yield Secret(*match.span(), "card number")
 
 
@@ -327,7 +333,7 @@ def has_valid_check_digit(digits: str) -> bool:
 
 
 def _follows_digit_group(text: str, match: re.Match[str]) -> bool:
-    """Return whether four digits and the same separator precede, as in a column of a table."""
+    """Return whether four digits and the separator of a match precede the match, as in a table of numbers."""
     separator = match[1]
     length = len(separator) + 4
     before = text[max(0, match.start() - length) : match.start()]
@@ -350,6 +356,7 @@ def find_secrets(text: str) -> list[Secret]:
     >>> find_secrets("The card is 4111 1111 1111 1111, the wifi password is k3J9x2m4Pq71.")
     [Secret(start=12, end=31, kind='card number'), Secret(start=54, end=66, kind='password')]
     """
+    # The order is the index of the finder: the lower, the more specific.
     matches = [(secret, order) for order, finder in enumerate(_FINDERS) for secret in finder(text)]
     merged: list[tuple[Secret, int]] = []
     for secret, order in sorted(matches):

@@ -1,6 +1,6 @@
 """Open a store of notes by its path or URL, and redact URLs for messages.
 
-:mod:`recollect.stores.base` is the contract of a store; each subpackage except ``sql`` implements it for one engine.
+:mod:`recollect.stores.base` is the contract of a store. ``sqlite`` and ``postgres`` implement it, and share ``sql``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _open_postgres(url: str, *, read_only: bool) -> Store:
 STORES: Mapping[str, Callable[..., Store]] = MappingProxyType(
     {"": _open_sqlite, "postgres": _open_postgres, "postgresql": _open_postgres}
 )
-"""The function that opens a store, for each URL scheme; the empty scheme stands for the path of a file."""
+"""The function that opens a store for each URL scheme; the function for the empty scheme opens the path of a file."""
 
 
 def open_store(target: str | PathLike[str], *, read_only: bool = False) -> Store:
@@ -75,11 +75,11 @@ def _check_path(path: str) -> None:
 
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|postgres(?:ql)?:")
-"""The beginning of a URL. ``postgresql:`` without slashes counts: it is a mistyped URL rather than a file name."""
+"""The beginning of a URL. ``postgresql:`` without slashes matches, because it is a mistyped URL rather than a file."""
 _CONNECTION_STRING = re.compile(r"\s*(?:host|hostaddr|port|dbname|user|password|service)\s*=", re.IGNORECASE)
 """The beginning of a libpq connection string of keywords and values, such as ``host=db user=ines``."""
 _OPTION = re.compile(r"\w+=")  # an option of a URL: name=value
-_COLON_WITHOUT_PORT = re.compile(r":(?!\d+(?:/|$)).*", re.DOTALL)  # and all that follows
+_COLON_WITHOUT_PORT = re.compile(r":(?!\d+(?:/|$)).*", re.DOTALL)  # a colon that no port follows, and all text after it
 _SECRET_OPTIONS = ("password", "sslpassword", "token")
 
 
@@ -101,24 +101,24 @@ def redact_secrets(target: str) -> str:
     'postgresql://ines@db:5433/notes?sslmode=require'
     """
     if _CONNECTION_STRING.match(target):
-        return "host=…"
+        return "host=…"  # no value is shown, because each of them may contain a secret
     scheme = _SCHEME.match(target)
     if scheme is None:
         return target
     # The parts of the URL: scheme://user:password@location?options, where location is host:port/database.
     rest = target[scheme.end() :]
     before_options, _, options = rest.partition("?")
-    if options and not all(map(_OPTION.match, options.split("&"))):  # this ? is part of a password
+    if options and not all(map(_OPTION.match, options.split("&"))):  # not all name=value: the ? is part of a password
         credentials, at_sign, rest = rest.rpartition("@")
         location, _, options = rest.partition("?")
     else:
         credentials, at_sign, location = before_options.rpartition("@")
-    if credentials.startswith("/"):  # no server, so no credentials either: the @ is part of a path
+    if credentials.startswith("/"):  # no host, so no credentials: the @ is part of a path
         credentials, at_sign, location = "", "", f"{credentials}@{location}"
-    if not at_sign and "@" in options:  # the password may contain ?, so that the @ after it is among the options
+    if not at_sign and "@" in options:  # as in user:a?b=c@host, where "options" begin within the password
         location = _COLON_WITHOUT_PORT.sub("", location)
     user = credentials.partition(":")[0]
-    without_at_sign = [option for option in options.split("&") if option and "@" not in option]
-    public = [option for option in without_at_sign if option.partition("=")[0].lower() not in _SECRET_OPTIONS]
-    query = f"?{'&'.join(public)}" if public else ""
+    without_at_sign = [option for option in options.split("&") if option and "@" not in option]  # @ may end a password
+    safe_options = [option for option in without_at_sign if option.partition("=")[0].lower() not in _SECRET_OPTIONS]
+    query = f"?{'&'.join(safe_options)}" if safe_options else ""
     return f"{scheme[0]}{user}{at_sign if user else ''}{location}{query}"

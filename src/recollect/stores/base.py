@@ -8,7 +8,7 @@ Namespaces are isolated: no method of one namespace sees notes, links, documents
 Each method that writes is one transaction.
 
 From the instant at which a note expires, no method returns, follows or changes the note, even before it is deleted; the
-clock is :func:`recollect.arguments.now`. Every write first deletes expired notes; ``expire`` does nothing else. Term
+clock is :func:`recollect.arguments.now`. Every write first deletes expired notes; ``expire`` does only this. Term
 statistics may include an expired note until it is deleted.
 """
 
@@ -87,7 +87,7 @@ class WriteResult(NamedTuple):
 
 
 class DocumentWriteResult(NamedTuple):
-    """The number of notes that a batch of documents changed."""
+    """The result of writing a batch of documents."""
 
     counts: WriteCounts
     pending: list[PendingNote]  # the notes of the batch that have no vector of the model
@@ -108,7 +108,7 @@ class Finding(NamedTuple):
 
     part: str
     problem: str  # what is wrong, as a message for a person; empty if nothing is wrong
-    repairable: bool = True  # whether ``repair`` can fix the problem: the damaged data is derived from notes
+    repairable: bool = True  # whether ``repair`` can fix the problem; it rebuilds only data derived from notes
     warning: str = ""  # a condition that is no error, and what to do about it; empty if there is none
 
 
@@ -118,18 +118,18 @@ class StoreStats:
 
     location: str
     engine: str
-    schema: int
+    schema: int  # the version of the schema
     notes: Mapping[str, int] = field(default_factory=dict)  # how many notes each namespace has
     expiring: int = 0  # how many notes of all namespaces have an expiry date
     links: int = 0
     documents: int = 0
     model: Model | None = None  # the active model, with which the store is searched
     vectors: Mapping[str, int] = field(default_factory=dict)  # how many notes have a vector, by the name of its model
-    bytes: int = 0  # on disk
+    bytes: int = 0  # the size on disk
 
 
 class ModelChangedError(Exception):
-    """The query's vector was computed by another model than ``model``, the store's active one."""
+    """The query's vector was computed by another model than ``model``, the active model of the store."""
 
     def __init__(self, model: Model) -> None:
         super().__init__(model.name)
@@ -181,9 +181,10 @@ class Store(
         """Write the drafts in one transaction and return the notes as they are now.
 
         A draft whose id or path exists changes that note. Any other draft creates a note; if ``create`` is false, it
-        raises ``NoteNotFoundError``. A note gets the vector of its draft, if there is one. Else, with a ``model``, it
-        keeps its vector of ``model`` if its text did not change, or gets the vector that ``vectors`` has for the digest
-        of its text. A note that remains without a vector is returned as pending: embed its text and call :meth:`embed`.
+        raises ``NoteNotFoundError``. If a draft has a vector, its note gets this vector. Otherwise, if ``model`` is not
+        ``None``, a note with an unchanged text and a vector of ``model`` keeps this vector, and any other note gets the
+        vector that ``vectors`` has for the digest of its text. A note for which ``vectors`` has none is returned as
+        pending: embed its text and call :meth:`embed`.
         """
 
     def write_documents(
@@ -197,12 +198,13 @@ class Store(
     ) -> DocumentWriteResult:
         """Write the drafts of documents like :meth:`write`; delete notes that the documents no longer contain.
 
-        The path of a draft may be that of a stored note of another document, or of no document. If the content is the
-        same or ``adopt`` is true, the document becomes the owner of that note; else ``IngestError`` is raised.
+        A draft may have the path of a stored note that belongs to another document, or to no document. If draft and
+        note have the same content, or if ``adopt`` is true, the document becomes the owner of that note; otherwise
+        ``IngestError`` is raised.
         """
 
     def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
-        """Return the note for each key, which is an id or else a path; ``None`` if there is no such note."""
+        """Return, for each key, the note with this id, or else the note with this path, or else ``None``."""
 
     def delete(self, keys: Sequence[str], *, namespace: str) -> int:
         """Delete notes by id or path, with everything derived from them; return how many existed."""
@@ -225,13 +227,13 @@ class Store(
         """Iterate over the notes of a namespace, or of all namespaces, in the order of their creation."""
 
     def vectors_of(self, notes: Sequence[Note]) -> tuple[Model | None, list[Vector | None]]:
-        """Return the active model and the vector of each note; ``None`` for a note without a vector of its text."""
+        """Return the active model and the vector of each note; ``None`` for a note whose text it has not embedded."""
 
     def link(self, source: str, link: Link, *, namespace: str) -> bool:
-        """Add a link to the note ``source``, given by id or path; return whether the link is new."""
+        """Add a link from the note ``source``, given by id or path; return whether the link is new."""
 
     def unlink(self, source: str, link: Link, *, namespace: str) -> bool:
-        """Remove a link of the note ``source``; return whether the link existed."""
+        """Remove a link from the note ``source`` to another; return whether the link existed."""
 
     def neighbours(self, key: str, *, namespace: str) -> list[Neighbour]:
         """Return the notes that edges connect with a note, given by id or path, in the order of :meth:`edges`."""
@@ -253,19 +255,22 @@ class Store(
         """
 
     def pending(self, model: Model, limit: int, *, after: Any = None) -> list[PendingNote]:
-        """Return at most ``limit`` notes of all namespaces without a vector of ``model``, with keys above ``after``."""
+        """Return at most ``limit`` notes of the store with a key above ``after`` that have no vector of ``model``."""
 
     def embed(self, model: Model, vectors: Sequence[tuple[PendingNote, Vector]]) -> int:
         """Write the vectors of pending notes whose text did not change meanwhile; return the number of vectors."""
 
     def activate(self, model: Model) -> bool:
-        """Make ``model`` active and delete other vectors; return False, without changes, if a note lacks a vector."""
+        """Make ``model`` the active model, and delete the vectors of other models; return True.
+
+        If a note lacks a vector of ``model``, nothing is changed, and the result is False.
+        """
 
     def stats(self) -> StoreStats:
         """Return the location and the size of the store."""
 
     def check(self) -> list[Finding]:
-        """Check every part of the store; return one finding for each part, also for those without a problem."""
+        """Check every part of the store; return one finding for each part, even if it has no problem."""
 
     def repair(self) -> list[Finding]:
         """Rebuild all data that is derived from the notes, and return the findings of a check afterwards."""

@@ -51,10 +51,10 @@ class Tables(Protocol):
         """Return a key for a new note, higher than all keys before."""
 
     def document_key(self, namespace_id: int, document: Document) -> int:
-        """Return the key of a document."""
+        """Return the key of a document of the batch."""
 
     def notes_of(self, document: int) -> Collection[int]:
-        """Return the notes of a document."""
+        """Return the stored notes of a document of the batch."""
 
     def document_location(self, document: int | None) -> tuple[str, str] | None:
         """Return the root and the name of a document; ``None`` if it does not exist."""
@@ -105,12 +105,12 @@ class Batch:
         self._new_paths: dict[tuple[str, str], str] = {}
         """The paths of drafts that have both an id and a path, by the name of the namespace and the id."""
         self._now = time.time_ns() // 1000  # in microseconds since 1970, as in the tables
-        self._namespaces: dict[str, int] = {}
+        self._namespaces: dict[str, int] = {}  # the key of each namespace by its name
         self._draft_changes: list[Change] = []
         """The change of each draft, in the order of the drafts; drafts of the same note share one change."""
-        self._by_key: dict[int, Change] = {}
-        self._by_id: dict[tuple[int, str], Change] = {}
-        self._by_path: dict[tuple[int, str], Change] = {}
+        self._by_key: dict[int, Change] = {}  # all changes by the key of the note
+        self._by_id: dict[tuple[int, str], Change] = {}  # by namespace and new id
+        self._by_path: dict[tuple[int, str], Change] = {}  # by namespace and new path
         self._released_notes: set[int] = set()
         """Notes that their documents no longer contain: another document of the batch may become their owner."""
         self._deleted_notes: dict[int, list[int]] = {}  # the notes to delete, by namespace
@@ -122,22 +122,22 @@ class Batch:
             self._apply_draft(draft)
 
     def add_documents(self, documents: Sequence[Document], namespace: str) -> WriteCounts:
-        """Add the changes that documents make, delete the notes that they no longer contain, and return the counts.
+        """Add the changes of documents, including the deletion of notes that they no longer contain; return the counts.
 
         A note may move from one document of the batch to another; the order of the two documents does not matter.
         """
         namespace_id = self._namespace(namespace)
-        latest = {(document.root, document.name): document for document in documents}
+        latest = {(document.root, document.name): document for document in documents}  # the last of equal names counts
         drafts: list[tuple[int, Draft]] = []
-        owners: dict[int, int] = {}  # the key of the document of each stored note
+        owners: dict[int, int] = {}  # the stored document of each note of these documents
         for document in latest.values():
             document_key = self._tables.document_key(namespace_id, document)
             drafts += [(document_key, {**draft, "namespace": namespace}) for draft in document.drafts]
             owners |= dict.fromkeys(self._tables.notes_of(document_key), document_key)
         self._read_existing([draft for _, draft in drafts])
         existing = [(document_key, self._existing_change(draft)) for document_key, draft in drafts]
-        unmoved = {(change.new.key, document_key) for document_key, change in existing if change}
-        self._released_notes = {note for note, owner in owners.items() if (note, owner) not in unmoved}
+        new_owners = {(change.new.key, document_key) for document_key, change in existing if change}
+        self._released_notes = {note for note, owner in owners.items() if (note, owner) not in new_owners}
         changes = [self._apply_draft(draft, document_key) for document_key, draft in drafts]
         deleted = owners.keys() - {change.new.key for change in changes}
         self._deleted_notes = {namespace_id: sorted(deleted)}
@@ -150,7 +150,7 @@ class Batch:
         new_vectors, pending = self._vectors(model, vectors)
         active = self._tables.model() if model and (new_vectors or pending) else None
         if model and active and active.name == model.name and active != model:
-            # A search compares the query with vectors of one dimension and would never find the others.
+            # A search reads only vectors of the active model's dimension and precision: it would ignore the new ones.
             raise ArgumentError(
                 "embedder",
                 f"makes vectors of {model.dimension} numbers; those of {model.name} in this memory have "
@@ -164,7 +164,7 @@ class Batch:
 
     def notes(self) -> list[Note]:
         """Return the notes as they are after the batch, in the order of the drafts."""
-        return [note_of(change.new, change.namespace, change.links) for change in self._draft_changes]
+        return [note_of(change.new, change.namespace_name, change.links) for change in self._draft_changes]
 
     def _vectors(
         self, model: Model | None, vectors: Mapping[bytes, Vector]
@@ -172,11 +172,12 @@ class Batch:
         """Return the vectors to write, and the notes that need a vector which is not in ``vectors``."""
         new_vectors: list[NewVector] = []
         pending: list[PendingNote] = []
-        old = [change.new.key for change in self._by_key.values() if change.old]
-        with_vector = self._tables.notes_with_vector(old, model) if model is not None and old else ()
+        stored = [change.new.key for change in self._by_key.values() if change.old]
+        with_vector = self._tables.notes_with_vector(stored, model) if model is not None and stored else ()
         for change in self._by_key.values():
             vector = change.vector
-            if vector is None and (model is None or (change.new.key in with_vector and not change.text_changed)):
+            keeps_vector = change.new.key in with_vector and not change.text_changed
+            if vector is None and (model is None or keeps_vector):
                 continue
             text = change.new.embedding_text
             digest = text_digest(text)
@@ -235,7 +236,7 @@ class Batch:
             vector = change.vector
         if row.key in self._by_key:
             del self._by_id[row.namespace, row.id]
-            if self._by_path.get((row.namespace, row.path or "")) is change:  # else another note took the path
+            if self._by_path.get((row.namespace, row.path or "")) is change:  # no other note took the path meanwhile
                 del self._by_path[row.namespace, row.path or ""]
         change.new, change.links, change.vector = merged, links, vector
         self._add_change(change)
@@ -243,18 +244,19 @@ class Batch:
         return change
 
     def _existing_change(self, draft: Draft) -> Change | None:
-        """Return the change of the note with the draft's id, else of the note with its path, or ``None``."""
+        """Return the change of the note with the draft's id, or else with its path; ``None`` if there is neither."""
         namespace = self._namespace(draft.get("namespace", DEFAULT_NAMESPACE))
         with_id = self._by_id.get((namespace, draft.get("id", "")))
         with_path = self._by_path.get((namespace, draft.get("path", "")))
         if with_id and with_path and with_id is not with_path:
-            if self._new_paths.get((with_path.namespace, with_path.new.id), draft["path"]) != draft["path"]:
-                return with_id  # another draft of the batch gives the other note a new path
+            new_path = self._new_paths.get((with_path.namespace_name, with_path.new.id))
+            if new_path is not None and new_path != draft["path"]:
+                return with_id  # another draft of the batch moves the other note to this new path
             raise ArgumentError(
                 "path", f"{draft['path']!r} is the path of another note, {with_path.new.id!r}; delete that first"
             )
         if draft.get("id") and not self._create:
-            return with_id  # the draft gives this note a new path
+            return with_id  # an update by id never falls back to the path: a path in the draft is the new path
         return with_id or with_path
 
     def _new_change(self, draft: Draft) -> Change:
@@ -272,9 +274,12 @@ class Batch:
         return Change(None, row, name, (), ())
 
     def _check_owner(self, row: NoteRow, document: int, draft: Draft) -> None:
-        """Raise an error if the note is not of this document, unless its content is equal or ``adopt`` is true."""
-        may_own = row.document == document or row.key in self._released_notes
-        if may_own or row.content == draft.get("content") or self._adopt:
+        """Raise an error if the stored note ``row`` belongs to another source, and may not move to the document.
+
+        A note may move if its document released it, if the content of the draft is equal, or if ``adopt`` is true.
+        """
+        is_available = row.document == document or row.key in self._released_notes
+        if is_available or row.content == draft.get("content") or self._adopt:
             return
         owner = self._tables.document_location(row.document)
         origin = "/".join(owner) if owner else "another source"
@@ -285,7 +290,7 @@ class Batch:
 
 @dataclass(slots=True, eq=False)
 class StoredText:
-    """The text fields of a note, and whether it has a vector of the requested model."""
+    """The id, path and text fields of a note, and whether its text has a vector of the requested model."""
 
     id: str = ""
     path: str | None = None
@@ -305,7 +310,7 @@ def texts_to_embed(
     by_namespace: dict[str, list[Draft]] = {}
     for draft in drafts:
         by_namespace.setdefault(draft.get("namespace", DEFAULT_NAMESPACE), []).append(draft)
-    notes: dict[StoredText, None] = {}
+    notes: dict[StoredText, None] = {}  # the notes after the drafts, as an ordered set
     for namespace, group in by_namespace.items():
         ids = [draft["id"] for draft in group if draft.get("id")]
         paths = [draft["path"] for draft in group if draft.get("path")]
@@ -314,11 +319,12 @@ def texts_to_embed(
         by_path = {note.path: note for note in stored}
         for draft in group:
             note_id, path = draft.get("id"), draft.get("path")
-            note = (by_id.get(note_id) if note_id else None) or (by_path.get(path) if path else None) or StoredText()
-            changed = {name for name in TEXT_FIELDS if name in draft and draft[name] != getattr(note, name)}
-            for name in changed:
+            with_id = by_id.get(note_id) if note_id else None
+            note = with_id or (by_path.get(path) if path else None) or StoredText()
+            changed_fields = {name for name in TEXT_FIELDS if name in draft and draft[name] != getattr(note, name)}
+            for name in changed_fields:
                 setattr(note, name, draft[name])
-            note.embedded = draft.get("vector") is not None or (note.embedded and not changed)
+            note.embedded = draft.get("vector") is not None or (note.embedded and not changed_fields)
             notes[note] = None
             if note_id:
                 by_id[note_id] = note

@@ -1,13 +1,14 @@
-"""BM25 scores as FTS5 computes them, bit for bit, from the postings of each leaf (term or phrase) of a query tree.
+"""BM25 scores of notes, computed from the postings of each leaf (term or phrase) of a query tree.
 
-f is the sum of the field weights of a leaf's occurrences in a note. N is the number of notes in the namespace, n the
-number of notes that match the leaf, T the number of tokens in the namespace and D the number of tokens in the note::
+The scores equal those of FTS5 bit for bit, with one exception (below). f is the sum of the field weights of a leaf's
+occurrences in a note. N is the number of notes in the namespace, n the number of notes that match the leaf, T the
+number of tokens in the namespace and D the number of tokens in the note::
 
-    idf = ln((N - n + 0.5) / (n + 0.5)), or 0.000001 where that is not positive
+    idf = ln((N - n + 0.5) / (n + 0.5)), or 0.000001 if the logarithm is not positive
     score = sum over leaves: idf * f * 2.2 / (f + 1.2 * (0.25 + 0.75 * D / (T / N)))
 
-A leaf adds to a note's score only if all nodes above it match the note. (FTS5 also counts some leaves of an alternative
-that does not match as a whole; this implementation does not.)
+A leaf adds to a note's score only if all nodes above it match the note. FTS5 sometimes counts other leaves, too: for
+the query ``a OR (b AND c)`` and a note with a and b, but without c, it may count b; this module counts only a.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 _K1, _B = 1.2, 0.75
 _MIN_IDF = 1e-6
-_MAX_DENSE_DISTANCE = 16  # of neighbouring keys, on average; keys that lie further apart are sorted
+_MAX_KEY_GAP = 16  # if the average gap between keys is below this, _union marks keys in an array; else it sorts them
 
 
 class Occurrences(NamedTuple):
@@ -35,7 +36,7 @@ class Occurrences(NamedTuple):
     notes: NDArray[np.int64]
     weights: NDArray[np.float64]  # the sum of the field weights of the leaf's occurrences in each note
     tokens: NDArray[np.float64]  # how many tokens each note has
-    note_count: int  # the number of notes of the namespace that match the leaf
+    document_frequency: int  # n: the number of notes that match the leaf
 
 
 class Scores(NamedTuple):
@@ -45,7 +46,7 @@ class Scores(NamedTuple):
     scores: NDArray[np.float64]
 
     def best(self, limit: int) -> Scores:
-        """Return the ``limit`` best notes, and all others with the score of the last of these, by score, then key."""
+        """Return the ``limit`` best notes, and all notes that tie with the last of them, sorted by score, then key."""
         notes, scores = self
         if len(notes) > limit:
             lowest = np.partition(scores, len(scores) - limit)[len(scores) - limit]
@@ -76,7 +77,7 @@ def score_notes(node: Expression, lists: Sequence[Occurrences], notes: int, toke
     ``lists`` has the postings of each leaf, in the order of :func:`leaves_of`; ``notes`` and ``tokens`` are N and T.
 
     >>> from recollect.query import expression, parse
-    >>> tea = Occurrences(np.array([3, 8]), np.array([10.0, 1.0]), np.array([4.0, 4.0]), note_count=2)
+    >>> tea = Occurrences(np.array([3, 8]), np.array([10.0, 1.0]), np.array([4.0, 4.0]), 2)
     >>> score_notes(expression(parse("tea")), [tea], notes=10, tokens=40).scores.round(2).tolist()
     [2.4, 1.22]
     """
@@ -86,19 +87,19 @@ def score_notes(node: Expression, lists: Sequence[Occurrences], notes: int, toke
     for index, scored_notes in matching.scored_notes:
         if not len(scored_notes):
             continue
-        keys, weights, lengths, note_count = lists[index]
+        keys, weights, lengths, document_frequency = lists[index]
         if len(scored_notes) < len(keys):
             rows = np.searchsorted(keys, scored_notes)
             weights, lengths = weights[rows], lengths[rows]
         term_frequencies = saturation(weights, length_norms(lengths, tokens / notes))
-        scores[np.searchsorted(matching.notes, scored_notes)] += idf(notes, note_count) * term_frequencies
+        scores[np.searchsorted(matching.notes, scored_notes)] += idf(notes, document_frequency) * term_frequencies
     return Scores(matching.notes, scores)
 
 
-def idf(notes: int, note_count: int) -> float:
-    """Return the inverse document frequency of a leaf that matches ``note_count`` of ``notes`` notes."""
-    rarity = math.log((notes - note_count + 0.5) / (note_count + 0.5))
-    return rarity if rarity > 0 else _MIN_IDF
+def idf(total_notes: int, matching_notes: int) -> float:
+    """Return the inverse document frequency of a leaf that matches ``matching_notes`` of ``total_notes`` notes."""
+    logarithm = math.log((total_notes - matching_notes + 0.5) / (matching_notes + 0.5))
+    return logarithm if logarithm > 0 else _MIN_IDF
 
 
 def length_norms(lengths: NDArray[np.float64], average: float) -> NDArray[np.float64]:
@@ -107,7 +108,7 @@ def length_norms(lengths: NDArray[np.float64], average: float) -> NDArray[np.flo
 
 
 def saturation(weights: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the saturated term frequencies of a leaf: its share of each note's score, divided by its idf."""
+    """Return the saturated term frequency of a leaf in each note: its addend to the score, divided by its idf."""
     return (weights * (_K1 + 1.0)) / (weights + norms)
 
 
@@ -116,20 +117,21 @@ class _Matches(NamedTuple):
 
     notes: NDArray[np.int64]
     scored_notes: list[tuple[int, NDArray[np.int64]]]
-    """For each leaf below the node, the index of the leaf, and the notes to whose score it adds."""
+    """For each leaf below the node, its index in :func:`leaves_of`, and the notes to whose scores it adds."""
 
     def scored_within(self, notes: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64]]]:
+        """Return :attr:`scored_notes` without the notes that are not in ``notes``."""
         return [(index, np.intersect1d(scored, notes, assume_unique=True)) for index, scored in self.scored_notes]
 
 
 class _MatchRenderer:
-    """Computes the notes that match a tree from those of its leaves, which are in the order of :func:`leaves_of`."""
+    """Computes the notes that match a tree from the notes that match each leaf, in the order of :func:`leaves_of`."""
 
     def __init__(self, leaf_notes: Sequence[NDArray[np.int64]]) -> None:
         self._leaf_notes = leaf_notes
         self._next_leaf = 0
 
-    def match(self, kind: Kind, text: str) -> _Matches:  # noqa: ARG002 (its postings were read)
+    def match(self, kind: Kind, text: str) -> _Matches:  # noqa: ARG002 (leaves are identified by their order)
         index, self._next_leaf = self._next_leaf, self._next_leaf + 1
         return _Matches(self._leaf_notes[index], [(index, self._leaf_notes[index])])
 
@@ -154,8 +156,8 @@ def _union(lists: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     if not len(keys):
         return keys
     first, last = int(keys.min()), int(keys.max())
-    if last - first >= _MAX_DENSE_DISTANCE * len(keys):
+    if last - first >= _MAX_KEY_GAP * len(keys):
         return np.unique(keys)
-    is_present = np.zeros(last - first + 1, np.bool_)  # for dense keys, a flag for each is faster than sorting
+    is_present = np.zeros(last - first + 1, np.bool_)  # a flag for each possible key: faster than sorting
     is_present[keys - first] = True
     return np.flatnonzero(is_present) + first

@@ -24,7 +24,7 @@ from recollect.stores.copying import count_notes, differing_notes, documents_in,
 
 SAMPLE = 50  # the number of notes for which searches are compared
 MAX_DIFFERENCES = 1000  # the number of differing notes after which the comparison of notes stops
-MIN_OVERLAP = 0.9  # the minimum overlap of the results of two copies: an index may be approximate, and scores may tie
+MIN_OVERLAP = 0.9  # of the search results of two copies; below 1, because indexes may be approximate and scores may tie
 TOP_K = 10  # the number of results of each search
 QUERY_WORDS = 3  # the maximum number of words in a lexical query
 
@@ -56,7 +56,8 @@ class StoreComparison:
     """The result of a comparison."""
 
     notes: int  # how many notes the source has
-    differences: Sequence[Difference]  # all of documents and models, and the first MAX_DIFFERENCES of notes
+    differences: Sequence[Difference]
+    """All differences of documents and models, and the first :data:`MAX_DIFFERENCES` differences of notes."""
     searches: Mapping[str, SearchAgreement]  # by leg: "lexical" and "vector"
     seconds: float
 
@@ -80,9 +81,9 @@ def compare_stores(
 ) -> StoreComparison:
     """Compare all notes, vectors and documents of two stores, or of some namespaces, and a sample of searches.
 
-    If ``merged`` is true, the target may have notes that the source lacks. If it has, searches are not compared,
-    because they would return these notes. ``report`` is called with the number of notes or searches done, their total
-    and the phase: ``comparing`` or ``searching``.
+    If ``merged`` is true, the target may have notes and documents that the source lacks. If it has such notes, searches
+    are not compared, because they would return these notes. ``report`` is called with the number of notes or searches
+    done, their total and the phase: ``comparing`` or ``searching``.
     """
     started = time.monotonic()
     progress = report or (lambda *_: None)
@@ -130,14 +131,15 @@ def _note_differences(
     for batch in note_batches(notes_in(source, namespaces)):
         _, differing = differing_notes(source, target, batch)
         yield from (Difference("note", *key_of(note), problem) for note, _, problem in differing)
-        sample += batch[-len(source_keys) % step :: step]  # every step-th note, counted over all batches
+        first_sampled = -len(source_keys) % step  # so that every step-th note of all batches is sampled
+        sample += batch[first_sampled::step]
         source_keys += map(key_of, batch)
         report(len(source_keys), max(len(source_keys), total), "comparing")
     target_keys = [key_of(note) for note in notes_in(target, namespaces)]
     in_source, in_target = set(source_keys), set(target_keys)
     if not merged:
         yield from (Difference("note", *key, "extra") for key in target_keys if key not in in_source)
-    # The order of the common notes is compared within each namespace: the sort is stable, and namespaces come first.
+    # The order of the common notes is compared within each namespace: a stable sort by namespace only keeps this order.
     source_order = sorted((key for key in source_keys if key in in_target), key=itemgetter(0))
     target_order = sorted((key for key in target_keys if key in in_source), key=itemgetter(0))
     for source_key, target_key in zip(source_order, target_order, strict=True):
@@ -180,7 +182,7 @@ def _agreement(pairs: Sequence[Sequence[list[str]]]) -> SearchAgreement:
     if not pairs:
         return SearchAgreement()
     same = sum(ids == target_ids for ids, target_ids in pairs)
-    overlaps = [
+    overlaps = [  # two empty lists agree
         1.0 if ids == target_ids else len({*ids} & {*target_ids}) / max(len(ids), len(target_ids))
         for ids, target_ids in pairs
     ]

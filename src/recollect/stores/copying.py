@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
 BATCH_NOTES = 2000  # how many notes are written in one transaction
-BATCH_BYTES = 8 * 2**20  # the maximum size of the texts in one batch; a longer note is a batch by itself
+BATCH_BYTES = 8 * 2**20  # the maximum size of the texts in one batch; a note with more is a batch of its own
 
 _FIELDS = tuple(field.name for field in fields(Note))
 
@@ -40,7 +40,7 @@ class CopyCounts:
     """The number of notes and documents that were copied, and the duration of the copy."""
 
     added: int = 0
-    updated: int = 0  # notes of which a field or the vector differed in the target
+    updated: int = 0  # notes whose fields or vectors differed in the target
     unchanged: int = 0
     documents: int = 0  # documents that were added to the target or changed there
     seconds: float = 0.0
@@ -71,7 +71,7 @@ def copy_store(
     if not merge:
         _check_target_notes(source, target, namespaces, progress)
     if source.model is not None and target.model is None:
-        target.activate(source.model)  # a source without vectors may have a model, too
+        target.activate(source.model)  # writing vectors would do that, but a source with a model may have no vectors
     counts: Counter[str] = Counter()
     total = count_notes(source, namespaces)
     progress(0, total, "notes")
@@ -84,7 +84,7 @@ def copy_store(
         done = counts.total()
         progress(done, max(done, total), "notes")
     if source.model is not None and target.model != source.model:
-        target.activate(source.model)
+        target.activate(source.model)  # has no effect if a note of the target still lacks a vector of this model
     target_documents = documents_in(target, namespaces)
     source_documents = documents_in(source, namespaces)
     documents = [record for key, record in source_documents.items() if target_documents.get(key) != record]
@@ -111,7 +111,7 @@ def _check_stores(source: Store, target: Store, namespaces: Sequence[str] | None
     if model is None or target_model is None or model == target_model:
         return
     # If only some notes are overwritten, the others keep the vectors of the target's model, and the source's model
-    # cannot become the active one.
+    # cannot become active. Nor can it if the models have the same name, but another dimension or precision.
     is_partial = merge or namespaces is not None
     if is_partial or model.name == target_model.name:
         models = (target_model, model)
@@ -145,7 +145,7 @@ class DifferingNote(NamedTuple):
 
     note: Note
     vector: Vector | None
-    problem: str  # "missing", or the names of the fields that differ, also "vector", separated by commas
+    problem: str  # "missing", or what differs: names of fields of the note, or "vector", separated by commas
 
 
 def differing_notes(source: Store, target: Store, notes: Sequence[Note]) -> tuple[Model | None, list[DifferingNote]]:
@@ -181,14 +181,15 @@ def _write_notes(target: Store, changed: Sequence[DifferingNote], model: Model |
     changed_keys = {key_of(entry.note) for entry in changed}
     for namespace, notes in _by_namespace(entry.note for entry in changed if entry.note.path).items():
         for note, stored in zip(notes, target.get([note.path for note in notes], namespace=namespace), strict=True):
-            # ``get`` also finds a note with this text as its id. A note that is written, too, gets its own path.
+            # ``get`` also finds a note whose id is equal to the path. A stored note that this batch also writes is no
+            # conflict, because its path is overwritten.
             if stored is not None and stored.path == note.path and key_of(stored) not in changed_keys:
                 raise ArgumentError(
                     "target",
                     f"{note.path!r} is the path of another note there, {stored.id!r}; delete that, "
                     "or choose an empty target",
                 )
-    # All fields, also empty ones, replace the stored values, except an empty path: a draft cannot remove a path.
+    # Even an empty field replaces the stored value. Only an empty path is left out: a draft cannot remove a path.
     drafts: list[Draft] = [
         {name: getattr(note, name) for name in _FIELDS if name != "path" or note.path} | {"vector": vector}
         for note, vector, _ in changed
@@ -233,7 +234,7 @@ def notes_by_id(store: Store, notes: Iterable[Note]) -> dict[tuple[str, str], No
         key_of(stored): stored
         for namespace, group in _by_namespace(notes).items()
         for note, stored in zip(group, store.get([note.id for note in group], namespace=namespace), strict=True)
-        if stored is not None and stored.id == note.id  # ``get`` also finds a note with this text as its path
+        if stored is not None and stored.id == note.id  # ``get`` also finds a note whose path is equal to the id
     }
 
 

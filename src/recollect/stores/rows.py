@@ -46,7 +46,7 @@ class NoteRow(NamedTuple):
     namespace: int
     id: str
     path: str | None = None
-    name: str | None = None  # the folded_name of the path; None without a path, or for a part of a file
+    name: str | None = None  # the folded_name of the path; None if the path is None, or contains # (part of a file)
     session: str | None = None
     position: int | None = None
     importance: float = DEFAULT_IMPORTANCE
@@ -72,7 +72,7 @@ class NoteRow(NamedTuple):
         return embedding_text(self.title, self.summary, self.content)
 
 
-COLUMNS = ", ".join(NoteRow._fields)  # in SQL
+COLUMNS = ", ".join(NoteRow._fields)  # for SQL, in the order of the fields of NoteRow
 CANDIDATE_COLUMNS = (
     "id, path, title, summary, content, created_at, last_accessed_at, importance, session, position, tags, metadata"
 )
@@ -85,7 +85,7 @@ def to_microseconds(moment: datetime) -> int:
 
 @lru_cache(maxsize=256)  # notes of one batch share their times
 def from_microseconds(microseconds: int) -> datetime:
-    """Return the time that is so many microseconds after the beginning of 1970."""
+    """Return the time that is this number of microseconds after the beginning of 1970."""
     return _EPOCH + timedelta(microseconds=microseconds)
 
 
@@ -150,7 +150,7 @@ class Change:
 
     old: NoteRow | None  # the stored row; None if the note is new
     new: NoteRow
-    namespace: str  # the name of the namespace
+    namespace_name: str  # ``new.namespace`` is the key of the namespace
     old_links: tuple[Link, ...]
     links: tuple[Link, ...]
     vector: Vector | None = None  # the vector of the draft; None if the draft has none
@@ -166,8 +166,8 @@ class Change:
         return self.old is not None and (self.old.id, self.old.path) != (self.new.id, self.new.path)
 
     @property
-    def reindexed(self) -> bool:
-        """Whether a field of the lexical index changes."""
+    def terms_changed(self) -> bool:
+        """Whether an indexed field changes, so that the lexical index needs other terms for the note."""
         return self.old is None or self.old.indexed_fields != self.new.indexed_fields
 
     @property
@@ -181,11 +181,11 @@ DOCUMENT_DEFAULTS: Draft = {
     for name, field in NOTE_FIELDS.items()
     if name not in UNCHANGED_IF_EMPTY | {"content", "namespace"}
 }
-"""The values of fields that a document's draft leaves out: such a draft is a whole note, not a change of a note."""
+"""The values of fields that a draft of a document leaves out, because such a draft describes a whole note."""
 
 
 def merged_row(row: NoteRow, draft: Draft) -> NoteRow:
-    """Return ``row`` with the values of ``draft``, converted to those of a row."""
+    """Return ``row`` with the values of ``draft``, converted to the types of a row; an empty id or path is ignored."""
     unconverted = ("title", "summary", "content", "importance", "position")
     changed: dict[str, Any] = {name: draft[name] for name in unconverted if name in draft}
     for name in ("created_at", "updated_at", "last_accessed_at", "expires_at"):
@@ -216,17 +216,17 @@ def new_id(microseconds: int) -> str:
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
-_UNIT_TOLERANCE = 1e-5  # of the length: more than the rounding errors of float32
+_UNIT_TOLERANCE = 1e-5  # a vector whose length differs from 1 by less has unit length, except for rounding errors
 
 
 def to_unit_length(vectors: Sequence[Vector] | NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the vectors scaled to unit length, one in each row; a vector of zeros stays unchanged."""
     rows = np.asarray(vectors, dtype=np.float32)
     largest = np.abs(rows).max(axis=1, keepdims=True)
-    scaled = rows / np.where(largest > 0, largest, 1)  # before squaring: the square of a very large number overflows
+    scaled = rows / np.where(largest > 0, largest, 1)  # because the square of a very large number overflows
     lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
     unit = scaled / np.where(lengths > 0, lengths, 1)
-    # A vector of unit length stays bit-identical, so that an export and import does not change it.
+    # A vector of unit length stays bit-identical, so that export and import do not change it.
     return np.where(np.abs(lengths * largest - 1) < _UNIT_TOLERANCE, rows, unit).astype(np.float32, copy=False)
 
 
@@ -246,7 +246,7 @@ def vectors_in(blob: bytes, model: Model) -> NDArray[Any]:
 
 
 def cosine_similarity(vectors: NDArray[Any], query: NDArray[np.float64]) -> float:
-    """Return the cosine similarity of a query to the most similar chunk of a note; all vectors have unit length."""
+    """Return the cosine similarity of a query and the most similar chunk of a note; all vectors have unit length."""
     return float((vectors.astype(np.float64) * query).sum(axis=1).max())
 
 
@@ -256,5 +256,5 @@ def cosine_similarities(blobs: Sequence[bytes], model: Model, query: NDArray[np.
         return np.empty(0)
     products = (vectors_in(b"".join(blobs), model).astype(np.float64) * query).sum(axis=1)
     vector_bytes = sum(map(len, blobs)) // len(products)
-    first_chunks = np.cumsum([0, *(len(blob) // vector_bytes for blob in blobs[:-1])])
-    return np.maximum.reduceat(products, first_chunks)
+    first_rows = np.cumsum([0, *(len(blob) // vector_bytes for blob in blobs[:-1])])  # the first row of each note
+    return np.maximum.reduceat(products, first_rows)

@@ -1,7 +1,9 @@
 """The search part of a store's contract: the methods that an index must have, and the methods that it may have.
 
-:class:`SearchIndex` is mandatory. Every other protocol is an optional ability: a search omits the steps that need an
-ability which the index lacks. :class:`IndexAbilities` checks once which abilities an index has.
+:class:`SearchIndex` is mandatory. Every other protocol is an optional ability. If an index lacks an ability, a search
+omits the steps that need the ability. :class:`IndexAbilities` checks once which abilities an index has.
+
+The parameter ``without`` of several methods is a query with NOT: notes that contain an excluded term are left out.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 
 SUPERSEDED_BY = frozenset((("supersedes", "in"), ("superseded-by", "out")))
-"""The kind and direction of the edges from a note to a note that supersedes it."""
+"""The kind and direction of an edge between a superseded note and its successor, as seen from the superseded note."""
 SUPERSESSION_KINDS = frozenset(kind for kind, _ in SUPERSEDED_BY)
 MAX_SUPERSESSIONS = 100_000
 """The maximum number of supersession links that one call follows; it bounds the time of a search."""
@@ -31,7 +33,7 @@ class SearchIndex(Protocol):
     def search_text(
         self, query: Query, limit: int, *, namespace: str, filters: Filters, semantics: Semantics = "strict"
     ) -> list[Candidate]:
-        """Return the best notes by BM25, with ``lexical_rank`` and ``lexical_score``; ties by path, then by id."""
+        """Return the best notes by BM25, with ``lexical_rank`` and ``lexical_score``; equal scores by path, then id."""
 
     def search_vectors(
         self,
@@ -43,10 +45,10 @@ class SearchIndex(Protocol):
         without: Query | None = None,
         model: Model | None = None,
     ) -> list[Candidate]:
-        """Return the nearest notes, with ``vector_rank`` and ``vector_similarity``; ties by path, then by id.
+        """Return the nearest notes, with ``vector_rank`` and ``vector_similarity``; ties are sorted by path, then id.
 
-        Notes that contain what the query ``without`` excludes are left out. ``model`` is the model of the vector, if it
-        is known; ``ModelChangedError`` is raised if another model became the store's active model.
+        ``model`` is the model that computed ``vector``, if it is known. If it is not the active model of the store (any
+        more), ``ModelChangedError`` is raised.
         """
 
 
@@ -66,10 +68,7 @@ class SupportsCandidates(Protocol):
     def candidates(
         self, ids: Sequence[str], *, namespace: str, filters: Filters, without: Query | None = None
     ) -> list[Candidate]:
-        """Return the notes with these ids that pass the filters, in the order of ``ids``; unknown ids are left out.
-
-        Notes that contain what the query ``without`` excludes are left out, too.
-        """
+        """Return the notes with these ids that pass the filters, in the order of ``ids``; unknown ids are left out."""
 
 
 @runtime_checkable
@@ -98,8 +97,8 @@ class SupportsSuccessors(Protocol):
 
         The keys of the result are the superseded notes among ``ids`` and their direct and indirect successors; the
         values are sorted ids. Note B supersedes note A if B has a link ``supersedes`` to A, or A has a link
-        ``superseded-by`` to B. Chains are followed to their end, cycles only once; links of a note to itself and notes
-        created at ``created_before`` or later are ignored. At most :data:`MAX_SUPERSESSIONS` links are followed.
+        ``superseded-by`` to B. Chains are followed to their end, and each cycle once. Links of a note to itself and
+        notes created at ``created_before`` or later are ignored. At most :data:`MAX_SUPERSESSIONS` links are followed.
         """
 
 
@@ -118,7 +117,7 @@ class SupportsSimilarities(Protocol):
     def similarities(
         self, vector: Vector, ids: Sequence[str], *, namespace: str, model: Model | None = None
     ) -> dict[str, float]:
-        """Return the similarity to ``vector`` of each note with one of the ids, as ``search_vectors`` computes it.
+        """Return the similarity of ``vector`` and each note with one of the ids, as ``search_vectors`` computes it.
 
         Unknown ids, and notes without a vector, are left out.
         """
@@ -131,7 +130,7 @@ class SupportsTextScores(Protocol):
     def text_scores(
         self, query: Query, notes: Sequence[str], *, namespace: str, semantics: Semantics = "strict"
     ) -> dict[str, float]:
-        """Return the BM25 scores of the notes with these ids: exactly those that ``search_text`` computes.
+        """Return the BM25 scores of the notes with these ids: the same numbers that ``search_text`` computes.
 
         Notes that do not match the query, and unknown ids, are left out. No filters apply: pass only ids that the
         caller may see.
@@ -154,10 +153,10 @@ class SupportsNames(Protocol):
     ) -> list[Candidate]:
         """Return the notes whose name is spelt like one of the words, the most similar first, then by path, then id.
 
-        A note's name is the slug of its path; :func:`recollect.query.trigram_search` defines the similarity. With
-        ``titles``, the title is a name, too, and so is each word of at least four letters in a name of several words;
-        such a word needs a similarity of 0.5. The best similarity of a note is its ``score`` and ``lexical_score``.
-        Notes that contain what the query ``without`` excludes are left out.
+        A note's name is the slug of its path; :func:`recollect.query.trigram_search` defines the similarity. If
+        ``titles`` is true, the title is another name, and in a name of several words, each word of at least four
+        letters is also compared on its own: it must have a similarity of 0.5 or more. The best similarity of a note is
+        its ``score`` and ``lexical_score``.
         """
 
 
@@ -192,7 +191,7 @@ class IndexAbilities:
         self.index = index
         try:
             self.model: SupportsModel | None = index if isinstance(index, SupportsModel) else None
-        except Exception:  # noqa: BLE001 (isinstance reads the property, which may fail; a search reports that)
+        except Exception:  # noqa: BLE001 (isinstance reads the property, which may fail; a search reports the error)
             self.model = cast("SupportsModel", index)
         self.candidates = index if isinstance(index, SupportsCandidates) else None
         self.graph = index if isinstance(index, SupportsGraph) else None

@@ -1,7 +1,8 @@
 """Suggest words that notes contain for a misspelt word that no note contains.
 
-The lexical index has stems, such as ``kubernet``. First, the stems that are few edits away from the misspelt word or
-its stem are found. Then the words that have these stems are read from some notes, and compared with the misspelt word.
+The lexical index has stems, such as ``kubernet``. First, the stems are found that are few edits away from the
+misspelt word or from its stem. Then the words with these stems, their spellings, are read from some notes, and compared
+with the misspelt word.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from recollect.stores import tokens
 
 MAX_SUGGESTIONS = 3
 MIN_LENGTH = 4  # the minimum number of letters of a word that is corrected
-TWO_EDITS_FROM = 8  # a word with at least this many letters may be two edits from its suggestion, a shorter one one
+TWO_EDITS_FROM = 8  # words of at least this many letters may be corrected by two edits, shorter words by one edit
 MAX_LENGTH = 64  # the maximum number of letters of a word that is corrected, and of a stem of the vocabulary
-MAX_STEMS = 12  # the number of closest stems whose spellings are read from notes
-SPELLING_NOTES = 8  # the number of notes from which the spellings of a stem are read
-SPELLING_CHARACTERS = 20_000  # the number of characters that are read of each field of a note
+MAX_STEMS = 12  # the spellings of at most this many stems, the closest, are read from notes
+SPELLING_NOTES = 8  # the maximum number of notes from which the spellings of a stem are read
+SPELLING_CHARACTERS = 20_000  # the maximum number of characters that are read of each field of a note
 
 _BIT_COUNTS = np.array([number.bit_count() for number in range(256)], dtype=np.uint8)
 _SIGNATURE_BITS = 32
@@ -52,7 +53,7 @@ class SpellingIndex(Protocol):
 
 
 def build_vocabulary(stems: Iterable[tuple[str, int]]) -> Vocabulary:
-    """Group stems by length; each is given with the number of notes that contain it."""
+    """Group stems by length; ``stems`` has pairs of a stem and the number of notes that contain the stem."""
     by_length: dict[int, tuple[list[str], list[int]]] = {}
     for stem, note_count in stems:
         if len(stem) <= MAX_LENGTH:
@@ -69,7 +70,7 @@ def _signatures(words: Sequence[str]) -> NDArray[np.uint32]:
     return signatures
 
 
-def terms_within(word: str, max_edits: int, vocabulary: Vocabulary) -> dict[str, tuple[int, int]]:
+def stems_within(word: str, max_edits: int, vocabulary: Vocabulary) -> dict[str, tuple[int, int]]:
     """Return the stems at most ``max_edits`` from ``word``, each with its edit distance and its number of notes."""
     from rapidfuzz.distance import OSA  # noqa: PLC0415 (only misspelt queries need it)
 
@@ -77,9 +78,10 @@ def terms_within(word: str, max_edits: int, vocabulary: Vocabulary) -> dict[str,
     results = {}
     lengths = range(len(word) - max_edits, len(word) + max_edits + 1)
     for group in (vocabulary[length] for length in lengths if length in vocabulary):
-        # An edit changes at most two bits of the signature. So the distance of most stems need not be computed.
-        byte_counts = _BIT_COUNTS[(group.signatures ^ signature).view(np.uint8)].reshape(-1, signature.itemsize)
-        for row in np.flatnonzero(byte_counts.sum(axis=1) <= 2 * max_edits).tolist():
+        # An edit changes at most two bits of the signature: a stem that differs in more bits is too distant.
+        bits_of_bytes = _BIT_COUNTS[(group.signatures ^ signature).view(np.uint8)].reshape(-1, signature.itemsize)
+        differing_bits = bits_of_bytes.sum(axis=1)
+        for row in np.flatnonzero(differing_bits <= 2 * max_edits).tolist():
             edits = OSA.distance(word, group.stems[row], score_cutoff=max_edits)
             if edits <= max_edits:
                 results[group.stems[row]] = edits, group.note_counts[row]
@@ -107,7 +109,7 @@ def unknown_words(index: SpellingIndex, words: Sequence[str]) -> list[str]:
 
 
 def similar_words(index: SpellingIndex, vocabulary: Vocabulary, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the suggestions for each word that no note contains, best first; words without any are left out."""
+    """Return the suggestions for each word that no note contains, best first; words without them are left out."""
     suggestions = {word: _suggestions(index, vocabulary, word) for word in unknown_words(index, words)}
     return {word: tuple(similar[:MAX_SUGGESTIONS]) for word, similar in suggestions.items() if similar}
 
@@ -116,9 +118,9 @@ def _suggestions(index: SpellingIndex, vocabulary: Vocabulary, word: str) -> lis
     """Return the suggestions for a word, sorted by edit distance, then by the number of notes with the same stem."""
     folded = tokens.fold(word)
     max_edits = 1 if len(folded) < TWO_EDITS_FROM else 2
-    sort_keys: dict[str, tuple[int, int]] = {}  # the edit distance of each stem, and minus its number of notes
+    sort_keys: dict[str, tuple[int, int]] = {}  # by stem, its edit distance, and its number of notes times -1
     for misspelling in {folded, tokens.stem(word)}:
-        for stem, (edits, note_count) in terms_within(misspelling, max_edits, vocabulary).items():
+        for stem, (edits, note_count) in stems_within(misspelling, max_edits, vocabulary).items():
             sort_keys[stem] = min((edits, -note_count), sort_keys.get(stem, (edits, -note_count)))
     closest_stems = sorted(sort_keys, key=lambda stem: (sort_keys[stem], stem))[:MAX_STEMS]
     suggestions = []
@@ -129,6 +131,6 @@ def _suggestions(index: SpellingIndex, vocabulary: Vocabulary, word: str) -> lis
                 (edit_distance(folded, tokens.fold(spelling)), -count, spelling)
                 for spelling, count in spellings.items()
             )
-            if edits <= max_edits:  # similar stems do not suffice: "medicine" is no misspelt "medical"
+            if edits <= max_edits:  # not only the stems must be similar: "medicine" is no misspelt "medical"
                 suggestions.append((edits, sort_keys[stem][1], spelling))
     return [spelling for _, _, spelling in sorted(suggestions) if index.has_match(spelling)]

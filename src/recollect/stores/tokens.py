@@ -1,11 +1,11 @@
 """Split texts into tokens and stems as the lexical index does, and find the titles of other notes in a text.
 
-Tokens come from the tokenizers of FTS5, whatever engine stores the index; every thread has its own. A folded word is in
-lower case and without accents.
+Tokens come from the tokenizers of FTS5, whatever engine stores the index; every thread has its own tokenizers. A folded
+word is in lower case and without accents. A run is a sequence of consecutive stems, joined by spaces.
 
 A mention is an edge from a note to the notes with a title that its text contains. Only summary and content are searched
 for titles, not the note's own title: the title of each section of a document repeats the title of the document, so that
-each section would mention the first one. Mentions are found by stems, and count only if the text has the exact words. A
+each section would mention the first one. Mentions are found by stems, but only those with the exact words count. A
 title is ignored if more than :data:`MAX_MENTIONS` notes mention it or more than :data:`MAX_TITLE_NOTES` notes have it.
 """
 
@@ -23,7 +23,7 @@ from recollect.query import normalise
 from recollect.query.terms import DUTCH_STOPWORDS, ENGLISH_STOPWORDS
 
 BREAK = "\ue000"
-"""A character that separates texts which are tokenized together; the tokenizer returns it as a token of its own."""
+"""A character between two texts that are tokenized together; the tokenizer returns it as a separate token."""
 
 
 class _Tokenizers(threading.local):
@@ -46,7 +46,7 @@ _tokenizers = _Tokenizers()
 
 
 def indexed(text: Any) -> Any:
-    """Return a text as it is indexed, normalised like a query; ``None`` stays ``None``. It is also an SQL function."""
+    """Return a text as it is indexed, normalised like a query; ``None`` stays ``None``. SQL queries call it, too."""
     return text if text is None or text.isascii() else normalise(text)
 
 
@@ -76,7 +76,7 @@ def stem(word: str) -> str:
 
 
 def spellings_of(text: str, stems: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield each word of the text whose stem is in ``stems``: the stem, and the word in lower case."""
+    """Yield the stem and the word in lower case, for each word of the text whose stem is in ``stems``."""
     encoded = text.encode()
     tokens: Any = _tokenizers.stemming(encoded, apsw.FTS5_TOKENIZE_DOCUMENT, None)
     for start, end, token in tokens:
@@ -86,7 +86,7 @@ def spellings_of(text: str, stems: Collection[str]) -> Iterator[tuple[str, str]]
 
 def _token_stream(tokenizer: apsw.FTS5Tokenizer, texts: Sequence[str]) -> list[str]:
     joined: str = f" {BREAK} ".join(map(indexed, texts))
-    if joined.count(BREAK) >= len(texts):  # a text contains this character: doubled, it is no break
+    if joined.count(BREAK) >= len(texts):  # a text contains BREAK: there it is doubled, which gives another token
         joined = f" {BREAK} ".join(indexed(text).replace(BREAK, f"{BREAK}{BREAK}") for text in texts)
     return _tokens(tokenizer, joined)
 
@@ -105,9 +105,9 @@ def _single_token(tokenizer: apsw.FTS5Tokenizer, word: str) -> str:
 
 MAX_TITLE_NOTES = 64
 MAX_MENTIONS = 1000
-MAX_TITLE_WORDS = 12
-MAX_TITLE_LENGTH = 300  # in characters
-MIN_WORD_LENGTH = 4  # of a title of one word
+MAX_TITLE_WORDS = 12  # longer titles are ignored
+MAX_TITLE_LENGTH = 300  # in characters; longer titles are ignored
+MIN_WORD_LENGTH = 4  # the minimum number of characters of a title of one word
 
 _STOPWORDS = ENGLISH_STOPWORDS | DUTCH_STOPWORDS
 
@@ -117,7 +117,7 @@ class Title(NamedTuple):
 
     words: str  # the folded words, joined by spaces
     stems: str  # the stems of the words, joined by spaces
-    text: str
+    text: str  # the title or variant as it is written
 
 
 class NoteText(NamedTuple):
@@ -138,18 +138,18 @@ class Mention(NamedTuple):
 
 
 TitleLookup = Callable[[set[str]], tuple[dict[str, list[tuple[int, str]]], set[str]]]
-"""Looks up runs: consecutive stems, joined by spaces. Returns two values.
+"""Looks up runs among the stems of titles, and returns two values.
 
-The first maps a run to the titles with these stems, each as its key and folded words, except titles that too many notes
-mention. The second has the runs with which a longer title starts.
+The first value maps a run to the titles with exactly these stems: each title as its key and its folded words. Titles
+that too many notes mention are left out. The second value is the set of the runs with which a longer title starts.
 """
 
 
 def titles_by_note(texts: Sequence[NoteText]) -> dict[int, list[Title]]:
-    """Return the titles of each note that has a title, with variants: ``Tenet (film)`` also as ``Tenet``.
+    """Return the titles of each note that has a title: the title ``Tenet (film)``, and its variant ``Tenet``.
 
-    Titles that match everywhere are left out: a single short word, a number, and stopwords. So are titles that are too
-    long to be mentioned.
+    Titles that match everywhere are left out: a single short word, a number, and stopwords. Titles that are too long to
+    be mentioned are left out, too.
 
     >>> [title.words for title in titles_by_note([NoteText(7, "Tenet (film)", "", "By Nolan.")])[7]]
     ['tenet film', 'tenet']
@@ -158,12 +158,13 @@ def titles_by_note(texts: Sequence[NoteText]) -> dict[int, list[Title]]:
     for text in texts:
         if text.title and len(text.title) <= MAX_TITLE_LENGTH and BREAK not in text.title:
             names.append((text.note, text.title))
-            before, bracket, within = text.title.rstrip().rpartition("(")
-            if bracket and within.find(")") == len(within) - 1:
+            before, bracket, rest = text.title.rstrip().rpartition("(")
+            if bracket and rest.find(")") == len(rest) - 1:  # the title ends with the closing bracket
                 names.append((text.note, before))
     words_of_names = " ".join(word_stream([name for _, name in names])).split(BREAK)
     stems_of_names = " ".join(stem_stream([name for _, name in names])).split(BREAK)
     titles: dict[int, list[Title]] = {text.note: [] for text in texts if text.title}
+    # If there are no names, the other two lists have one empty text: hence not strict.
     for (note, name), words, stems in zip(names, words_of_names, stems_of_names, strict=False):
         title = Title(words.strip(), stems.strip(), name)
         if _is_distinctive(title.words.split()) and title.words not in [other.words for other in titles[note]]:
@@ -195,15 +196,15 @@ def find_mentions(
     own: Mapping[int, Sequence[Title]],
     term_filter: TermFilter | None = None,
 ) -> list[Mention]:
-    """Return the titles that texts mention, except the titles of the same note, which are in ``own``.
+    """Return the mentions of titles in texts. ``own`` has the titles of each note, which it cannot mention itself.
 
-    All texts are one list of stems. Its runs of one stem are looked up, then those runs of two stems whose first stem
-    starts a longer title, and so on. ``term_filter`` saves lookups; the terms of the texts are added to it.
+    All texts are joined to one list of stems. First, runs of one stem are looked up, then those runs of two stems whose
+    first stem starts a longer title, and so on. ``term_filter`` saves lookups; the stems of the texts are added to it.
     """
     parts = [(index, part) for index, text in enumerate(texts) for part in (text.summary, text.content) if part]
     stems = stem_stream([part for _, part in parts])
-    distinct = set(stems)
-    titles, prefixes = lookup(distinct if term_filter is None else term_filter.add_terms(distinct))
+    distinct_stems = set(stems)
+    titles, prefixes = lookup(distinct_stems if term_filter is None else term_filter.add_terms(distinct_stems))
     relevant = titles.keys() | prefixes
     offsets = [offset for offset, stem in enumerate(stems) if stem in relevant] if relevant else []
     matches = [(offset, stems[offset]) for offset in offsets if stems[offset] in titles]
@@ -214,15 +215,17 @@ def find_mentions(
         ]
         if not runs:
             break
-        distinct = {run for _, run in runs}
-        equal_titles, prefixes = lookup(distinct if term_filter is None else term_filter.may_start_title(distinct))
-        titles |= equal_titles
-        matches += [(offset, run) for offset, run in runs if run in equal_titles]
+        distinct_runs = {run for _, run in runs}
+        if term_filter is not None:
+            distinct_runs = term_filter.may_start_title(distinct_runs)
+        new_titles, prefixes = lookup(distinct_runs)
+        titles |= new_titles
+        matches += [(offset, run) for offset, run in runs if run in new_titles]
         starts = [offset for offset, run in runs if run in prefixes] if prefixes else []
     breaks = [offset for offset, stem in enumerate(stems) if stem == BREAK] if matches else []
     titles_by_text: dict[int, set[tuple[int, str]]] = {}
     for offset, run in matches:
-        index, _ = parts[bisect(breaks, offset)]
+        index, _ = parts[bisect(breaks, offset)]  # a part has as many breaks before it as parts
         own_words = [title.words for title in own.get(texts[index].note, ())]
         for key, words in titles[run]:
             if words not in own_words:
@@ -234,17 +237,18 @@ def find_mentions(
     return mentions
 
 
-FILTER_BUCKETS = 2**22
-MIN_TITLES = 256  # the minimum number of notes with titles in a batch for which a filter of the namespace is built
+FILTER_BUCKETS = 2**22  # of one byte each
+MIN_TITLES = 256  # a batch with fewer titled notes builds no filter of the namespace
 
-_TERM, _PREFIX, _TITLE = 1, 2, 4  # bits of a bucket: it has a term, the first stems of a title, all stems of a title
+_TERM, _PREFIX, _TITLE = 1, 2, 4
+"""Bits of a bucket: the hash of a term, of the first stems of a title, or of all stems of a title is in this bucket."""
 
 
 class TermFilter:
     """A Bloom filter, with one hash function, of the terms and titles of a namespace: false positives are possible.
 
-    Looking up a title in the index takes as long as writing a short note. A batch of thousands of notes with new titles
-    would do thousands of lookups without a result.
+    It saves lookups. Looking up a title in the index takes as long as writing a short note, and a batch of thousands of
+    notes with new titles would do thousands of lookups that find nothing.
     """
 
     def __init__(self, terms: Iterable[str] = (), titles: Iterable[str] = ()) -> None:
@@ -253,10 +257,10 @@ class TermFilter:
         self.add_titles(titles)
 
     def add_titles(self, titles: Iterable[str]) -> None:
-        """Add titles, given by their stems, which are also terms of the notes with these titles."""
+        """Add titles, given by their stems. The stems are added as terms, too: the titled notes contain them."""
         buckets = self._buckets
         for title in titles:
-            buckets[hash(title) % FILTER_BUCKETS] |= _TITLE | _PREFIX
+            buckets[hash(title) % FILTER_BUCKETS] |= _TITLE | _PREFIX  # a title starts with itself
             stems = title.split(" ")
             for stem in stems:
                 buckets[hash(stem) % FILTER_BUCKETS] |= _TERM
@@ -264,7 +268,7 @@ class TermFilter:
                 buckets[hash(" ".join(stems[:length])) % FILTER_BUCKETS] |= _PREFIX
 
     def add_terms(self, terms: Iterable[str]) -> set[str]:
-        """Add the terms of notes, and return the terms that a title may start with."""
+        """Add the terms of notes, and return those terms with which a title may start."""
         buckets, prefixes = self._buckets, set()
         for term in terms:
             bucket = hash(term) % FILTER_BUCKETS
@@ -274,7 +278,7 @@ class TermFilter:
         return prefixes
 
     def may_contain(self, titles: Iterable[tuple[int, str]]) -> set[int]:
-        """Return the keys of the titles, given by key and stems, whose stems may all occur in notes."""
+        """Return the keys of the titles all of whose stems may occur in notes; ``titles`` has keys and stems."""
         buckets, keys = self._buckets, set()
         for key, title in titles:
             # From the end: the last stem is the rarest, as in "chapter 17".
@@ -293,7 +297,7 @@ class TermFilter:
 
 
 class TermFilterCache:
-    """The filters of the namespaces that this process wrote to last, each with the revision that it describes.
+    """The filters of the namespaces that this process wrote to last, each with the namespace's revision at that time.
 
     A writer takes the filter of its namespace out of the cache, and puts it back after its transaction is committed.
     """
@@ -304,7 +308,7 @@ class TermFilterCache:
         self._filters: dict[int, tuple[int, TermFilter]] = {}
 
     def take(self, namespace_id: int, revision: int) -> TermFilter | None:
-        """Return the filter of a namespace if it describes this revision, and remove it."""
+        """Remove the filter of a namespace, and return it if it describes this revision; else return ``None``."""
         with self._lock:
             cached = self._filters.pop(namespace_id, None)
         return cached[1] if cached and cached[0] == revision else None

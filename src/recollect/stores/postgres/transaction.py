@@ -134,7 +134,7 @@ class PostgresTransaction(SqlTransaction):
             [
                 TextChange(change.new.key, change.old.indexed_fields if change.old else None, change.new.indexed_fields)
                 for change in changes
-                if change.reindexed
+                if change.terms_changed
             ],
             first_new_key=min((change.new.key for change in changes if not change.old), default=None),
         )

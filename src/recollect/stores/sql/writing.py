@@ -123,7 +123,7 @@ def write_plan(transaction: SqlTransaction, plan: Plan, cache: TermFilterCache) 
         tables.delete_notes(transaction, namespace_id, notes)
     by_namespace = {key: list(group) for key, group in groupby(plan.changes, key=attrgetter("new.namespace"))}
     for namespace_id, changes in by_namespace.items():
-        reindexed = [change.new.key for change in changes if change.old and change.reindexed]
+        reindexed = [change.new.key for change in changes if change.old and change.terms_changed]
         transaction.unindex_texts(namespace_id, reindexed)
     transaction.update_notes([change for change in plan.changes if change.old])
     transaction.insert_notes([change.new for change in plan.changes if not change.old])
@@ -157,7 +157,7 @@ def _index_changes(
         [(change.new.key, change.new.metadata) for change in changed_metadata],
         [change.new.key for change in changed_metadata if change.old],
     )
-    reindexed = [change for change in changes if change.reindexed]
+    reindexed = [change for change in changes if change.terms_changed]
     if not reindexed and not any(change.renamed for change in changes):
         return None
     texts = [NoteText(new.key, new.title, new.summary, new.content) for new in map(attrgetter("new"), reindexed)]

@@ -213,7 +213,7 @@ class SqliteTransaction(SqlTransaction):
         self.connection.executemany(sql, [(note,) for note in notes])
 
     def index_texts(self, namespace_id: int, changes: Sequence[Change]) -> None:
-        reindexed = [change for change in changes if change.reindexed]
+        reindexed = [change for change in changes if change.terms_changed]
         self._increment_revision(namespace_id, [change.new.key for change in reindexed if change.old])
         self.connection.executemany(
             f"INSERT INTO words_{namespace_id} (rowid, path, title, summary, tags, content) VALUES (?, ?, ?, ?, ?, ?)",  # noqa: S608 (a number)
