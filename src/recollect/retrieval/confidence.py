@@ -86,7 +86,7 @@ def bounded_margin(margin: float) -> float:
 
 
 def calibration_of(model: str) -> Calibration:
-    """Return the calibration for a model: its key is a prefix of the model's name; else :data:`LEXICAL_ONLY`."""
+    """Return the calibration of a model whose name begins with a key of ``_BY_MODEL``, else :data:`LEXICAL_ONLY`."""
     return next((weights for prefix, weights in _BY_MODEL.items() if model.startswith(prefix)), LEXICAL_ONLY)
 
 
@@ -288,10 +288,7 @@ def snippet(content: str, query: Query, width: int = SNIPPET_WIDTH) -> Snippet:
 
 
 def _window_start(matches: list[TermMatch], width: int) -> int:
-    """Return the offset at which a snippet should begin: some text before the first match of the best window.
-
-    The best window is the first one of ``width`` characters with the most different terms.
-    """
+    """Return where a snippet begins: shortly before the first ``width`` characters with the most different terms."""
     best_left, max_terms, left = 0, 0, 0
     for right, match in enumerate(matches):
         while match.end - matches[left].start > width and left < right:

@@ -285,10 +285,7 @@ def _pointers(candidate: Candidate, ranks: Mapping[str, tuple[int, Candidate]]) 
 
 
 def _leg_rows(candidate: Candidate, trace: Trace | None) -> Iterator[WaterfallRow]:
-    """Yield a row for the points of each leg, and a row for their sum.
-
-    The bar of a leg begins where the bar of the previous leg ends.
-    """
+    """Yield a row for the points of each leg, whose bar begins where the previous bar ends, and a row for their sum."""
     contributions = candidate.contributions
     start = 0.0
     for contribution in contributions:

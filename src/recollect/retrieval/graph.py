@@ -128,8 +128,7 @@ class IndexGraph:
 def _chain_ends(successors: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Return the ids of the current notes at which the chains of each superseded note end, by the note's id.
 
-    ``successors`` must have no cycles. The chains to an end are followed backwards, so that each note is visited once
-    for each end, even if several chains lead through it.
+    ``successors`` must have no cycles. Chains are followed backwards from each end, so that no note is visited twice.
     """
     predecessors = _predecessors(successors)
     ends: dict[str, list[str]] = {}

@@ -8,8 +8,8 @@ The steps are tried in this order until a step has results:
 4. ``did_you_mean``: for each word that no note contains, the index terms with the most similar spelling;
 5. ``trigram_fuzzy``: notes whose names are spelt like a word of the query.
 
-The ladder does not continue after an error of the index. The names of the steps, and the name retry ladder, come from
-the specification of the source system. There, the index is refreshed before step 2; here, it is always up to date.
+The ladder does not continue after an error of the index. All steps but ``did_you_mean`` come from Jeffs Brain, which
+calls them the retry ladder. Jeffs Brain refreshes the index before step 2; our index is always up to date.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from recollect.retrieval.preset import Preset
     from recollect.stores.search_index import IndexAbilities
 
-Chunks = Iterable[Candidate | Mapping[str, Any]]  # notes; the source system calls them chunks
+Chunks = Iterable[Candidate | Mapping[str, Any]]  # notes, which Jeffs Brain calls chunks
 
 SPELLING_STEP, NAME_STEP = "did_you_mean", "trigram_fuzzy"
 GUESSING_STEPS = SPELLING_STEP, NAME_STEP  # they guess which term or which note name the user meant
@@ -52,7 +52,7 @@ class CallerChunks:
     """Notes that the caller passes for the last step of the ladder, because the index cannot search note names."""
 
     def __init__(self, chunks: Chunks) -> None:
-        # Reversed, because of several notes with the same id the first must win.
+        # In reversed order, so that the first of several notes with the same id is kept.
         self._chunks = {chunk.id: chunk for chunk in reversed(as_candidates("trigram_chunks", list(chunks)))}
 
     @cached_property
@@ -160,10 +160,7 @@ class FallbackLadder:
         return [chunk for chunk in chunks if chunk.id in permitted_ids]
 
     def _correct_spelling(self, words: Sequence[str], request: SearchRequest) -> str:
-        """Return a query of corrections: the index terms most similar to each word that no note contains.
-
-        Set ``_corrected_words`` to the words that have a correction.
-        """
+        """Return the index terms most similar to each word that no note contains; set ``_corrected_words``."""
         searched = query_tokens(" ".join(token.source or token.text for token in request.terms.tokens))
         words = [word for word in words if word in searched]  # without words beyond ``max_words``
         index = self._index.spelling

@@ -200,7 +200,7 @@ class VectorResult(NamedTuple):
     elapsed: float = 0.0  # the milliseconds of embedding and search
     embedder_used: bool = False
     warning: str = ""  # why the search failed
-    query: EmbeddedQuery | None = None  # None if there is no vector to search with
+    query: EmbeddedQuery | None = None  # None if the search failed, or had no vector
 
 
 NO_VECTORS = VectorResult(None)

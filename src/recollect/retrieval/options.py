@@ -118,7 +118,7 @@ class SearchOptions:
 
     @classmethod
     def of(cls, options: SearchOptions | None, keywords: Mapping[str, Any]) -> SearchOptions:
-        """Return ``options`` (``None``: the default options) with the values of ``keywords`` replaced."""
+        """Return ``options``, or the default options if it is ``None``, with the fields in ``keywords`` replaced."""
         for name in keywords:
             if name not in cls.__slots__:
                 raise ArgumentTypeError(name, f"is not a search option; the options are {', '.join(cls.__slots__)}")

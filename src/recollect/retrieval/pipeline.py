@@ -75,10 +75,10 @@ class SearchState:
     lexical_leg: LexicalLeg
     lexical: LexicalResult
     vector: VectorResult = NO_VECTORS
-    background: float | None = None  # the similarity of the vector leg's last note; fusion scales it to 0
+    background: float | None = None  # the similarity of the last note that the vector leg retrieved
     frequencies: dict[tuple[Token, ...], TermFrequencies | None] = field(default_factory=dict)  # by a query's tokens
     substitutions: tuple[Substitution, ...] = ()
-    max_lexical_score: float | None = None  # the best before coverage lowers the scores; fusion scales it to 1
+    max_lexical_score: float | None = None  # the best score before multiplication by coverage; fusion scales it to 1
     changes: dict[str, list[Change]] = field(default_factory=dict)  # the changes of scores by stages, by note id
 
     def call_index(self, failure: str, call: Callable[[], T], default: T) -> T:
@@ -164,7 +164,7 @@ class Retrieval:
         self._second_stage = None if model is None else SecondStage(model, timeout)
         self._aliases = AliasTable(aliases) if aliases else None
         self.preset = preset_from(preset)
-        """The preset of searches that name none."""
+        """The preset of searches without the option ``preset``."""
         self._chunks = None if trigram_chunks is None else CallerChunks(trigram_chunks)
         self._embedder_timeout = arguments.number("embedder_timeout", embedder_timeout, at_least=0)
 
@@ -216,9 +216,9 @@ class Retrieval:
     def _start_search(self, query: str, options: SearchOptions) -> SearchState:
         """Parse the query, and return the state of a new search."""
         preset = self.preset if options.preset is None else preset_from(options.preset)
-        depth = _option_or_default(options.candidate_k, preset.candidate_k)
+        candidate_k = _option_or_default(options.candidate_k, preset.candidate_k)
         namespace = options.namespace or DEFAULT_NAMESPACE
-        scope = SearchScope(namespace, Filters.of(options.filters), max(options.top_k, depth))
+        scope = SearchScope(namespace, Filters.of(options.filters), max(options.top_k, candidate_k))
         now = arguments.optional_instant("now", options.now)
         request = parse_request(query, preset, self._aliases, options.question_date, now)
         model = self._vector_leg.model_name
@@ -226,7 +226,7 @@ class Retrieval:
             mode=options.mode,
             original_query=query,
             compiled_query=request.compiled,
-            candidate_k=depth,
+            candidate_k=candidate_k,
             rrf_k=preset.fusion.k,
             answer_threshold=_option_or_default(options.answer_threshold, preset.answer_threshold),
             preset=preset.name,
@@ -245,7 +245,7 @@ class Retrieval:
         """Run the legs of the mode and return their lists; the query is embedded during the lexical search."""
         trace, requested_mode = state.trace, options.mode
         needs_vectors = requested_mode in ("hybrid", "semantic")
-        # None if vector search is available, "" if it was neither requested nor configured.
+        # None if vector search is available, "" if it is not requested or not configured.
         unavailable_reason = "" if requested_mode == "bm25" else self._vector_leg.unavailable_reason(options.vector)
         if unavailable_reason == "" and needs_vectors:
             unavailable_reason = "there is no embedder, so only lexical search ran; open the memory with an embedder"
@@ -261,7 +261,7 @@ class Retrieval:
                 self._drop_frequent_terms(state)
             wait_for_vector = self._vector_leg.start(state.request, options.vector, self._embedder_timeout)
         retry = not options.skip_retry_ladder
-        # Presets with literal semantics follow the source system, which runs the lexical leg even in mode semantic.
+        # Presets with literal semantics imitate other systems, which run the lexical leg even in mode semantic.
         runs_lexical = trace.mode != "semantic" or state.preset.query.semantics == "literal"
         failure = self._search_lexical(state, retry=retry) if runs_lexical else None
         if wait_for_vector:
@@ -306,7 +306,7 @@ class Retrieval:
         state.trace.embedded_query = "" if state.request.embedded_text == request.query else state.request.embedded_text
 
     def _frequencies(self, state: SearchState, tree: Query) -> TermFrequencies | None:
-        """Return the document frequencies of a query's terms; ``None`` if the index cannot count them."""
+        """Return the document frequencies of a query's terms; ``None`` if they are not known."""
         index, namespace = self._index.term_counts, state.scope.namespace
         if index is not None and tree.tokens not in state.frequencies:
             failure = "the document frequencies of the query's terms are missing"
@@ -368,7 +368,7 @@ class Retrieval:
         return state.call_index(failure, call, results)
 
     def _add_notes_of_times(self, state: SearchState, lists: LegLists) -> LegLists:
-        """Return the lists with the notes added that were created within the times that the query names.
+        """Return the lists with further notes: those that were created within the times that the query names.
 
         These notes follow in the vector list, nearest first. Without a query vector they follow in the lexical list, in
         the order in which they were stored, with a score of 0.
@@ -424,13 +424,13 @@ class Retrieval:
         trace, request, rules = state.trace, state.request, state.preset.graph
         lists = {leg: results for leg, results in lists.items() if leg in _LEGS_BY_MODE[trace.mode]}
         candidates = state.fuse(lists)
-        if state.preset.context.on and not request.time_only:
+        if state.preset.context.on and not request.time_only:  # all notes of a time are kept
             candidates = candidates[: state.scope.depth]  # context rescoring may have added notes to the lists
         trace.fused_count = len(candidates)
         graph = IndexGraph(self._index, request, state.scope, rules.reach)
         if rules.use != "off":
             candidates = self._follow_graph(state, candidates, lists, graph)
-        has_one_term = len(positive_terms(request.terms)) == 1
+        has_one_term = len(positive_terms(request.terms)) == 1  # then the stage exact_term uses its forms
         term_forms = state.substitutions[0].forms if has_one_term and len(state.substitutions) == 1 else ()
         context = StageContext(request.query, request.now, graph.current_notes, term_forms, request.time_only)
         for stage in state.preset.stages:
@@ -452,7 +452,7 @@ class Retrieval:
         if not graph.is_available:
             trace.graph_skipped_reason = "the index has no methods edges and candidates"
             return fused
-        # Operators and quotes state what a note itself must contain. A linked note may not, so none is added.
+        # Operators and quotes state what a note itself must contain. A linked note may lack that: add none.
         must_match = request.query_with_exclusions is not None and request.terms.has_operators
         expansion = expand_graph(fused, graph, rules, max_added=0 if must_match else state.scope.depth)
         trace.graph_elapsed = milliseconds_since(started)
@@ -466,7 +466,7 @@ class Retrieval:
         else:
             if rules.use == "addition" and expansion.candidates and "vector" in lists:
                 vector = self._with_similarities(state, lists["vector"], expansion.candidates)
-                # Fuse again, so that the added notes get points for their similarity. Add no further notes.
+                # Fuse again, so that the linked notes get points for their similarity. Add no other notes.
                 expanded_ids = {candidate.id for candidate in (*fused, *expansion.candidates)}
                 fused_again = state.fuse({**lists, "vector": vector})
                 fused = [candidate for candidate in fused_again if candidate.id in expanded_ids]
@@ -479,7 +479,8 @@ class Retrieval:
     def _rerank(self, state: SearchState, ranked: Ranking, options: SearchOptions, lists: LegLists) -> Ranking:
         """Return the candidates, reranked if possible; set the ``steps`` of the candidates that may become hits."""
         rules, trace = state.preset.rerank, state.trace
-        for candidate in ranked[: max(options.top_k, options.rerank_top_n if self._second_stage else 0)]:
+        max_reranked = options.rerank_top_n if self._second_stage else 0
+        for candidate in ranked[: max(options.top_k, max_reranked)]:
             candidate.steps = tuple(change.step() for change in state.changes.get(candidate.id, ()))
         if not ranked:
             trace.rerank_skipped_reason = "empty_candidates"

@@ -46,7 +46,7 @@ class QueryRules(Settings):
     semantics: Semantics = setting("strict", one_of("strict", "literal"))
     """``strict``: NOT excludes notes in every leg; ``literal``: only the lexical leg handles NOT, as FTS5 does."""
     match: Literal["any", "all_then_any"] = setting("any", one_of("any", "all_then_any"))
-    """``any``: a note must match at least one term; ``all_then_any``: all terms, or one if no note matches all."""
+    """``any``: a note must match one term; ``all_then_any``: all terms, or if no note matches all of them, one term."""
     stopwords_alone: bool = flag(default=True)
     """Whether the stopwords of a query that has only stopwords are searched for."""
     max_words: int = setting(128, count())
@@ -86,7 +86,7 @@ class LadderRules(Settings):
     """If true: a correction must be close to the word; words with a digit are not compared with note names; a word that
     the fallback dropped without a replacement still counts in coverage; a warning names the fallback query."""
     guess_weight: float = setting(1.0, number(0, 1))
-    """The factor of the lexical leg's weight if its results come from a corrected spelling or a similar note name."""
+    """Multiplies the lexical leg's weight if its results come from a corrected spelling or a similar note name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ class ContextRules(Settings):
     seeds: int = setting(5, count(1, 1000))
     """How many of the best notes of each leg are rescored with their neighbours."""
     reach: int = setting(2, count(1, 10))
-    """How many positions before and after a note count as its neighbours."""
+    """Notes of the same session at most this many positions before or after a note are its neighbours."""
     previous: float = setting(0.5, number(0, 1))
     """The weight of a term in the previous note; it halves with each further position."""
     next: float = setting(0.3, number(0, 1))
@@ -137,7 +137,7 @@ class GraphRules(Settings):
     seeds: int = setting(10, count(1, 1000))
     """How many of the best notes transfer a share of their score."""
     reach: int = setting(1, count(1, 10))
-    """How many positions before and after a note count as its neighbours."""
+    """Notes of the same session at most this many positions before or after a note are its neighbours."""
     degree_penalty: float = setting(0.0, number(0, 1))
     """A transfer is divided by the product of the neighbour counts of both notes to this power; 0 means no change."""
     max_lift: float = setting(0.0, number(0, 1000))
@@ -152,7 +152,7 @@ class GraphRules(Settings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankRules(Settings):
-    """When a second-stage reranker runs.
+    """When a second-stage reranker runs, and how much it reads.
 
     >>> RerankRules().agree_min
     2

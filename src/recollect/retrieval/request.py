@@ -91,7 +91,7 @@ def parse_request(
 ) -> SearchRequest:
     """Return ``query`` parsed by the rules of a preset; relative times count from ``question_date``."""
     question_time = parse_question_date(question_date) if question_date is not None else None
-    # Unless the preset allows operators in questions, they become words in lower case there.
+    # If the preset does not allow operators in questions, the operators of a question become words in lower case.
     text, lowered_operators = (query, ()) if preset.query.question_operators else lower_operators(query)
     date_hints = expand_temporal(query, question_date).date_hints if question_time else ()
     parsed = parse_query(text, preset, aliases)
@@ -185,7 +185,7 @@ def truncate_query(tree: Query, max_words: int) -> tuple[Query, tuple[str, ...]]
 
 
 _MIN_STEM_LENGTH = 3
-_ENDINGS = "ations ation ments ment ings ing ions ion ies ied ers es ed er ly al s e y".split()  # the longest first
+_ENDINGS = "ations ation ments ment ings ing ions ion ies ied ers es ed er ly al s e y".split()  # tried in this order
 _POSSIBLE_ENDINGS = frozenset((*_ENDINGS, ""))
 _NEXT_WORD = re.compile(r"(?:\s++|[^\w\s]){1,3}(\w+)")  # a word after one to three marks or runs of white space
 _SYMBOLS = ("+", "#")  # after a single letter they make another name: C is neither C++ nor C#
@@ -198,7 +198,7 @@ class TermMatch(NamedTuple):
 
     start: int
     end: int
-    term_index: int
+    term_index: int  # the position of the term in positive_terms()
 
 
 class _TermPattern(NamedTuple):
@@ -257,10 +257,7 @@ def count_terms(text: str, query: Query) -> dict[int, int]:
 
 
 def positive_terms(query: Query) -> dict[str, Query]:
-    """Return the terms that ``query`` does not exclude: a query of each term alone, by the term as written, in order.
-
-    The term index of other functions is the position in this order.
-    """
+    """Return the terms that ``query`` does not exclude: a query of each term alone, by the term as written."""
     terms: dict[str, list[Token]] = {}
     for token, _ in _positive_tokens(query.tokens):
         terms.setdefault(token.source or token.text, []).append(token._replace(operator=None))
@@ -316,7 +313,7 @@ def _match_end(folded: str, start: int, pattern: _TermPattern) -> int:
             match = _NEXT_WORD.match(folded, end)
         if match is None:
             return 0
-        word = match[match.lastindex or 0]
+        word = match[match.lastindex or 0]  # the group of _NEXT_WORD, or the whole match of _WORD
         if not word.startswith(stem) or not (pattern.is_prefix or word[len(stem) :] in _POSSIBLE_ENDINGS):
             return 0
         end = match.end()
@@ -439,11 +436,8 @@ def substitute(
 
 
 def _join_words(query: Query, note_counts: NoteCounts) -> tuple[Query, list[Substitution]]:
-    """Return the query with adjacent words joined if notes contain them only as one word, and the substitutions.
-
-    A run is a sequence of adjacent words of the query that may be one word in a note.
-    """
-    runs = joined_forms(query)
+    """Return the query with adjacent words joined if notes contain them only as one word, and the substitutions."""
+    runs = joined_forms(query)  # a run is a sequence of adjacent words that may be one word in a note
     counts = note_counts([_forms_query(run.written, [run.form]) for run in runs]) if runs else ()
     runs = [run for run, count in zip(runs, counts, strict=True) if count]
     if not runs:

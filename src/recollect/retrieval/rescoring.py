@@ -72,7 +72,7 @@ class _WordForm(NamedTuple):
 
     @property
     def has_ambiguous_stem(self) -> bool:
-        """Whether the stem differs from the word and is ambiguous: a stopword, too short, or without the symbol."""
+        """Whether the stem differs from the word and is ambiguous: a stopword, too short, or without its symbol."""
         is_ambiguous = self.stem in STOPWORDS or len(self.stem) < _MIN_STEM_LENGTH or not self.folded.isalnum()
         return self.stem != self.folded and is_ambiguous
 
@@ -176,7 +176,7 @@ def _is_inflected(word: str, form: _WordForm) -> bool:
 
 
 def _ending(word: str, shared: int) -> str:
-    """Return what follows the first ``shared`` letters of a word, without a doubled letter: "ing" in "run-ning"."""
+    """Return what follows the first ``shared`` letters of a word, without a doubled letter: "ing" of "running"."""
     ending = word[shared:]
     return ending[1:] if shared and ending[:1] == word[shared - 1] else ending
 
@@ -222,14 +222,14 @@ class RescoredLists(NamedTuple):
     lexical: list[Candidate]  # the lexical list with new scores, best first
     added: list[Candidate]  # the neighbours that no leg had retrieved
     contexts: dict[str, Context]  # the context of each rescored note, by note id
-    max_score: float  # the best score before the multiplication by coverage; fusion scales it to 1
+    max_score: float  # the best score before multiplication by coverage; fusion scales it to 1
 
 
 class _TermCounts(NamedTuple):
     """The counts of the query's terms in one text, and the length of the text for BM25."""
 
     counts: Mapping[int, float]  # by term index; an occurrence in the context counts as a fraction
-    length: float  # of a turn: its number of words; of a chunk: 1, because all chunks have about the same length
+    length: float  # the number of words of a turn; 1 for a chunk, because chunks have about the same length
 
 
 def rescore_with_context(
@@ -248,7 +248,7 @@ def rescore_with_context(
     best = (candidate for results in lists.values() for candidate in results[: rules.seeds])
     seed_ids = dict.fromkeys(note.id for note in best if note.session and note.position is not None)
     edges = graph.edges(seed_ids, _POSITION_KINDS)
-    neighbours = _neighbour_weights(seed_ids, edges, rules) if edges else {}
+    neighbours = _neighbour_weights(seed_ids, edges, rules) if edges else {}  # of seeds and of the notes around them
     added = graph.candidates(note_id for note_id in neighbours if note_id not in candidates)
     turns = {note_id: candidates[note_id] for note_id in neighbours if note_id in candidates}
     turns |= {candidate.id: candidate for candidate in added}
@@ -289,10 +289,7 @@ class _ContextScorer:
     def score_turns(
         self, turns: Mapping[str, Candidate], neighbours: Mapping[str, Mapping[str, float]], weights: Sequence[float]
     ) -> dict[str, float]:
-        """Return the scores above 0 of turns with their neighbours, by note id.
-
-        ``neighbours`` has the weights of each turn's neighbours. ``weights`` has the inverse document frequencies.
-        """
+        """Return the scores above 0 of turns with their neighbours; ``weights`` has inverse document frequencies."""
         contents = {
             note_id: _TermCounts(self._counts(turn, "content"), turn.content.count(" ") + 1)
             for note_id, turn in turns.items()
@@ -304,9 +301,10 @@ class _ContextScorer:
         return {note_id: score for note_id, score in self._scores(in_context, weights).items() if score > 0}
 
     def score_long_notes(self, notes: Sequence[Candidate]) -> dict[str, float]:
-        """Return the score of each long note with its best chunk, on the scale of the lexical scores, by note id.
+        """Return the weighted mean of the lexical score and of the best chunk's score of each long note, by note id.
 
-        Document frequencies are counted in chunks, not in notes, because a long note contains most terms somewhere.
+        Document frequencies are counted in chunks, not in notes, because a long note contains most terms somewhere. The
+        chunk scores are scaled: the best of them becomes equal to the best lexical score of these notes.
         """
         chunk_share = self._rules.passage
         long_notes = {note.id: note for note in notes if chunk_share and len(note.content) > MAX_UNSPLIT_CHARS}
@@ -328,7 +326,6 @@ class _ContextScorer:
                 best_scores[note_id] = score
         if not best_scores:
             return {}
-        # The best chunk of all gets the best lexical score of these notes.
         scale = max(long_notes[note_id].score for note_id in best_scores) / max(best_scores.values())
         return {
             note_id: (1 - chunk_share) * long_notes[note_id].score + chunk_share * scale * score
@@ -344,9 +341,8 @@ class _ContextScorer:
     ) -> float:
         """Return the share of the query's terms that a note contains, weighted by ``weights``, from 0 to 1.
 
-        If only a neighbour contains a term, the term's share is the neighbour's weight. If no term is found, because a
-        tag matches or a form of a word that only the index knows, the note is assumed to contain the term of the lowest
-        weight.
+        If only a neighbour contains a term, the term's share is the neighbour's weight. If no term is found, a tag or a
+        form that only the index knows matches; then the note is assumed to contain the term of the lowest weight.
         """
         shares = {term: 1.0 for name in (*_HEADER_FIELDS, "content") for term in self._counts(candidate, name)}
         for neighbour_id, weight in neighbours.items():
@@ -385,10 +381,7 @@ class _ContextScorer:
         return scores
 
     def _header_counts(self, candidate: Candidate) -> tuple[dict[str, _TermCounts], Mapping[str, float]]:
-        """Return the term counts of path, title and summary by field, and the weight of each field.
-
-        Their length is 0, so that they do not make the note longer.
-        """
+        """Return the term counts of path, title and summary, each with length 0, by field, and the field weights."""
         counts = {name: self._counts(candidate, name) for name in _HEADER_FIELDS}
         return {name: _TermCounts(terms, 0.0) for name, terms in counts.items() if terms}, FIELD_WEIGHTS
 
@@ -403,7 +396,7 @@ def _neighbour_weights(
     """
     windows: dict[str, dict[int, str]] = {seed_id: {0: seed_id} for seed_id in seed_ids}
     for edge in edges:
-        if edge.source in windows:  # a caller's own index may return other edges, too
+        if edge.source in windows:  # a caller's own index may return more edges
             offset = edge.distance if edge.kind == "next" else -edge.distance
             windows[edge.source].setdefault(offset, edge.target)
     weights: dict[str, dict[str, float]] = {}
@@ -419,7 +412,7 @@ def _neighbour_weights(
 
 
 def _add_weighted(own: _TermCounts, others: Mapping[_Key, _TermCounts], weights: Mapping[_Key, float]) -> _TermCounts:
-    """Return the counts and length of a text plus those of other texts, each multiplied by its weight."""
+    """Return the counts and length of a text, plus the counts and lengths of other texts multiplied by ``weights``."""
     if not others:
         return own
     counts, length = dict(own.counts), own.length

@@ -75,8 +75,8 @@ class StageRun(NamedTuple):
 class Trace:
     """The record of one search; durations (``*_elapsed``) are in milliseconds.
 
-    The JSON of a trace has the fields in this order, with camelCase names. The fields up to ``attempts`` come from the
-    specification of the source system and are always present. The others are only present if they are not empty.
+    The JSON of a trace has the fields in this order, with camelCase names. The fields up to ``attempts`` are the
+    fields of a trace of Jeffs Brain and always present. The others are only present if they are not empty.
 
     >>> Trace(mode="bm25", original_query="tea", compiled_query="tea").to_dict()["compiledQuery"]
     'tea'
