@@ -123,8 +123,8 @@ class ConfidenceScorer:
         """Set up the scorer for one search.
 
         ``ranked`` are the candidates of the search before a reranker reorders them. ``frequencies`` are the document
-        frequencies of the terms of ``lexical.tree``, if they are known. ``background`` is assumed as similarity if a
-        candidate's vector was not compared. ``has_margins`` is false for a fusion by ranks, because the differences of
+        frequencies of the terms of ``lexical.tree``, if they are known. ``background`` stands for the similarity of a
+        candidate that has none. ``has_margins`` is false for a fusion by ranks, because the differences of
         its scores are meaningless; then every margin is :data:`AVERAGE_MARGIN`.
         """
         self._request = request

@@ -128,7 +128,7 @@ class IndexGraph:
 def _chain_ends(successors: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Return the ids of the current notes at which the chains of each superseded note end, by the note's id.
 
-    ``successors`` must have no cycles. Chains are followed backwards from each end, so that no note is visited twice.
+    ``successors`` must have no cycles. Chains are followed backwards from each end, which visits a note only once.
     """
     predecessors = _predecessors(successors)
     ends: dict[str, list[str]] = {}
@@ -213,7 +213,7 @@ def one_hop(
 
 
 def _degrees(edges: Iterable[Edge]) -> Counter[tuple[str, str]]:
-    """Return the number of neighbours by note id and kind of edge; 1 for ``previous`` and ``next``: no penalty."""
+    """Return the number of neighbours by note id and kind of edge; 1 for ``previous`` and ``next`` (no penalty)."""
     # Two notes with edges in both directions are one pair.
     pairs = {(*sorted((edge.source, edge.target)), edge.kind) for edge in edges}
     degrees: Counter[tuple[str, str]] = Counter()
