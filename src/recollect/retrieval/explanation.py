@@ -304,7 +304,7 @@ def _leg_rows(candidate: Candidate, trace: Trace | None) -> Iterator[WaterfallRo
 
 
 def _stage_rows(candidate: Candidate) -> Iterator[WaterfallRow]:
-    """Yield a row for each change by a stage; a step that changed neither score nor rank has no row."""
+    """Yield a row for each reranking, and for each other step of a stage that changed the score or the rank."""
     steps = candidate.steps
     for step, next_step in zip_longest(steps, steps[1:]):
         # Each step of a stage has the ranks before and after the whole stage. Only the stage's last step shows them.
