@@ -1,7 +1,7 @@
 """The search pipeline, its options and presets, and the explanation of a result.
 
-Names are loaded when they are first used, so that the command line can list :mod:`recollect.retrieval.options` without
-loading the pipeline.
+A public name is imported from its module when it is first used. So the command line can read the search options
+(:mod:`recollect.retrieval.options`) without loading the pipeline.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ _MODULE_OF = {
     "Retrieval": "pipeline",
     **dict.fromkeys(("Attempt", "Context", "SearchResult", "StageRun", "Trace", "recomputed_score"), "trace"),
 }
-"""The module of each public name that is not in ``preset``."""
+"""The module of each public name that is not imported from ``preset``."""
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name, and load its module when it is first used."""
+    """Return the object with a public name; Python calls this function only when the name is first used."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(f"{__name__}.{_MODULE_OF.get(name, 'preset')}")

@@ -1,9 +1,9 @@
-"""Confidence: the probability, from 0 to 1, that a note answers a query; also the snippets of hits.
+"""The confidence of hits (the probability, from 0 to 1, that a note answers the query), and their snippets.
 
-Fused scores rank the notes of one search, but do not say whether the best note is an answer. A logistic regression
-estimates that. It was fitted to judged first hits and has four features: the note's similarity to the query, the share
-of the query's terms that the note contains, the note's distance to the next candidate, and how well the note fits the
-time that the query names. :class:`ConfidenceScorer` computes the features and applies ``min_confidence``.
+Fused scores rank the notes of one search, but do not say whether the best note is an answer. So a logistic regression
+estimates the confidence from four features: similarity, coverage, margin and time match
+(:class:`ConfidenceEvidence`). The regression was fitted to first hits that were judged relevant or not.
+:class:`ConfidenceScorer` computes the features and applies ``min_confidence``.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from recollect.text import collapse_whitespace
 if TYPE_CHECKING:
     from recollect.retrieval.trace import Trace
 
-MAX_MARGIN = 0.5  # the largest absolute margin that counts
-NEGATIVE_MARGIN_WEIGHT = 0.25  # below 1: a note below the first may be an answer, too
-_MAX_EXPONENT = 60.0  # beyond it the logistic function is 0 or 1 in practice, and exp may overflow
+MAX_MARGIN = 0.5  # larger margins count as 0.5, margins below -0.5 as -0.5
+NEGATIVE_MARGIN_WEIGHT = 0.25  # a factor below 1, because a note that is not the first hit may also be an answer
+_MAX_EXPONENT = 60.0  # beyond ±60 the logistic function is practically 0 or 1, and exp could overflow
 
 
 class ConfidenceEvidence(NamedTuple):
     """The four features from which the confidence of one note is computed."""
 
     similarity: float | None  # the cosine similarity of note and query; None if no vectors were compared
-    coverage: float  # the share of the query's term weights (inverse document frequencies) that the note contains
-    margin: float  # the note's score minus the best other score, as a share of the highest possible score
+    coverage: float  # the share of the query's terms that the note contains, weighted by inverse document frequency
+    margin: float  # the note's score minus the best score of another note, divided by the highest possible score
     time_match: float = 0.0  # how well the note fits the time that the query names, from 0 to 1
 
     def to_dict(self) -> dict[str, Any]:
@@ -50,22 +50,22 @@ class ConfidenceEvidence(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """The weights of the logistic regression for one embedding model."""
+    """The weights of the logistic regression for one embedding model, and the quality of the model."""
 
     base: float  # the intercept
     similarity: float
     coverage: float
-    both: float = 0.0  # the weight of similarity times coverage; negative if one of the two suffices
+    both: float = 0.0  # the weight of similarity times coverage; negative if a high value of one is enough
     margin: float = 0.0  # the weight of the margin, as bounded_margin returns it
     time_match: float = 0.0  # the weight of time match times coverage
-    model_quality: float = 1.0  # the factor of the vector leg's weight in the fusion; 1 for a good sentence encoder
+    model_quality: float = 1.0  # fusion multiplies the vector leg's weight by it; 1 for a good sentence encoder
 
 
 def confidence(evidence: ConfidenceEvidence, calibration: Calibration) -> float:
     """Return the probability that a note answers the query.
 
-    The probability is ``1 / (1 + exp(-x))``, where ``x`` is the sum of each weight times its feature. Without a
-    similarity, the weights are :data:`LEXICAL_ONLY`.
+    The probability is ``1 / (1 + exp(-x))``, where ``x`` is the sum of each weight times its feature. If the evidence
+    has no similarity, :data:`LEXICAL_ONLY` is used instead of ``calibration``.
     """
     weights = LEXICAL_ONLY if evidence.similarity is None else calibration
     similarity = evidence.similarity or 0.0
@@ -81,28 +81,28 @@ def confidence(evidence: ConfidenceEvidence, calibration: Calibration) -> float:
 
 
 def bounded_margin(margin: float) -> float:
-    """Return a margin as the regression uses it: within ±:data:`MAX_MARGIN`, and a negative margin divided by four."""
+    """Return a margin as the regression uses it: within ±:data:`MAX_MARGIN`, and a quarter of it if it is negative."""
     return min(MAX_MARGIN, margin) if margin > 0 else max(-MAX_MARGIN, margin) * NEGATIVE_MARGIN_WEIGHT
 
 
 def calibration_of(model: str) -> Calibration:
-    """Return the calibration whose name begins the model's name; :data:`LEXICAL_ONLY` if there is none."""
-    return next((weights for name, weights in _BY_MODEL.items() if model.startswith(name)), LEXICAL_ONLY)
+    """Return the calibration of a model whose name begins with a key of ``_BY_MODEL``, else :data:`LEXICAL_ONLY`."""
+    return next((weights for prefix, weights in _BY_MODEL.items() if model.startswith(prefix)), LEXICAL_ONLY)
 
 
 # Fitted by benchmarks/studies/calibration.py on the first hits of questions to six collections: everyday notes, two-hop
-# questions, conversations of two kinds, scientific claims and times. The negatives are wrong first hits, questions
-# without an answer, questions of another collection, and, at a tenth of the weight, questions whose relevant notes were
-# removed.
+# questions, two kinds of conversations, scientific claims, and questions about times. The negative examples are the
+# first hits that are not relevant. Some come from questions that were asked of another collection. Some come from
+# questions whose relevant notes were removed; these have a tenth of the weight.
 _BY_MODEL = {
     "all-MiniLM-L6-v2": Calibration(-5.93, 8.9, 5.49, -10.48, 8.97, 1.21),
     "wordllama": Calibration(-5.29, 7.86, 4.35, -7.81, 7.24, 1.62, model_quality=0.45),
 }
-LEXICAL_ONLY = Calibration(-3.06, 0.0, 2.63, 0.0, 6.19, 1.04)  # for searches without vectors, and for other models
+LEXICAL_ONLY = Calibration(-3.06, 0.0, 2.63, 0.0, 6.19, 1.04)  # for searches without vectors, and for unlisted models
 
 _HEADER_FIELDS = ("title", "summary", "path")
 _WORD = re.compile(r"\w+")  # a run of letters, digits and underscores
-_FALLBACK_WEIGHT = 0.5  # the factor of the coverage of a fallback query's terms
+_FALLBACK_WEIGHT = 0.5  # multiplies the coverage of a fallback query's terms, because the user did not write them
 AVERAGE_MARGIN = 0.13  # the mean margin of the first hits that the calibrations were fitted to
 
 
@@ -123,9 +123,9 @@ class ConfidenceScorer:
         """Set up the scorer for one search.
 
         ``ranked`` are the candidates of the search before a reranker reorders them. ``frequencies`` are the document
-        frequencies of the terms of ``lexical.tree``, if they are known. ``background`` is assumed as the similarity of
-        a candidate that was not compared with the query's vector. ``has_margins`` is false for a fusion by ranks, whose
-        score distances are meaningless; then every margin is :data:`AVERAGE_MARGIN`.
+        frequencies of the terms of ``lexical.tree``, if they are known. ``background`` stands for the similarity of a
+        candidate that has none. ``has_margins`` is false for a fusion by ranks, because the differences of
+        its scores are meaningless; then every margin is :data:`AVERAGE_MARGIN`.
         """
         self._request = request
         self._lexical = lexical
@@ -141,7 +141,7 @@ class ConfidenceScorer:
         """Return the candidates whose confidence is at least ``minimum``, and the candidates that depend on them.
 
         A candidate depends on a confident candidate if it received a score transfer from it along an edge, or was
-        rescored with it as context. A note that supersedes any returned candidate is returned, too.
+        rescored with it as context. The candidates that supersede a returned candidate are also returned.
         """
         confident_ids = {
             candidate.id
@@ -153,10 +153,11 @@ class ConfidenceScorer:
             for note_id, transfers in trace.transfers.items()
             if any(transfer.kind != "session" and transfer.source in confident_ids for transfer in transfers)
         }
-        rescored = [note_id for note_id, context in trace.contexts.items() if confident_ids & set(context.neighbours)]
-        returned_ids.update(rescored)
-        for superseded in [candidate for candidate in candidates if candidate.id in returned_ids]:
-            returned_ids.update(superseded.superseded_by)
+        for note_id, context in trace.contexts.items():
+            if not confident_ids.isdisjoint(context.neighbours):
+                returned_ids.add(note_id)
+        for returned in [candidate for candidate in candidates if candidate.id in returned_ids]:
+            returned_ids.update(returned.superseded_by)
         return [candidate for candidate in candidates if candidate.id in returned_ids]
 
     def hit(self, rank: int, candidate: Candidate) -> Hit:
@@ -180,16 +181,16 @@ class ConfidenceScorer:
         return confidence(self.evidence(rescored), self._calibration)
 
     def evidence(self, candidate: Candidate, *, content_terms: Iterable[int] | None = None) -> ConfidenceEvidence:
-        """Return the evidence for a candidate; ``content_terms`` are the indexes of terms in its content, if known."""
+        """Return a candidate's evidence; ``content_terms`` has the indexes of the terms in its content, if known."""
         similarity = self._background if candidate.vector_similarity is None else candidate.vector_similarity
         time_fit = time_match(candidate, self._request.times) if self._request.times else 0.0
         coverage = self._coverage(candidate, content_terms, time_fit)
         return ConfidenceEvidence(similarity, coverage, self._margin(candidate), time_fit)
 
     def _coverage(self, candidate: Candidate, content_terms: Iterable[int] | None, time_fit: float) -> float:
-        """Return the share of the query's term weights that a note contains, from 0 to 1.
+        """Return the weighted share of the query's terms that a note contains, from 0 to 1.
 
-        A word of the time that the query names counts ``time_fit``, from 0 to 1, if the note does not contain it.
+        If the note lacks a word that names a time, such as *August*, that word counts as the fraction ``time_fit``.
         """
         if self._request.only_stopwords or self._request.time_only:
             return time_fit
@@ -197,7 +198,7 @@ class ConfidenceScorer:
         tree = self._request.tree
         if tree.tokens == self._lexical.tree.tokens:
             return coverage
-        # A fallback query found the note: the original terms count in full, the terms of the fallback query half.
+        # A fallback query found the note: the original terms count in full, the terms of the fallback query by half.
         original_coverage = self._tree_coverage(candidate, tree, _term_weights(tree, None), None, time_fit)
         return max(original_coverage, _FALLBACK_WEIGHT * coverage)
 
@@ -209,24 +210,24 @@ class ConfidenceScorer:
         content_terms: Iterable[int] | None,
         time_fit: float,
     ) -> float:
-        """Return the share of the term weights of one query tree that a note contains."""
+        """Return the weighted share of the terms of one query that a note contains; ``weights`` are by term index."""
         fields = _HEADER_FIELDS if content_terms is not None else (*_HEADER_FIELDS, "content")
-        terms = set(content_terms or ())
+        term_indexes = set(content_terms or ())
         for name in fields:
             if text := getattr(candidate, name):
-                terms.update(count_terms(text, tree))
-        shares = dict.fromkeys(terms, 1.0)
+                term_indexes.update(count_terms(text, tree))
+        shares = dict.fromkeys(term_indexes, 1.0)
         if time_fit:
-            for term, text in enumerate(positive_terms(tree)):
-                if self._time_words.issuperset(_WORD.findall(text.casefold())):
-                    shares.setdefault(term, time_fit)
-        coverage = sum(weights[term] * share for term, share in shares.items()) / sum(weights) if weights else 0.0
+            for index, term in enumerate(positive_terms(tree)):
+                if self._time_words.issuperset(_WORD.findall(term.casefold())):
+                    shares.setdefault(index, time_fit)
+        coverage = sum(weights[index] * share for index, share in shares.items()) / sum(weights) if weights else 0.0
         if self._lexical.matched_names and candidate.lexical_score is not None:
-            coverage = max(coverage, candidate.lexical_score)  # the similarity of the names, from 0 to 1
+            coverage = max(coverage, candidate.lexical_score)  # here the similarity of the names, from 0 to 1
         return coverage
 
     def _margin(self, candidate: Candidate) -> float:
-        """Return a candidate's score minus the best other score, as a share of the highest possible score."""
+        """Return a candidate's score minus the best score of another one, divided by the highest possible score."""
         if not self._has_margins:
             return AVERAGE_MARGIN
         best_other = self._second_score if candidate.score >= self._best_score else self._best_score
@@ -235,17 +236,17 @@ class ConfidenceScorer:
 
 
 def _term_weights(tree: Query, frequencies: TermFrequencies | None) -> list[float]:
-    """Return the inverse document frequency of each term of a query; 1 for each term if they are not known."""
+    """Return the inverse document frequency of each term of a query; 1 for each term without ``frequencies``."""
     return [1.0 if frequencies is None else frequencies.weight(term) for term in positive_terms(tree)]
 
 
 def inherit_confidence(
     hits: Sequence[Hit], superseded: Iterable[Candidate], confidence_of: Callable[[Candidate], float]
 ) -> None:
-    """Raise the confidence of each current hit to the confidence of the notes that it supersedes; change the hits.
+    """Raise the confidence of each current hit, in place, to the highest confidence of the notes that it supersedes.
 
-    A current note, which nothing supersedes, answers what its superseded notes would have answered, even if it uses
-    other words. ``superseded`` are all superseded candidates of the search, whether they are hits or not.
+    A current note is a note that no other note supersedes. It answers what the notes that it supersedes would have
+    answered, even if it uses other words. ``superseded`` are all superseded candidates of the search, not only hits.
     """
     inheritable: dict[str, float] = {}  # the highest confidence of the notes that a note supersedes, by note id
     for candidate in superseded:
@@ -259,8 +260,8 @@ def inherit_confidence(
 
 
 SNIPPET_WIDTH = 180  # the default length of a snippet, in characters
-_MAX_CUT = 30  # how many characters each end of a snippet may move inwards to the next space
-_MAX_WINDOW_MATCHES = 40  # more matches count as that many different terms: this bounds the time
+_MAX_CUT = 30  # each end of a snippet may move this many characters inwards, to the next space
+_MAX_WINDOW_MATCHES = 40  # a window with more matches counts as 40 different terms, to bound the time
 
 
 class Snippet(NamedTuple):
@@ -278,7 +279,8 @@ def snippet(content: str, query: Query, width: int = SNIPPET_WIDTH) -> Snippet:
     start, end = _cut_at_spaces(text, _window_start(matches, width), width)
     window = text[start:end]
     prefix, suffix = "…" if start > 0 else "", "…" if end < len(text) else ""
-    shift = len(prefix) - start - (len(window) - len(window.lstrip()))
+    leading_spaces = len(window) - len(window.lstrip())
+    shift = len(prefix) - start - leading_spaces  # from an offset in text to an offset in the snippet
     highlights = tuple(
         (match.start + shift, match.end + shift) for match in matches if start <= match.start and match.end <= end
     )
@@ -286,7 +288,7 @@ def snippet(content: str, query: Query, width: int = SNIPPET_WIDTH) -> Snippet:
 
 
 def _window_start(matches: list[TermMatch], width: int) -> int:
-    """Return the offset of the first window with the most different terms, with some text before its first match."""
+    """Return where a snippet begins: shortly before the first ``width`` characters with the most different terms."""
     best_left, max_terms, left = 0, 0, 0
     for right, match in enumerate(matches):
         while match.end - matches[left].start > width and left < right:
@@ -299,7 +301,7 @@ def _window_start(matches: list[TermMatch], width: int) -> int:
 
 
 def _cut_at_spaces(text: str, start: int, width: int) -> tuple[int, int]:
-    """Return start and end of a window of at most ``width`` characters, moved inwards to spaces that are near."""
+    """Return start and end of a window of at most ``width`` characters; both move inwards to a space if one is near."""
     start = max(0, min(start, len(text) - width))
     end = min(len(text), start + width)
     if start > 0:

@@ -1,7 +1,8 @@
 """Explanation of a search: how the query was parsed, what each step did, and how each hit got its score.
 
 :func:`explain_search` draws the explanation for a terminal; :func:`explanation_data` returns it as JSON-ready data. A
-hit is explained by a waterfall: one row for the points of each leg, their sum, the change by each stage, and the score.
+hit is explained by a waterfall. It has a row for the points of each leg, for their sum, for the change by each stage,
+and for the final score.
 """
 
 from __future__ import annotations
@@ -70,9 +71,10 @@ def explain_search(trace: Trace, *, limit: int | None = 10, width: int = WIDTH) 
 def explanation_data(trace: Trace, *, limit: int | None = 10) -> dict[str, Any]:
     """Return what :func:`explain_search` draws as JSON-ready data.
 
-    ``query_summary`` says how the query was parsed. ``notice`` names the fallback query that was used. ``timeline`` has
-    the start, duration (both in milliseconds) and message of each step. ``waterfalls`` has a sentence and the rows for
-    each result. ``max_score`` is the end of the scale of all rows.
+    ``query_summary`` says how the query was parsed. ``notice`` names the fallback query that was used, unless a warning
+    already does. ``timeline`` has the start, duration (both in milliseconds) and message of each step. ``waterfalls``
+    has for each result a sentence, the rows, and ``pointers`` to the notes that supersede the result. ``max_score`` is
+    the end of the scale of all rows.
     """
     shown = _limit(trace.results, limit)
     notice = retry_message(trace)
@@ -95,10 +97,10 @@ def explanation_data(trace: Trace, *, limit: int | None = 10) -> dict[str, Any]:
 
 
 def _draw_waterfalls(candidates: Sequence[Candidate], trace: Trace | None, *, limit: int | None, width: int) -> str:
-    """Return the drawing of each candidate; without a trace, contexts and discounts are not shown."""
+    """Return the waterfalls of candidates; only with a trace they show context rescoring and stem-only discounts."""
     shown = _limit(candidates, limit)
     columns = max(MIN_WIDTH, arguments.count("width", width))
-    cells, max_score = columns // 5, _max_score(shown)
+    cells, max_score = columns // 5, _max_score(shown)  # a bar is at most ``cells`` characters wide
     scale = max_score if max_score > 0 else 1.0
     tables = [_rows(candidate, trace) for candidate in shown]
     rows = [row for table in tables for row in table]
@@ -119,28 +121,29 @@ def _draw_waterfalls(candidates: Sequence[Candidate], trace: Trace | None, *, li
 
 
 def _limit(candidates: Sequence[Candidate], limit: int | None) -> Sequence[Candidate]:
+    """Return the first ``limit`` candidates; all if it is ``None`` or 0."""
     size = arguments.limit("limit", limit)
     return candidates[:size] if size else candidates
 
 
 def _ranks(candidates: Sequence[Candidate]) -> dict[str, tuple[int, Candidate]]:
-    """Return rank and candidate by note id."""
+    """Return the rank of each candidate and the candidate itself, by note id."""
     return {candidate.id: (rank, candidate) for rank, candidate in enumerate(candidates, 1)}
 
 
 def _heading(rank: int, candidate: Candidate) -> str:
     content = truncated(one_line(candidate.content), _MAX_CONTENT)
     name = one_line(candidate.title) or one_line(candidate.path) or content or one_line(candidate.id)
-    path = one_line(candidate.path if candidate.title.strip() and candidate.path else candidate.id)
-    return f"{rank:>2}  {name}" + (f"  ({path})" if path != name else "")
+    path_or_id = one_line(candidate.path if candidate.title.strip() and candidate.path else candidate.id)
+    return f"{rank:>2}  {name}" + (f"  ({path_or_id})" if path_or_id != name else "")
 
 
 def _draw_head(trace: Trace, width: int) -> str:
-    """Return the summary of a query, and a timeline of the steps of the search on one scale."""
+    """Return the summary of a query, followed by a timeline of the search: one bar for each step."""
     lines = [line for label, text in _query_summary(trace) for line in _wrap(f"{label:<{_LABEL_WIDTH}}  ", text, width)]
     lines.append("")
     steps = list(_timeline(trace))
-    cells, total = width // 4, steps[-1].elapsed
+    cells, total = width // 4, steps[-1].elapsed  # the last step is the total
     times = [f"{step.elapsed:.1f} ms" if step.elapsed else "–" for step in steps]
     time_width = max(map(len, times))
     for (name, start, elapsed, message), time in zip(steps, times, strict=True):
@@ -163,16 +166,18 @@ def _query_summary(trace: Trace) -> Iterator[tuple[str, str]]:
     if trace.date_hints:
         yield "dates", ", ".join(map(one_line, trace.date_hints))
     for index, time in enumerate(trace.times):
+        label = "" if index else "time"  # only the first of several lines has the label
         suffix = ", and nothing else" if trace.time_only else ""
-        yield "" if index else "time", f"{one_line(time.text)}: {time.label}{suffix}"
+        yield label, f"{one_line(time.text)}: {time.label}{suffix}"
     if trace.preset:
         yield "preset", " · ".join(filter(None, (one_line(trace.preset), fusion_summary(trace.fusion))))
     yield "mode", trace.mode + (", since vector search failed" if trace.fell_back_to_bm25 else "")
     if len(trace.attempts) > 1:
         strategy_width = max(len(attempt.strategy) for attempt in trace.attempts)
         for index, (strategy, query, hits) in enumerate(trace.attempts):
+            label = "" if index else "tried"
             attempt = f"{one_line(strategy):<{strategy_width}}  {truncated(one_line(query), 50)}"
-            yield "" if index else "tried", f"{attempt}: {_count(hits) if hits else 'no results'}"
+            yield label, f"{attempt}: {_count(hits) if hits else 'no results'}"
     for warning in trace.warnings:
         yield "warning", one_line(warning, _MAX_QUERY)
     if trace.error_stage and not any(trace.error_detail in warning for warning in trace.warnings):
@@ -193,8 +198,8 @@ class TimelineStep(NamedTuple):
 
 
 def _timeline(trace: Trace) -> Iterator[TimelineStep]:
-    """Yield the steps that ran or were skipped, and the total; lexical search and embedding run at the same time."""
-    start = 0.0
+    """Yield the steps that ran or were skipped, and the total."""
+    start = 0.0  # of both legs, because the query is embedded during the lexical search
     if trace.attempts or trace.bm25_elapsed:
         yield TimelineStep("lexical", start, trace.bm25_elapsed, _count(trace.bm25_count))
     if trace.mode != "bm25" or trace.vector_elapsed:
@@ -264,15 +269,15 @@ def _rows(candidate: Candidate, trace: Trace | None) -> list[WaterfallRow]:
     legs, stages = list(_leg_rows(candidate, trace)), list(_stage_rows(candidate))
     confidence = "" if candidate.confidence is None else f"confidence {candidate.confidence:.2f}"
     if candidate.inherited_confidence is not None:
-        confidence += ", inherited"
-    if legs and not stages:  # the fused score is the score
+        confidence += ", inherited from a superseded note"
+    if legs and not stages:  # the fused score is the final score: another row would repeat it
         *legs, fused = legs
         return [*legs, fused._replace(reason=" · ".join(filter(None, (fused.reason, confidence))))]
     return [*legs, *stages, WaterfallRow("score", "score", 0.0, candidate.score, reason=confidence)]
 
 
 def _pointers(candidate: Candidate, ranks: Mapping[str, tuple[int, Candidate]]) -> Iterator[str]:
-    """Yield a line for each note that supersedes the candidate; a note among the results has its path and rank."""
+    """Yield a line for each note that supersedes the candidate: its path and rank if it is a result, else its id."""
     for successor_id in candidate.superseded_by:
         rank, successor = ranks.get(successor_id, (0, None))
         name = (successor.path or successor.title) if successor else ""
@@ -280,7 +285,7 @@ def _pointers(candidate: Candidate, ranks: Mapping[str, tuple[int, Candidate]]) 
 
 
 def _leg_rows(candidate: Candidate, trace: Trace | None) -> Iterator[WaterfallRow]:
-    """Yield a row for the points of each leg, whose bar begins where the previous bar ends, and one for their sum."""
+    """Yield a row for the points of each leg, whose bar begins where the previous bar ends, and a row for their sum."""
     contributions = candidate.contributions
     start = 0.0
     for contribution in contributions:
@@ -299,16 +304,17 @@ def _leg_rows(candidate: Candidate, trace: Trace | None) -> Iterator[WaterfallRo
 
 
 def _stage_rows(candidate: Candidate) -> Iterator[WaterfallRow]:
-    """Yield a row for each change by a stage; a stage that changed neither score nor rank has none."""
+    """Yield a row for each reranking, and for each other step of a stage that changed the score or the rank."""
     steps = candidate.steps
     for step, next_step in zip_longest(steps, steps[1:]):
-        # A stage may take several steps, all with the same ranks; the change of rank is shown with the last of them.
-        continues = next_step is not None and _stage_and_ranks(next_step) == _stage_and_ranks(step)
-        moved = step.rank_before != step.rank_after and not continues
-        if step.factor == 1 and not step.addend and not moved and step.stage != "rerank":
+        # Each step of a stage has the ranks before and after the whole stage. Only the stage's last step shows them.
+        stage_continues = next_step is not None and _stage_and_ranks(next_step) == _stage_and_ranks(step)
+        shows_ranks = step.rank_before != step.rank_after and not stage_continues
+        shows_reason = step.factor != 1 or step.addend or step.stage == "rerank"
+        if not shows_ranks and not shows_reason:
             continue
-        reason = f"rank {step.rank_before} → {step.rank_after} · " if moved else ""
-        if step.factor != 1 or step.addend or step.stage == "rerank":
+        reason = f"rank {step.rank_before} → {step.rank_after} · " if shows_ranks else ""
+        if shows_reason:
             reason += one_line(step.reason, _MAX_REASON)
         else:
             reason += "others passed it" if step.rank_after > step.rank_before else "others fell behind it"
@@ -332,7 +338,7 @@ def _wrap(prefix: str, text: str, width: int) -> list[str]:
 def _bar(start: float, end: float, cells: int) -> str:
     """Return a bar from ``start`` to ``end`` on a scale from 0 to 1 that is ``cells`` characters wide.
 
-    The bar begins at a whole cell. Its end is rounded to eighths of a cell, and it is at least one eighth long.
+    The bar begins at a whole cell. Its end is rounded to eighths of a cell. It is at least an eighth of a cell long.
     """
     if end <= start:
         return ""

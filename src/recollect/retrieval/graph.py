@@ -1,8 +1,9 @@
 """The graph leg: score propagation from the best candidates along edges, and chains of superseding notes.
 
 Lexical and vector search may find only the turn beside the relevant turn of a conversation, or only the first of two
-notes that answer a question together. So the best notes transfer a share of their score to connected notes, and keep
-their own score. A note that supersedes another note is its successor; a note without a successor is current.
+notes that answer a question together. So the best notes, the seeds, transfer a share of their score to connected notes.
+The seeds keep their own score. If note B supersedes note A, B is the successor of A. A chain leads from a note to its
+successor, to the successor of that note, and so on. A note without a successor is current.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ANY_LINK = "link"  # the kind of edge whose weight is used for kinds without a weight
-_DECAY = 0.5  # the factor of an edge's weight for each further position
+ANY_LINK = "link"  # a kind of edge that has no weight of its own has the weight of this kind
+_DECAY = 0.5  # multiplies the weight of an edge for each position beyond the first between two notes of a session
 
 
 class IndexGraph:
@@ -35,14 +36,14 @@ class IndexGraph:
     def __init__(self, index: IndexAbilities, request: SearchRequest, scope: SearchScope, reach: int) -> None:
         self._graph = index.graph
         self._successors = index.successors
-        self._exclusions = request.exclusions
+        self._query_with_exclusions = request.query_with_exclusions
         self._scope = scope
-        self._reach = reach
-        self.failure = ""  # the message of the first error of the index; from then on there are no edges
+        self._reach = reach  # how many positions before and after a note its neighbours may have
+        self.failure = ""  # the message of the first error of the index; after it, all methods return nothing
 
     @property
     def is_available(self) -> bool:
-        """Whether the index has edges, and no call of the index has failed."""
+        """Whether edges can be read: the index has edges, and so far no call of the index has failed."""
         return self._graph is not None
 
     def _call(self, call: Callable[[], T], default: T) -> T:
@@ -61,13 +62,13 @@ class IndexGraph:
 
         def call() -> list[Edge]:
             edges = graph.edges(ids, namespace=namespace, reach=self._reach, kinds=kinds)
-            return [edge if type(edge) is Edge else Edge(*edge) for edge in edges]
+            return [edge if type(edge) is Edge else Edge(*edge) for edge in edges]  # some indexes return tuples
 
         return self._call(call, [])
 
     def candidates(self, note_ids: Iterable[str]) -> list[Candidate]:
         """Return the notes with these ids that pass the filters and exclusions of the search."""
-        return self._fetch(note_ids, self._scope.filters, self._exclusions)
+        return self._fetch(note_ids, self._scope.filters, self._query_with_exclusions)
 
     def _fetch(self, note_ids: Iterable[str], filters: Filters, without: Query | None) -> list[Candidate]:
         """Return the notes with these ids that pass ``filters`` and contain no excluded term of ``without``."""
@@ -82,11 +83,12 @@ class IndexGraph:
         return self._call(call, [])
 
     def current_notes(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], Mapping[str, Sequence[str]]]:
-        """Return the current notes that are no candidates yet, and the current note ids of each superseded candidate.
+        """Return the current notes at the ends of the candidates' chains.
 
-        The latter are by the id of the candidate. Chains are followed to their ends; superseded notes in between are
-        not returned. Notes of a cycle do not supersede each other. A note supersedes another even if filters exclude it
-        from the results, unless it was created at or after ``created_before``.
+        The first part of the result has the current notes that are not among the candidates. The second part maps the
+        id of each superseded candidate to the ids of its current notes. Notes of a cycle do not supersede each other.
+        A note supersedes another even if it does not pass the filters of the search, with one exception: notes that
+        were created at or after the filter ``created_before`` are ignored.
         """
         candidate_ids = dict.fromkeys(candidate.id for candidate in candidates)
         successors = self._chain_links(list(candidate_ids))
@@ -102,13 +104,13 @@ class IndexGraph:
 
     def _chain_links(self, note_ids: list[str]) -> Mapping[str, Sequence[str]]:
         """Return the ids of the direct successors of each superseded note in the chains that start at ``note_ids``."""
-        index, namespace, before = self._successors, self._scope.namespace, self._scope.filters.created_before
+        index, namespace, created_before = self._successors, self._scope.namespace, self._scope.filters.created_before
         if not note_ids or self._graph is None:
             return {}
         if index is None:
             return without_cycles(follow_successors(note_ids, self._successors_by_edges))
         return self._call(
-            lambda: without_cycles(index.successors(note_ids, namespace=namespace, created_before=before)), {}
+            lambda: without_cycles(index.successors(note_ids, namespace=namespace, created_before=created_before)), {}
         )
 
     def _successors_by_edges(self, note_ids: Iterable[str]) -> dict[str, list[str]]:
@@ -117,16 +119,16 @@ class IndexGraph:
         for edge in self.edges(note_ids, SUPERSESSION_KINDS):
             if (edge.kind, edge.direction) in SUPERSEDED_BY:
                 successors.setdefault(edge.source, []).append(edge.target)
-        before = Filters(created_before=self._scope.filters.created_before)
+        date_filter = Filters(created_before=self._scope.filters.created_before)
         successor_ids = (successor for ids in successors.values() for successor in ids)
-        existing = {candidate.id for candidate in self._fetch(successor_ids, before, None)}
-        return {note_id: [target for target in ids if target in existing] for note_id, ids in successors.items()}
+        valid_ids = {candidate.id for candidate in self._fetch(successor_ids, date_filter, None)}
+        return {note_id: [target for target in ids if target in valid_ids] for note_id, ids in successors.items()}
 
 
 def _chain_ends(successors: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the ids of the current notes at which the chains of each superseded note end.
+    """Return the ids of the current notes at which the chains of each superseded note end, by the note's id.
 
-    ``successors`` must have no cycles. Chains are followed backwards from each end, so that each is followed only once.
+    ``successors`` must have no cycles. Chains are followed backwards from each end, which visits a note only once.
     """
     predecessors = _predecessors(successors)
     ends: dict[str, list[str]] = {}
@@ -142,7 +144,7 @@ def _chain_ends(successors: Mapping[str, Sequence[str]]) -> dict[str, list[str]]
 
 
 def _predecessors(successors: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the ids of the notes that each note directly supersedes."""
+    """Return the ids of the notes that each note directly supersedes, by the id of the superseding note."""
     predecessors: dict[str, list[str]] = {}
     for note_id, successor_ids in successors.items():
         for successor in successor_ids:
@@ -171,7 +173,7 @@ class ScoreTransfer(NamedTuple):
         return {"from": self.source, "kind": self.kind, "direction": self.direction, "share": self.share}
 
 
-Transfers = dict[str, list[ScoreTransfer]]  # the transfers to each target, by note id
+Transfers = dict[str, list[ScoreTransfer]]  # the transfers to each target, by the target's id
 
 
 def one_hop(
@@ -184,11 +186,13 @@ def one_hop(
 ) -> Transfers:
     """Return the transfers from ``seeds`` along ``edges``: the seed's score times the weight of the edge's kind.
 
-    A kind without a weight has the weight of ``link``. The weight of a neighbour in a session halves with each further
-    position. A note of the ``pool`` also gets ``weights["session"]`` times the scores of other seeds in its session.
+    A kind without a weight has the weight of ``link``. The weight of an edge between two notes of a session halves with
+    each position beyond the first. A note of the ``pool`` also receives ``weights["session"]`` times the sum of the
+    scores of the other seeds in its session.
 
-    Edges of a note with many edges are less informative. So a transfer is divided by the product of the degrees of both
-    notes, among edges of its kind, to the power of ``degree_penalty``. 0.5 is the symmetric normalisation.
+    Edges of a note with many edges are less informative. So a transfer is divided by ``(m * n) ** degree_penalty``,
+    where ``m`` and ``n`` are the degrees of its two notes: the numbers of their neighbours along edges of this kind.
+    With a penalty of 0.5, this is the symmetric normalisation of an adjacency matrix.
     """
     scores = {seed.id: seed.score for seed in seeds}
     followed = [edge for edge in edges if edge.source in scores]
@@ -209,7 +213,8 @@ def one_hop(
 
 
 def _degrees(edges: Iterable[Edge]) -> Counter[tuple[str, str]]:
-    """Return the number of neighbours by note id and kind of edge; always 1 for ``previous`` and ``next``."""
+    """Return the number of neighbours by note id and kind of edge; 1 for ``previous`` and ``next`` (no penalty)."""
+    # Two notes with edges in both directions are one pair.
     pairs = {(*sorted((edge.source, edge.target)), edge.kind) for edge in edges}
     degrees: Counter[tuple[str, str]] = Counter()
     for first, second, kind in pairs:
@@ -220,7 +225,7 @@ def _degrees(edges: Iterable[Edge]) -> Counter[tuple[str, str]]:
 
 
 def _shared_sessions(seeds: Sequence[Candidate], pool: Sequence[Candidate]) -> Iterable[tuple[str, str, float]]:
-    """Yield a note's id, its session, and the sum of the scores of the other seeds in it, for each note of the pool."""
+    """For each note of the pool, yield its id, its session and the sum of the scores of other seeds in that session."""
     seed_scores: dict[str, dict[str, float]] = {}
     for seed in seeds:
         if seed.session:
@@ -236,11 +241,11 @@ class GraphExpansion(NamedTuple):
     """The transfers from the best candidates, and the notes that enter the search through the graph."""
 
     transfers: Transfers
-    candidates: list[Candidate]  # the notes that no other leg retrieved
+    candidates: list[Candidate]  # the notes that neither the lexical nor the vector leg retrieved
 
 
 def expand_graph(fused: list[Candidate], graph: IndexGraph, rules: GraphRules, *, max_added: int) -> GraphExpansion:
-    """Return the transfers from the best current notes, and at most ``max_added`` notes that no leg retrieved."""
+    """Return the transfers from the best current notes, and at most ``max_added`` notes that only the graph found."""
     best = fused[: rules.seeds]
     edges = graph.edges(candidate.id for candidate in best)
     superseded = {edge.source for edge in edges if (edge.kind, edge.direction) in SUPERSEDED_BY}
@@ -259,7 +264,7 @@ def expand_graph(fused: list[Candidate], graph: IndexGraph, rules: GraphRules, *
 
 
 def graph_list(expansion: GraphExpansion, seeds: list[Candidate], pool: list[Candidate], limit: int) -> list[Candidate]:
-    """Return a list for fusion, best first: seeds by score plus transfers, other notes by their transfers alone."""
+    """Return the graph leg's list, best first, by the sum of a note's transfers and, if it is a seed, its own score."""
     if not expansion.transfers:
         return []
     seed_scores = {seed.id: seed.score for seed in seeds}
@@ -278,10 +283,10 @@ def graph_list(expansion: GraphExpansion, seeds: list[Candidate], pool: list[Can
 def propagate_scores(
     fused: list[Candidate], expansion: GraphExpansion, rules: GraphRules
 ) -> tuple[list[Candidate], StageResult]:
-    """Return the candidates and the adjustments of their scores; ``use="addition"`` adds the notes of the expansion."""
+    """Return candidates and their adjustments; ``use="addition"`` adds the notes that only the graph retrieved."""
     if rules.use == "multiplier":
         return fused, multiplied_by_transfers(fused, expansion.transfers, rules.weight)
-    fused_ids = {candidate.id for candidate in fused}  # an added note with a similarity was fused with the others
+    fused_ids = {candidate.id for candidate in fused}  # includes the notes of the expansion that have a similarity
     candidates = [*fused, *(candidate for candidate in expansion.candidates if candidate.id not in fused_ids)]
     return candidates, added_transfers(candidates, expansion.transfers, rules)
 
@@ -289,10 +294,10 @@ def propagate_scores(
 def added_transfers(
     candidates: Sequence[Candidate], transfers: Mapping[str, Sequence[ScoreTransfer]], rules: GraphRules
 ) -> StageResult:
-    """Return adjustments that add ``weight`` times the sum of its transfers to each note's score.
+    """Return adjustments that add to each note's score the sum of its transfers times ``weight``.
 
-    Unless ``max_lift`` is 0, transfers raise no note above ``max_lift`` times the best score of its source notes. A
-    note whose own score is below ``min_own_score_ratio`` times that best score gets proportionally less.
+    If ``max_lift`` is above 0, transfers lift a note to at most ``max_lift`` times the best score of its source notes.
+    If the note's own score is below ``min_own_score_ratio`` times that best score, its addend is reduced in proportion.
     """
     by_id = {candidate.id: candidate for candidate in candidates}
 
@@ -302,12 +307,13 @@ def added_transfers(
             return []
         addend = rules.weight * fsum(transfer.share for transfer in incoming)
         suffix = ""
-        best = max((by_id[transfer.source].score for transfer in incoming if transfer.source in by_id), default=None)
-        if best is not None:  # a session has no single source note
-            min_own_score = rules.min_own_score_ratio * best
+        source_scores = [by_id[transfer.source].score for transfer in incoming if transfer.source in by_id]
+        if source_scores:  # empty if all transfers come from a session, which has no single source note
+            best_source_score = max(source_scores)
+            min_own_score = rules.min_own_score_ratio * best_source_score
             if min_own_score > 0:
                 addend *= min(1.0, max(0.0, candidate.score) / min_own_score)
-            max_addend = max(0.0, rules.max_lift * best - candidate.score)
+            max_addend = max(0.0, rules.max_lift * best_source_score - candidate.score)
             if rules.max_lift and addend > max_addend:
                 addend, suffix = max_addend, f", limited to {rules.max_lift:.0%} of its score"
         return [Adjustment(lambda: _reason(incoming, by_id) + suffix, addend=addend)]
@@ -320,7 +326,7 @@ def multiplied_by_transfers(
 ) -> StageResult:
     """Return adjustments that multiply each note's score by ``1 + weight * sum / largest_sum``.
 
-    ``sum`` is the sum of the transfers to the note, ``largest_sum`` the largest such sum among the candidates.
+    ``sum`` is the sum of the transfers to the note, and ``largest_sum`` is the largest ``sum`` of all candidates.
     """
     by_id = {candidate.id: candidate for candidate in candidates}
     sums = {note_id: fsum(transfer.share for transfer in incoming) for note_id, incoming in transfers.items()}
@@ -345,11 +351,11 @@ _CONNECTIONS = {
 }
 """How the target of a transfer is connected with its source note, by the kind of an edge from the source note."""
 _INCOMING_CONNECTIONS = {"mention": "names {}"}
-"""The same by the kind of an edge to the source note."""
+"""How the target is connected with its source note, by the kind of an edge from the target to the source note."""
 
 
 def _reason(transfers: Sequence[ScoreTransfer], notes: Mapping[str, Candidate]) -> str:
-    """Return the connections of the two largest transfers, and the number of the others; ``notes`` are by id."""
+    """Return a text with the two largest transfers and the number of further transfers; ``notes`` are by id."""
     largest = sorted(transfers, key=lambda transfer: (-transfer.share, transfer.source, transfer.kind))
     connections = dict.fromkeys(_connection(transfer, notes.get(transfer.source)) for transfer in largest[:2])
     more = f" and {len(transfers) - 2} more" if len(transfers) > 2 else ""
@@ -357,7 +363,7 @@ def _reason(transfers: Sequence[ScoreTransfer], notes: Mapping[str, Candidate]) 
 
 
 def _connection(transfer: ScoreTransfer, source: Candidate | None) -> str:
-    """Return how the target is connected with the source note; the user's text is never used as a format string."""
+    """Return how the target is connected with the source note; user text is inserted, never used as a format string."""
     name = repr(display_name(source) if source else transfer.source)
     connections = _INCOMING_CONNECTIONS if transfer.direction == "in" else _CONNECTIONS
     if transfer.kind in connections:
@@ -370,8 +376,9 @@ def follow_successors(
 ) -> dict[str, tuple[str, ...]]:
     """Return the ids of the direct successors of each superseded note in the chains that start at ``ids``.
 
-    ``direct_successors`` returns the ids of the direct successors of some notes, by note id. It is called once for each
-    step of the longest chain, and for no note twice, so that cycles end. The successors of a note are sorted by id.
+    ``direct_successors`` returns the ids of the direct successors of a list of notes, by note id. It is called once for
+    each step along the chains, and never twice for the same note, so that a cycle ends. No further step follows after
+    :data:`MAX_SUPERSESSIONS` links. The successors of a note are sorted by id.
 
     >>> follow_successors(["a"], lambda ids: {"a": ["b"], "b": ["c"], "c": ["b"]})
     {'a': ('b',), 'b': ('c',), 'c': ('b',)}
@@ -381,11 +388,14 @@ def follow_successors(
     seen, link_count = set(pending), 0
     while pending and link_count < MAX_SUPERSESSIONS:
         results = direct_successors(pending)
-        step = {note_id: tuple(sorted(set(results[note_id]) - {note_id})) for note_id in pending if note_id in results}
-        successors |= {note_id: successor_ids for note_id, successor_ids in step.items() if successor_ids}
-        link_count += sum(map(len, step.values()))
-        successor_ids = dict.fromkeys(successor for ids in step.values() for successor in ids)
-        pending = [note_id for note_id in successor_ids if note_id not in seen]
+        next_pending: dict[str, None] = {}
+        for note_id in pending:
+            successor_ids = tuple(sorted(set(results.get(note_id, ())) - {note_id}))
+            if successor_ids:
+                successors[note_id] = successor_ids
+                link_count += len(successor_ids)
+                next_pending |= dict.fromkeys(successor_ids)
+        pending = [note_id for note_id in next_pending if note_id not in seen]
         seen.update(pending)
     return successors
 
@@ -399,6 +409,7 @@ def cycles(successors: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
     >>> cycles({"a": ("b",), "b": ("c",), "c": ("b",)})
     [('b', 'c')]
     """
+    # First pass: ``finished`` gets the notes in the order in which a depth-first search leaves them.
     visited: set[str] = set()
     finished: list[str] = []
     pending = [(note_id, False) for note_id in successors]
@@ -409,14 +420,16 @@ def cycles(successors: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
         elif note_id not in visited:
             visited.add(note_id)
             pending += [(note_id, True), *((successor, False) for successor in successors.get(note_id, ()))]
+    # Second pass, along reversed links: a root reaches exactly those unassigned notes that are in its component.
+    unassigned = set(finished)
     predecessors = _predecessors(successors)
     components = []
     for root in reversed(finished):
         component, stack = [], [root]
         while stack:
             note_id = stack.pop()
-            if note_id in visited:
-                visited.remove(note_id)
+            if note_id in unassigned:
+                unassigned.remove(note_id)
                 component.append(note_id)
                 stack += predecessors.get(note_id, ())
         if len(component) > 1:
@@ -435,7 +448,7 @@ def without_cycles(successors: Mapping[str, Sequence[str]]) -> dict[str, tuple[s
     cycle_by_id = {note_id: cycle for cycle in map(frozenset, cycles(successors)) for note_id in cycle}
     remaining: dict[str, tuple[str, ...]] = {}
     for note_id, successor_ids in successors.items():
-        cycle = cycle_by_id.get(note_id) or {note_id}
+        cycle = cycle_by_id.get(note_id) or {note_id}  # a note does not supersede itself
         outside = tuple(successor for successor in successor_ids if successor not in cycle)
         if outside:
             remaining[note_id] = outside

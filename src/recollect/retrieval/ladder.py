@@ -1,14 +1,15 @@
 """The fallback ladder: the queries that the lexical leg tries if the user's query finds nothing.
 
-The steps are tried in this order, and the first step with results ends the ladder:
+The steps are tried in this order until a step has results:
 
 1. ``strongest_term``: the longest word of the query;
 2. ``refreshed_sanitised``: the query without punctuation;
 3. ``refreshed_strongest``: the longest word of the query without punctuation;
-4. ``did_you_mean``: the index terms with the most similar spelling, for the words that no note contains;
+4. ``did_you_mean``: for each word that no note contains, the index terms with the most similar spelling;
 5. ``trigram_fuzzy``: notes whose names are spelt like a word of the query.
 
-An error of the index is not retried. The source documents, which name the steps, call this the retry ladder.
+The ladder does not continue after an error of the index. All steps but ``did_you_mean`` come from Jeffs Brain, which
+calls them the retry ladder. Jeffs Brain refreshes the index before step 2; our index is always up to date.
 """
 
 from __future__ import annotations
@@ -40,23 +41,23 @@ if TYPE_CHECKING:
     from recollect.retrieval.preset import Preset
     from recollect.stores.search_index import IndexAbilities
 
-Chunks = Iterable[Candidate | Mapping[str, Any]]  # notes; the source documents call them chunks
+Chunks = Iterable[Candidate | Mapping[str, Any]]  # notes, which Jeffs Brain calls chunks
 
 SPELLING_STEP, NAME_STEP = "did_you_mean", "trigram_fuzzy"
-GUESSING_STEPS = SPELLING_STEP, NAME_STEP  # by similar spelling: of index terms, and of note names
-_MIN_LETTERS_ONE_EDIT, _MIN_LETTERS_TWO_EDITS = 5, 8  # shorter words are not corrected by one edit, or by two
+GUESSING_STEPS = SPELLING_STEP, NAME_STEP  # they guess which term or which note name the user meant
+_MIN_LETTERS_ONE_EDIT, _MIN_LETTERS_TWO_EDITS = 5, 8  # how long a word must be to be corrected by one edit, or by two
 
 
 class CallerChunks:
     """Notes that the caller passes for the last step of the ladder, because the index cannot search note names."""
 
     def __init__(self, chunks: Chunks) -> None:
-        # Of several notes with the same id, the first counts.
+        # In reversed order, so that the first of several notes with the same id is kept.
         self._chunks = {chunk.id: chunk for chunk in reversed(as_candidates("trigram_chunks", list(chunks)))}
 
     @cached_property
     def _index(self) -> TrigramIndex:
-        return TrigramIndex(list(self._chunks.values())[::-1])
+        return TrigramIndex(list(self._chunks.values())[::-1])  # in the caller's order
 
     def search(self, words: Sequence[str], limit: int) -> list[Candidate]:
         """Return the notes whose names are spelt like one of the words, the most similar first."""
@@ -87,24 +88,29 @@ class FallbackLadder:
     def run(
         self, request: SearchRequest, attempts: list[Attempt], search_terms: Callable[[Query], list[Candidate]]
     ) -> tuple[list[Candidate], Query]:
-        """Return the results and the query of the first step with results; append each attempt to ``attempts``."""
+        """Return the results and the query of the first step with results; append each attempt to ``attempts``.
+
+        The query is the user's if no step has results, or only the last step, which compares names. ``search_terms``
+        runs a query in the index.
+        """
         rules = self._preset.ladder
         stopwords = STOPWORDS if rules.skip_stopwords else ()
-        text = request.query if request.exclusions is None else positive_text(request.exclusions)
+        full_query = request.query_with_exclusions  # None if the semantics are literal
+        text = request.query if full_query is None else positive_text(full_query)
         content_words = [word for word in query_tokens(text) if word not in stopwords]
         for strategy, fallback in self._term_steps(text, content_words, request):
             tree, _ = truncate_query(parse_query(fallback, self._preset, self._aliases), self._preset.query.max_words)
-            if request.exclusions is not None:
-                tree = exclude_terms(tree, request.exclusions)
+            if full_query is not None:
+                tree = exclude_terms(tree, full_query)
             results = search_terms(tree)
-            # With filters, a correction without results is not recorded: it could be a term of a hidden note.
+            # With filters, a correction without results is not recorded: it may be a term of a note that they hide.
             if results or strategy != SPELLING_STEP or not self._scope.filters:
                 attempts.append(Attempt(strategy, fallback, len(results)))
             if results:
-                if rules.strict_guesses:
+                if rules.strict_guesses:  # notes without the dropped terms get a lower confidence
                     tree = _add_missing_terms(tree, request.terms, self._corrected_words)
                 return results, tree
-        if rules.strict_guesses:
+        if rules.strict_guesses:  # a word with a digit is an identifier, and a similar one means something else
             content_words = [word for word in content_words if not any(map(str.isdigit, word))]
         if not content_words:
             return [], request.tree
@@ -122,7 +128,7 @@ class FallbackLadder:
 
     def _search_names(self, words: Sequence[str], request: SearchRequest) -> list[Candidate]:
         """Return the notes whose names are spelt like one of the words."""
-        words = words[: self._preset.query.max_words or None]
+        words = words[: self._preset.query.max_words or None]  # 0 means all
         scope = self._scope
         if self._chunks is not None:
             return self._permitted(self._chunks.search(words, scope.depth), request)
@@ -134,28 +140,29 @@ class FallbackLadder:
             namespace=scope.namespace,
             filters=scope.filters,
             titles=self._preset.ladder.titles,
-            without=request.exclusions,
+            without=request.query_with_exclusions,
         )
         return as_candidates("search_names", results)[: scope.depth]
 
     def _permitted(self, chunks: list[Candidate], request: SearchRequest) -> list[Candidate]:
-        """Return the caller's notes that are in scope and not excluded; none if the index cannot return notes by id."""
-        scope, exclusions = self._scope, request.exclusions
-        excludes = exclusions is not None and any(token.operator == "NOT" for token in exclusions.tokens)
-        if not chunks or not (excludes or scope.filters or scope.namespace != DEFAULT_NAMESPACE):
+        """Return the caller's notes that the index confirms to be in scope and not excluded."""
+        scope, query = self._scope, request.query_with_exclusions
+        has_exclusions = query is not None and any(token.operator == "NOT" for token in query.tokens)
+        is_restricted = has_exclusions or scope.filters or scope.namespace != DEFAULT_NAMESPACE
+        if not chunks or not is_restricted:
             return chunks
         if self._index.candidates is None:
-            return []
+            return []  # the index cannot confirm any note
         results = self._index.candidates.candidates(
-            [chunk.id for chunk in chunks], namespace=scope.namespace, filters=scope.filters, without=exclusions
+            [chunk.id for chunk in chunks], namespace=scope.namespace, filters=scope.filters, without=query
         )
         permitted_ids = {candidate.id for candidate in as_candidates("candidates", results)}
         return [chunk for chunk in chunks if chunk.id in permitted_ids]
 
     def _correct_spelling(self, words: Sequence[str], request: SearchRequest) -> str:
-        """Return the index terms most similar to the words that no note contains; set ``_corrected_words``."""
+        """Return the index terms most similar to each word that no note contains; set ``_corrected_words``."""
         searched = query_tokens(" ".join(token.source or token.text for token in request.terms.tokens))
-        words = [word for word in words if word in searched]
+        words = [word for word in words if word in searched]  # without words beyond ``max_words``
         index = self._index.spelling
         guesses_by_word: Mapping[str, Sequence[str]] = (
             {} if index is None else index.similar_words(words, namespace=self._scope.namespace)
@@ -173,12 +180,11 @@ class FallbackLadder:
 def fallback_steps(text: str, stopwords: Collection[str] = ()) -> Iterator[tuple[str, str]]:
     """Yield the name and the query text of each of the first three steps.
 
-    A step without words, or with ``stopwords`` alone, is left out.
+    A step is left out if it has no words, or only words of ``stopwords``.
     """
     strongest = _strongest_term(text, stopwords)
-    if strongest is not None and strongest != text.strip(WHITESPACE).lower():
+    if strongest is not None and strongest != text.strip(WHITESPACE).lower():  # else it is the user's query
         yield "strongest_term", strongest
-    # The source document refreshes the index before the next step. Here the index is always fresh.
     sanitised = sanitise(text)
     if sanitised and not all(word in stopwords for word in sanitised.lower().split(" ")):
         yield "refreshed_sanitised", sanitised
@@ -188,12 +194,15 @@ def fallback_steps(text: str, stopwords: Collection[str] = ()) -> Iterator[tuple
 
 
 def _strongest_term(text: str, stopwords: Collection[str]) -> str | None:
-    """Return the longest word of a text that is no stopword; the first of several equally long ones."""
+    """Return the longest word of a text that is no stopword, the first if several are equally long, or ``None``."""
     return max((word for word in query_tokens(text) if word not in stopwords), key=len, default=None)
 
 
 def _is_close(word: str, guess: str) -> bool:
-    """Return whether a word is long enough for its edit distance, and its first letters are equal or swapped."""
+    """Return whether a guess has few enough edits for the length of the word, and a similar beginning.
+
+    The beginning is similar if the first letters are equal, or if the first two letters are swapped.
+    """
     folded_word, folded_guess = tokens.fold(word), tokens.fold(guess)
     is_swapped = folded_word[:2] == folded_guess[:2][::-1]
     min_letters = _MIN_LETTERS_ONE_EDIT if edit_distance(folded_word, folded_guess) <= 1 else _MIN_LETTERS_TWO_EDITS
@@ -201,9 +210,9 @@ def _is_close(word: str, guess: str) -> bool:
 
 
 def _add_missing_terms(tree: Query, terms: Query, corrected: frozenset[str]) -> Query:
-    """Return ``tree`` with the query's terms that the step dropped and that are not ``corrected``.
+    """Return ``tree``, the query of a step, with the terms of the user's query that it neither has nor corrects.
 
-    The notes that the step found usually lack these terms, which lowers their coverage, and so their confidence.
+    The purpose: a note that lacks these terms gets a lower coverage, and so a lower confidence.
     """
     present = {token.text for token in tree.tokens}
     missing: list[Token] = []

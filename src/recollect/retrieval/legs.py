@@ -1,6 +1,7 @@
 """The two legs of a search: lexical (BM25 over the query's terms) and vector (the notes nearest to its embedding).
 
-Also here: calls with a time limit, the scale of similarities for fusion, and the query text that is embedded.
+The module also has :class:`Workers`, which call an embedder or a reranker with a time limit, the scale of similarities
+for fusion, and the removal of frequent terms from the query text that is embedded.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class LexicalResult(NamedTuple):
     tree: Query  # the query that found the candidates: the user's query or a fallback query
     matched_names: bool = False  # whether the candidates were found by the similarity of note names, not by terms
     is_guess: bool = False  # whether the fallback ladder guessed which terms or names were meant
-    stem_only: Mapping[str, StemDiscount] = MappingProxyType({})  # the discounts of stem-only matches, by note id
+    stem_only: Mapping[str, StemDiscount] = MappingProxyType({})  # the discounts of stem-only matches, by id
 
 
 class LexicalLeg:
@@ -67,9 +68,9 @@ class LexicalLeg:
         self._stem_only: Mapping[str, StemDiscount] = {}
 
     def search(self, request: SearchRequest, attempts: list[Attempt], *, retry: bool) -> LexicalResult:
-        """Return the candidates, best first, and append each attempt to ``attempts``; ``retry`` allows the ladder."""
+        """Return the candidates, best first; append each attempt to ``attempts``; ``retry`` allows fallback queries."""
         if self._preset.query.match == "all_then_any" and not request.tree.has_operators:
-            # Every term is required; the aliases of a term (alternative 2 and up) stay optional.
+            # Every word, or one of its aliases, is required: aliases after the first (alternative 2, …) get no AND.
             required = (
                 token._replace(operator="AND") if token.alternative <= 1 else token for token in request.terms.tokens
             )
@@ -87,8 +88,10 @@ class LexicalLeg:
         ladder = FallbackLadder(self._index, self._preset, self._aliases, self._scope, self._chunks)
         results, tree = ladder.run(request, attempts, self._search)
         strategy = attempts[-1].strategy
-        if not results or strategy == NAME_STEP:
-            return LexicalResult(results, tree, matched_names=bool(results), is_guess=bool(results))
+        if not results:
+            return LexicalResult([], tree)
+        if strategy == NAME_STEP:
+            return LexicalResult(results, tree, matched_names=True, is_guess=True)
         return LexicalResult(results, tree, is_guess=strategy in GUESSING_STEPS, stem_only=self._stem_only)
 
     def _search(self, tree: Query) -> list[Candidate]:
@@ -105,7 +108,7 @@ class LexicalLeg:
         return discounted[: scope.depth]
 
     def add_candidates(self, result: LexicalResult, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """Return the result's candidates, followed by those of ``candidates`` that match the query, by BM25 score."""
+        """Return the result's candidates, then the other ``candidates`` that match the query, best BM25 score first."""
         result_ids = {candidate.id for candidate in result.candidates}
         missing = {candidate.id: candidate for candidate in candidates if candidate.id not in result_ids}
         index = self._index.text_scores
@@ -121,8 +124,9 @@ class LexicalLeg:
                 scored.score = scored.lexical_score = arguments.number("text_scores", scores[note_id])
                 matching.append(scored)
         weight = self._preset.query.stem_only_weight
-        exact_scores = [candidate.score for candidate in result.candidates if candidate.id not in result.stem_only]
-        max_score = weight * min(exact_scores) if exact_scores and is_one_word(result.tree) else None
+        # With one word, a match in another form ranks below all undiscounted results.
+        undiscounted = [candidate.score for candidate in result.candidates if candidate.id not in result.stem_only]
+        max_score = weight * min(undiscounted) if undiscounted and is_one_word(result.tree) else None
         matching, _ = discount_stem_only(matching, result.tree, weight, max_score=max_score)
         matching.sort(key=by_score)
         for rank, candidate in enumerate(matching, start=len(result.candidates) + 1):
@@ -132,7 +136,7 @@ class LexicalLeg:
 
 T = TypeVar("T")
 
-MAX_ABANDONED = 32  # how many calls may run on after their timeout before no new call starts
+MAX_ABANDONED = 32  # no new call starts while this many calls still run after their timeout
 
 
 class Workers:
@@ -142,14 +146,14 @@ class Workers:
     """
 
     def __init__(self) -> None:
-        # The calls that still run after their timeout, by process id: a forked child has no threads of its parent.
+        # The calls that still run after their timeout, by process id, because a forked child has none of these threads.
         self._abandoned: dict[int, set[Future[Any]]] = {}
 
     def start(self, call: Callable[[], T]) -> Callable[[float], T]:
-        """Start a call in a thread, and return a function that waits for its result, at most the seconds passed to it.
+        """Start a call in a thread, and return a function that waits for its result.
 
-        That function raises the error of the call. It raises ``TimeoutError`` if the time is over, if too many earlier
-        calls still run, or if no thread can be started.
+        The argument of that function is the maximum number of seconds to wait. The function raises the error of the
+        call. It raises ``TimeoutError`` after this time, if too many earlier calls still run, or if no thread starts.
         """
         abandoned = self._abandoned.setdefault(os.getpid(), set())
         future: Future[T] = Future()
@@ -192,11 +196,11 @@ _NO_VECTOR = EmbeddedQuery(None)
 class VectorResult(NamedTuple):
     """The result of the vector leg."""
 
-    candidates: list[Candidate] | None  # the nearest notes; None if the search failed
+    candidates: list[Candidate] | None  # the nearest notes; None if the search failed or did not run
     elapsed: float = 0.0  # the milliseconds of embedding and search
     embedder_used: bool = False
     warning: str = ""  # why the search failed
-    query: EmbeddedQuery | None = None
+    query: EmbeddedQuery | None = None  # None if the search failed, or had no vector
 
 
 NO_VECTORS = VectorResult(None)
@@ -234,8 +238,8 @@ class VectorLeg:
     def start(self, request: SearchRequest, vector: Any, timeout: float) -> Callable[[], EmbeddedQuery]:
         """Start to embed the query in a thread, and return a function that waits for its vector.
 
-        ``vector`` is the caller's vector, which is used as it is. ``timeout`` is in seconds. Only embedding runs in a
-        thread: the vector scan uses all processors by itself.
+        If the caller passes a ``vector``, it is used, and nothing is embedded. ``timeout`` is in seconds. The vector
+        search does not run in this thread, because it uses all processors anyway.
         """
         if vector is not None:
             checked = arguments.vector("vector", vector)
@@ -243,8 +247,8 @@ class VectorLeg:
                 raise ArgumentError("vector", f"must be a flat list of numbers, got an array of shape {checked.shape}")
             query = EmbeddedQuery(checked, from_caller=True)
             return lambda: query
-        if not request.embedded_text and request.exclusions is not None:
-            return lambda: _NO_VECTOR  # only exclusions; with literal semantics even these are embedded
+        if not request.embedded_text and request.query_with_exclusions is not None:
+            return lambda: _NO_VECTOR  # the query has only exclusions; literal semantics would embed them as text
         wait_for_vector = self._workers.start(lambda: self._embed(request.embedded_text))
         return lambda: wait_for_vector(timeout)
 
@@ -258,17 +262,17 @@ class VectorLeg:
             query = wait_for_vector()
             if query.vector is None:
                 return VectorResult([])
-            started = perf_counter()  # the thread has measured the time of embedding
+            started = perf_counter()  # of the search alone; query.elapsed has the time of embedding
             results = self._index.index.search_vectors(
                 query.vector,
                 scope.depth,
                 namespace=scope.namespace,
                 filters=scope.filters,
-                without=request.exclusions,
+                without=request.query_with_exclusions,
                 model=query.model,
             )
             candidates = as_candidates("search_vectors", results)
-        except ModelChangedError as changed:  # while the query was embedded
+        except ModelChangedError as changed:  # the store got another model while the query was embedded
             warning = _mismatch_warning(self.model_name, changed.model.name)
             return VectorResult(None, milliseconds_since(started), warning=warning)
         except Exception as error:  # an embedder or index may be the caller's own and raise anything
@@ -282,7 +286,7 @@ class VectorLeg:
     def add_candidates(
         self, result: VectorResult, candidates: Sequence[Candidate], scope: SearchScope
     ) -> list[Candidate]:
-        """Return the result's candidates, followed by further candidates by similarity, if the index can compute it."""
+        """Return the result's candidates, then those other ``candidates`` that have a vector, nearest first."""
         results = result.candidates or []
         query, index = result.query, self._index.similarities
         if index is None or query is None or query.vector is None or not candidates:
@@ -305,7 +309,7 @@ class VectorLeg:
         started = perf_counter()
         embedder = self._embedder
         assert embedder is not None  # noqa: S101 (unavailable_reason was checked before)
-        # The model is read first: the store may switch to another model while the query is embedded.
+        # Read the model before embedding, so that the search notices if the store switches to another one meanwhile.
         model = self._index.model.model if self._index.model else None
         (vector,) = unit_rows(embedder.name, [embedder.embed_query(text)], count=1, dimension=None)
         if model is not None and len(vector) != model.dimension:
@@ -343,18 +347,19 @@ def scale_similarities(
     """Return candidates with the chunk penalty subtracted from their scores, and the scale of these scores.
 
     In most models even unrelated texts have similarities far above 0. So a similarity is measured relative to
-    ``background``, the similarity of the last note that the vector leg retrieved. Only an outlier gets the full score.
+    ``background``, the similarity of the last note that the vector leg retrieved.
 
     A note of several chunks loses ``penalty * span * ln(chunks)``, where ``span`` is the distance from ``background``
     to the best score. The reason: a note's similarity is that of its nearest chunk, and the maximum of n similarities
-    of unrelated chunks grows roughly with ln n.
+    of unrelated chunks grows roughly with ln n. The number of chunks is estimated from the length of the note.
 
     ``min_score`` is the lowest score, after the penalty, of the candidates that were at or above ``background``.
-    ``max_score`` is ``deviations`` standard deviations above ``min_score``, and at least the best score.
+    ``max_score`` is ``deviations`` standard deviations above ``min_score``, and at least the best score. So with
+    ``deviations`` above 0, only a candidate that stands out gets the full score.
     """
     best = max((candidate.score for candidate in candidates), default=background)
     span = max(0.0, best - background)
-    ranked, above_background = [], []
+    ranked, scores_above_background = [], []
     for candidate in candidates:
         length = len(candidate.title) + len(candidate.summary) + len(candidate.content)
         discounted = candidate
@@ -363,30 +368,30 @@ def scale_similarities(
             discounted.score -= penalty * span * log(min(MAX_CHUNKS, ceil(length / CHUNK_CHARS)))
         ranked.append(discounted)
         if candidate.score >= background:
-            above_background.append(discounted.score)
+            scores_above_background.append(discounted.score)
     ranked.sort(key=lambda candidate: -candidate.score)
-    if not above_background:
+    if not scores_above_background:
         return ScaledSimilarities(ranked, background, background)
-    min_score = min(above_background)
+    min_score = min(scores_above_background)
     deviation = pstdev([candidate.score for candidate in ranked]) if deviations else 0.0
     return ScaledSimilarities(ranked, min_score, max(ranked[0].score, min_score + deviations * deviation))
 
 
-MIN_NOTES = 10  # with fewer notes, a term that most of them contain may still be the query's topic
+MIN_NOTES = 10  # with fewer notes, no term is dropped: a term in most of them may be the topic of the query
 
 
 def drop_frequent_terms(text: str, query: Query, frequencies: TermFrequencies, max_share: float) -> str:
-    """Return ``text`` without the query's terms that more than ``max_share`` of the notes contain.
+    """Return ``text`` without frequent terms: the query's terms that occur in more than ``max_share`` of the notes.
 
-    A name that most notes contain, such as a speaker's in a conversation, makes the query's vector similar to every
-    note with that name and does not distinguish them. To allow for chance, the share must exceed ``max_share`` by
-    ``1 / sqrt(number of notes)``. If no other term would remain, none is dropped. Phrases, prefixes and aliases stay.
+    A name that most notes contain, such as the name of a speaker, makes the query's vector similar to all these notes
+    and does not distinguish them. To allow for chance, a term is frequent only if its share exceeds ``max_share`` by
+    ``1 / sqrt(number of notes)``. If all terms are frequent, the text is unchanged. Phrases, prefixes and aliases stay.
     """
     if frequencies.notes < MIN_NOTES:
         return text
     min_share = max_share + 1 / sqrt(frequencies.notes)
     words = {token.source or token.text for token in query.tokens if token.kind == "term" and not token.alternative}
-    # ``frequencies`` has no counts for excluded terms, nor for terms without a letter or digit.
+    # Terms without a count stay: excluded terms, and terms without a letter or digit.
     frequent = {
         term
         for term in words & frequencies.counts.keys()
@@ -398,6 +403,6 @@ def drop_frequent_terms(text: str, query: Query, frequencies: TermFrequencies, m
 
 
 def _resembles_stopword(word: str) -> bool:
-    """Return whether the index may stem a word to a stopword, such as *Ines* to *in*: its count is then too high."""
+    """Return whether the index may stem a word to a stopword, as *Ines* to *in*: then notes with *in* are counted."""
     letters = "".join(letter for letter in word.lower() if letter.isalpha())
     return any(letters.removesuffix(ending) in ENGLISH_STOPWORDS for ending in ("s", "es", "e", "ed", "ing"))

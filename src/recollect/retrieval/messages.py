@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from recollect.retrieval.trace import Context, Trace
 
 ONLY_STOPWORDS = "the query has only stopwords"
-_LEGS = {"lexical": "lexical search", "vector": "vector search", "graph": "the graph"}
+_LEGS = {"lexical": "lexical search", "vector": "vector search", "graph": "the graph"}  # as messages call them
 _ORDINAL_SUFFIXES = {1: "st", 2: "nd", 3: "rd"}
-_MAX_LINE = 100
+_MAX_LINE = 100  # characters
 
 
 def one_line(text: str, max_length: int = _MAX_LINE) -> str:
@@ -39,15 +39,15 @@ def truncated(text: str, width: int) -> str:
 
 
 def context_message(context: Context, candidate: Candidate) -> str:
-    """Return with which context a note was rescored, and its lexical score before that."""
+    """Return a text with the context in which a note was rescored, and its lexical score before rescoring."""
     count = len(context.neighbours)
     if count:
-        scope = "with its neighbour" if count == 1 else f"with {count} neighbours"
+        context_name = "with its neighbour" if count == 1 else f"with {count} neighbours"
     elif candidate.session and candidate.position is not None:
-        scope = "without neighbours"
+        context_name = "without neighbours"
     else:
-        scope = "with its best chunk"
-    return scope + (", not retrieved before" if context.own is None else f", {context.own:.2f} before")
+        context_name = "with its best chunk"
+    return context_name + (", not retrieved before" if context.own is None else f", {context.own:.2f} before")
 
 
 def no_answer_message(confidence: float, threshold: float) -> str:
@@ -74,7 +74,7 @@ def rank_summary(candidate: Candidate) -> str:
     """Return one sentence with the rank of a candidate in each leg, and the stages that changed its score."""
     ranks = [f"{_ordinal(part.rank)} by {_LEGS.get(part.leg, one_line(part.leg))}" for part in candidate.contributions]
     clauses = [" and ".join(ranks) or "retrieved by neither leg"]
-    gains: dict[str, float] = {}  # by stage; a stage may take several steps, up and down
+    gains: dict[str, float] = {}  # the change of the score by each stage, summed over the steps of the stage
     for step in candidate.steps:
         gains[step.stage] = gains.get(step.stage, 0.0) + step.score_after - step.score_before
     lifted = [_stage_name(stage) for stage, gain in gains.items() if gain > 0]
@@ -129,7 +129,7 @@ def exclusion_message(trace: Trace) -> str:
 
 
 def index_warnings(trace: Trace) -> list[str]:
-    """Return the warnings about the index and the models, without those about the terms of the query."""
+    """Return the warnings of a search, except those about stopwords, other forms of words, and fallback queries."""
     substitution_messages = [substitution.message() for substitution in trace.substitutions]
     query_warnings = {ONLY_STOPWORDS, retry_message(trace), *substitution_messages}
     return [warning for warning in trace.warnings if warning not in query_warnings]

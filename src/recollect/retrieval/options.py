@@ -1,7 +1,7 @@
 """SearchOptions: the only list of search parameters, with their types, defaults, ranges and help texts.
 
 ``Memory``, ``Retrieval``, the command line, HTTP, MCP and the client take their search parameters from here or are
-checked against it by a test. This module imports nothing heavy, so that the command line can list the options at once.
+checked against it by a test. This module imports nothing that loads slowly, because the command line lists the options.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def _option(default: Any, help_text: str, *, at_least: float | None = None, at_m
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchOptions:
-    """The parameters of a search. All are checked when the object is created; an ``ArgumentError`` names a wrong one.
+    """The parameters of a search, checked when the object is created: an ``ArgumentError`` names an invalid parameter.
 
-    :func:`search_options` lists them with type, default, range and help text.
+    :func:`search_options` lists the parameters with type, default, range and help text.
 
     >>> SearchOptions(top_k=3).mode
     'auto'
@@ -118,7 +118,7 @@ class SearchOptions:
 
     @classmethod
     def of(cls, options: SearchOptions | None, keywords: Mapping[str, Any]) -> SearchOptions:
-        """Return ``options``, or the default options, with the values of ``keywords``."""
+        """Return ``options``, or the default options if it is ``None``, with the fields in ``keywords`` replaced."""
         for name in keywords:
             if name not in cls.__slots__:
                 raise ArgumentTypeError(name, f"is not a search option; the options are {', '.join(cls.__slots__)}")

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from recollect.embedders.base import Embedder
     from recollect.stores.search_index import SearchIndex
 
-EMBEDDER_SECONDS, RERANKER_SECONDS = 30.0, 10.0  # the first query may have to load the embedding model
+EMBEDDER_SECONDS, RERANKER_SECONDS = 30.0, 10.0  # the first query may have to load the embedder's model
 
 T = TypeVar("T")
 Ranking = list[Candidate]
@@ -75,10 +75,10 @@ class SearchState:
     lexical_leg: LexicalLeg
     lexical: LexicalResult
     vector: VectorResult = NO_VECTORS
-    background: float | None = None  # the similarity of the vector leg's last note; fusion scales it to 0
+    background: float | None = None  # the similarity of the last note that the vector leg retrieved
     frequencies: dict[tuple[Token, ...], TermFrequencies | None] = field(default_factory=dict)  # by a query's tokens
     substitutions: tuple[Substitution, ...] = ()
-    max_lexical_score: float | None = None  # the best before the multiplication by coverage; fusion scales it to 1
+    max_lexical_score: float | None = None  # the best score before multiplication by coverage; fusion scales it to 1
     changes: dict[str, list[Change]] = field(default_factory=dict)  # the changes of scores by stages, by note id
 
     def call_index(self, failure: str, call: Callable[[], T], default: T) -> T:
@@ -94,7 +94,7 @@ class SearchState:
         rules, min_scores = self.preset.fusion, dict(self.preset.fusion.min_scores)
         max_scores = {} if self.max_lexical_score is None else {"lexical": self.max_lexical_score}
         if rules.scales_similarities and self.background is not None and lists.get("vector"):
-            deviations = rules.deviations if len(lists) > 1 else 0.0  # only if there are other legs
+            deviations = rules.deviations if len(lists) > 1 else 0.0  # a single leg is not weighed against others
             scaled = scale_similarities(
                 lists["vector"], self.background, penalty=rules.chunk_penalty, deviations=deviations
             )
@@ -102,7 +102,7 @@ class SearchState:
             max_scores["vector"] = scaled.max_score
             if rules.score_union:
                 min_scores = {"vector": scaled.min_score, **min_scores}
-        factors = {  # a guess of the lexical leg, and a weak model, have less weight
+        factors = {  # guesses of the lexical leg have less weight, and so have similarities of a weak model
             "lexical": self.preset.ladder.guess_weight if self.lexical.is_guess else 1.0,
             "vector": self.calibration.model_quality if rules.weight_by_model_quality else 1.0,
         }
@@ -164,7 +164,7 @@ class Retrieval:
         self._second_stage = None if model is None else SecondStage(model, timeout)
         self._aliases = AliasTable(aliases) if aliases else None
         self.preset = preset_from(preset)
-        """The preset of searches that name none."""
+        """The preset of searches without the option ``preset``."""
         self._chunks = None if trigram_chunks is None else CallerChunks(trigram_chunks)
         self._embedder_timeout = arguments.number("embedder_timeout", embedder_timeout, at_least=0)
 
@@ -174,8 +174,8 @@ class Retrieval:
     ) -> SearchResult:
         """Return the best notes for ``query``, and the trace of the search.
 
-        The keywords are the fields of :class:`SearchOptions`, and override those of ``options``. Steps that are
-        unavailable, such as vector search without a model, are skipped, and the trace says so.
+        The keywords are the fields of :class:`SearchOptions`, and override the fields of ``options``. Steps that are
+        unavailable, such as vector search without a model, are skipped, and the trace says why.
         """
         started = perf_counter()
         arguments.text("query", query)
@@ -216,9 +216,9 @@ class Retrieval:
     def _start_search(self, query: str, options: SearchOptions) -> SearchState:
         """Parse the query, and return the state of a new search."""
         preset = self.preset if options.preset is None else preset_from(options.preset)
-        depth = _option_or_default(options.candidate_k, preset.candidate_k)
+        candidate_k = _option_or_default(options.candidate_k, preset.candidate_k)
         namespace = options.namespace or DEFAULT_NAMESPACE
-        scope = SearchScope(namespace, Filters.of(options.filters), max(options.top_k, depth))
+        scope = SearchScope(namespace, Filters.of(options.filters), max(options.top_k, candidate_k))
         now = arguments.optional_instant("now", options.now)
         request = parse_request(query, preset, self._aliases, options.question_date, now)
         model = self._vector_leg.model_name
@@ -226,7 +226,7 @@ class Retrieval:
             mode=options.mode,
             original_query=query,
             compiled_query=request.compiled,
-            candidate_k=depth,
+            candidate_k=candidate_k,
             rrf_k=preset.fusion.k,
             answer_threshold=_option_or_default(options.answer_threshold, preset.answer_threshold),
             preset=preset.name,
@@ -245,12 +245,13 @@ class Retrieval:
         """Run the legs of the mode and return their lists; the query is embedded during the lexical search."""
         trace, requested_mode = state.trace, options.mode
         needs_vectors = requested_mode in ("hybrid", "semantic")
-        unavailable = "" if requested_mode == "bm25" else self._vector_leg.unavailable_reason(options.vector)
-        if unavailable == "" and needs_vectors:
-            unavailable = "there is no embedder, so only lexical search ran; open the memory with an embedder"
-        if unavailable:
-            trace.warnings.append(unavailable)
-        if unavailable is None:
+        # None if vector search is available, "" if it is not requested or not configured.
+        unavailable_reason = "" if requested_mode == "bm25" else self._vector_leg.unavailable_reason(options.vector)
+        if unavailable_reason == "" and needs_vectors:
+            unavailable_reason = "there is no embedder, so only lexical search ran; open the memory with an embedder"
+        if unavailable_reason:
+            trace.warnings.append(unavailable_reason)
+        if unavailable_reason is None:
             trace.mode = "semantic" if requested_mode == "semantic" else "hybrid"
         else:
             trace.mode, trace.fell_back_to_bm25 = "bm25", needs_vectors
@@ -260,7 +261,7 @@ class Retrieval:
                 self._drop_frequent_terms(state)
             wait_for_vector = self._vector_leg.start(state.request, options.vector, self._embedder_timeout)
         retry = not options.skip_retry_ladder
-        # Presets with literal semantics follow the source documents, which run the lexical leg in mode semantic, too.
+        # Presets with literal semantics imitate other systems, which run the lexical leg even in mode semantic.
         runs_lexical = trace.mode != "semantic" or state.preset.query.semantics == "literal"
         failure = self._search_lexical(state, retry=retry) if runs_lexical else None
         if wait_for_vector:
@@ -305,7 +306,7 @@ class Retrieval:
         state.trace.embedded_query = "" if state.request.embedded_text == request.query else state.request.embedded_text
 
     def _frequencies(self, state: SearchState, tree: Query) -> TermFrequencies | None:
-        """Return the document frequencies of a query's terms; ``None`` if the index cannot count them."""
+        """Return the document frequencies of a query's terms; ``None`` if they are not known."""
         index, namespace = self._index.term_counts, state.scope.namespace
         if index is not None and tree.tokens not in state.frequencies:
             failure = "the document frequencies of the query's terms are missing"
@@ -314,7 +315,7 @@ class Retrieval:
         return state.frequencies.get(tree.tokens)
 
     def _substitute(self, state: SearchState) -> None:
-        """Add other forms of numbers, identifiers and names to the query if no note contains them as written."""
+        """Add other forms of those numbers, identifiers and names to the query that no note contains as written."""
         request, index = state.request, self._index.term_counts
         frequencies = self._frequencies(state, request.terms)
         if index is None or frequencies is None or not frequencies.notes:
@@ -328,14 +329,15 @@ class Retrieval:
         unchanged: tuple[Query, tuple[Substitution, ...]] = request.terms, ()
         terms, state.substitutions = state.call_index(failure, call, unchanged)
         if state.substitutions:
-            tree = replace(terms, tokens=(*terms.tokens, *request.tree.tokens[len(request.terms.tokens) :]))
+            date_tokens = request.tree.tokens[len(request.terms.tokens) :]
+            tree = replace(terms, tokens=(*terms.tokens, *date_tokens))
             compiled = state.trace.compiled_query = compile_fts5(tree)
             state.request = replace(request, terms=terms, tree=tree, compiled=compiled)
 
     def _report_substitutions(self, state: SearchState) -> None:
         """Add warnings that name the substitutions and the fallback query.
 
-        With filters, only the substitutions that results contain are named: others could be terms of hidden notes.
+        With filters, only the substitutions that results contain are named: others may be terms of hidden notes.
         """
         trace = state.trace
         trace.substitutions = tuple(
@@ -350,7 +352,7 @@ class Retrieval:
             trace.warnings.append(message)
 
     def _score_union(self, state: SearchState, lists: LegLists) -> LegLists:
-        """Return the lists with the candidates of each leg scored by the other leg and added to its list."""
+        """Return the lists of both legs, each with the candidates of the other leg that it can score."""
         if not state.preset.fusion.score_union or state.trace.mode != "hybrid":
             return lists
         failure = "lexical scores of candidates from the vector leg are missing"
@@ -359,16 +361,16 @@ class Retrieval:
         return {"lexical": lexical, "vector": self._with_similarities(state, lists["vector"], lists["lexical"])}
 
     def _with_similarities(self, state: SearchState, results: Ranking, candidates: Ranking) -> Ranking:
-        """Return the results of the vector leg, followed by ``candidates`` by their similarity to the query."""
+        """Return the results of the vector leg, followed by the other ``candidates``, nearest first."""
         failure = "similarities of candidates from outside the vector leg are missing"
         result = state.vector._replace(candidates=results)
         call = partial(self._vector_leg.add_candidates, result, candidates, state.scope)
         return state.call_index(failure, call, results)
 
     def _add_notes_of_times(self, state: SearchState, lists: LegLists) -> LegLists:
-        """Return the lists with the notes that were created within the times that the query names.
+        """Return the lists with further notes: those that were created within the times that the query names.
 
-        They are added to the vector list, nearest first. Without a query vector they are added to the lexical list, in
+        These notes follow in the vector list, nearest first. Without a query vector they follow in the lexical list, in
         the order in which they were stored, with a score of 0.
         """
         leg = "vector" if state.vector.query is not None else "lexical"
@@ -383,7 +385,7 @@ class Retrieval:
         return {**lists, leg: list(results.values())}
 
     def _notes_in(self, state: SearchState, scope: SearchScope) -> Ranking:
-        """Return the notes of a scope that are nearest to the query; without a query vector, those stored first."""
+        """Return the nearest notes of a scope, or without a query vector the notes that were stored first."""
         query = state.vector.query
         if query is not None:
             return self._vector_leg.search(lambda: query, state.request, scope).candidates or []
@@ -391,7 +393,7 @@ class Retrieval:
             return []
         namespace, filters, depth = scope
         ids = [note.id for note in self._index.pages.page(depth, namespace=namespace, filters=filters).notes]
-        without = state.request.exclusions
+        without = state.request.query_with_exclusions
         return self._index.candidates.candidates(ids, namespace=namespace, filters=filters, without=without)
 
     def _rescore_with_context(self, state: SearchState, lists: LegLists) -> LegLists:
@@ -422,13 +424,13 @@ class Retrieval:
         trace, request, rules = state.trace, state.request, state.preset.graph
         lists = {leg: results for leg, results in lists.items() if leg in _LEGS_BY_MODE[trace.mode]}
         candidates = state.fuse(lists)
-        if state.preset.context.on and not request.time_only:
-            candidates = candidates[: state.scope.depth]  # context rescoring made the lists longer
+        if state.preset.context.on and not request.time_only:  # all notes of a time are kept
+            candidates = candidates[: state.scope.depth]  # context rescoring may have added notes to the lists
         trace.fused_count = len(candidates)
         graph = IndexGraph(self._index, request, state.scope, rules.reach)
         if rules.use != "off":
             candidates = self._follow_graph(state, candidates, lists, graph)
-        has_one_term = len(positive_terms(request.terms)) == 1
+        has_one_term = len(positive_terms(request.terms)) == 1  # then the stage exact_term uses its forms
         term_forms = state.substitutions[0].forms if has_one_term and len(state.substitutions) == 1 else ()
         context = StageContext(request.query, request.now, graph.current_notes, term_forms, request.time_only)
         for stage in state.preset.stages:
@@ -444,14 +446,14 @@ class Retrieval:
         return candidates
 
     def _follow_graph(self, state: SearchState, fused: Ranking, lists: LegLists, graph: IndexGraph) -> Ranking:
-        """Return the fused list with score transfers: as a third list to fuse, as a factor, or as an addend."""
+        """Return the fused list with score transfers applied: as a third list to fuse, as factors, or as addends."""
         started = perf_counter()
         trace, rules, request = state.trace, state.preset.graph, state.request
         if not graph.is_available:
             trace.graph_skipped_reason = "the index has no methods edges and candidates"
             return fused
-        # Operators and quotes state what a note itself must contain. A note that is only linked may lack that.
-        must_match = request.exclusions is not None and request.terms.has_operators
+        # Operators and quotes state what a note itself must contain. A linked note may lack that: add none.
+        must_match = request.query_with_exclusions is not None and request.terms.has_operators
         expansion = expand_graph(fused, graph, rules, max_added=0 if must_match else state.scope.depth)
         trace.graph_elapsed = milliseconds_since(started)
         if graph.failure:
@@ -464,6 +466,7 @@ class Retrieval:
         else:
             if rules.use == "addition" and expansion.candidates and "vector" in lists:
                 vector = self._with_similarities(state, lists["vector"], expansion.candidates)
+                # Fuse again, so that the linked notes get points for their similarity. Add no other notes.
                 expanded_ids = {candidate.id for candidate in (*fused, *expansion.candidates)}
                 fused_again = state.fuse({**lists, "vector": vector})
                 fused = [candidate for candidate in fused_again if candidate.id in expanded_ids]
@@ -474,9 +477,10 @@ class Retrieval:
         return candidates
 
     def _rerank(self, state: SearchState, ranked: Ranking, options: SearchOptions, lists: LegLists) -> Ranking:
-        """Return the candidates in their final order; set the ``steps`` of the candidates that may become hits."""
+        """Return the candidates, reranked if possible; set the ``steps`` of the candidates that may become hits."""
         rules, trace = state.preset.rerank, state.trace
-        for candidate in ranked[: max(options.top_k, options.rerank_top_n if self._second_stage else 0)]:
+        max_reranked = options.rerank_top_n if self._second_stage else 0
+        for candidate in ranked[: max(options.top_k, max_reranked)]:
             candidate.steps = tuple(change.step() for change in state.changes.get(candidate.id, ()))
         if not ranked:
             trace.rerank_skipped_reason = "empty_candidates"

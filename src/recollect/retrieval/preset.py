@@ -44,23 +44,23 @@ class QueryRules(Settings):
 
     table: ClassVar[str] = "query"
     semantics: Semantics = setting("strict", one_of("strict", "literal"))
-    """``strict``: NOT excludes notes in every leg; ``literal``: only in the lexical leg, as FTS5 parses it."""
+    """``strict``: NOT excludes notes in every leg; ``literal``: only the lexical leg handles NOT, as FTS5 does."""
     match: Literal["any", "all_then_any"] = setting("any", one_of("any", "all_then_any"))
-    """``any``: a note must match any term; ``all_then_any``: all terms, or any term if no note matches all."""
+    """``any``: a note must match one term; ``all_then_any``: all terms, or if no note matches all of them, one term."""
     stopwords_alone: bool = flag(default=True)
     """Whether the stopwords of a query that has only stopwords are searched for."""
     max_words: int = setting(128, count())
-    """How many words of a long query the lexical leg searches for; 0: all."""
+    """How many words of a long query the lexical leg searches for; 0 means all."""
     question_operators: bool = flag(default=True)
-    """Whether AND, OR and NOT in capitals are operators in an ordinary question, too; if not, they are words there."""
+    """Whether AND, OR and NOT in capitals are operators even in a question; if false, they are words in a question."""
     short_words: bool = flag(default=False)
     """Whether words of one or two characters that name something, such as 5, 2b, QA or C#, are search terms."""
     other_forms: bool = flag(default=False)
-    """Whether numbers, identifiers and names that no note contains are searched in other forms: 1240 as 1,240."""
+    """Whether numbers, identifiers and names that no note contains are also searched in other forms: 1240 as 1,240."""
     stem_only_weight: float = setting(1.0, number(0, 1))
     """The weight of a lexical match that shares only the stem with the query's word; an exact match has weight 1."""
     max_document_frequency: float = setting(1.0, number(0, 1))
-    """A term that more than this share of the notes contain is left out of the embedded text; 1: no term is."""
+    """If more than this share of the notes contain a term, the term is left out of the query text that is embedded."""
     time_only: bool = flag(default=False)
     """Whether a query that names nothing but a time, such as "what happened in August", retrieves the notes of that
     time; the preset must have the stage ``time_match``."""
@@ -77,16 +77,16 @@ class LadderRules(Settings):
     table: ClassVar[str] = "ladder"
     on: bool = flag(default=True)
     titles: bool = flag(default=True)
-    """Whether the last step compares the query with titles, too, and not only with the last part of paths."""
+    """Whether the last step compares the query with titles as well as with the last part of paths."""
     vocabulary: bool = flag(default=True)
     """Whether misspelt words are replaced by the most similar terms of the index."""
     skip_stopwords: bool = flag(default=True)
     """Whether a step whose words are all stopwords is skipped."""
     strict_guesses: bool = flag(default=False)
-    """Whether a correction must be close to the word, words with a digit are not compared with note names, words that
-    were dropped but not replaced still count in coverage, and a warning names the fallback query."""
+    """If true: a correction must be close to the word; words with a digit are not compared with note names; a word that
+    the fallback dropped without a replacement still counts in coverage; a warning names the fallback query."""
     guess_weight: float = setting(1.0, number(0, 1))
-    """The factor of the lexical leg's weight if its results come from a corrected spelling or a similar note name."""
+    """Multiplies the lexical leg's weight if its results come from a corrected spelling or a similar note name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +102,11 @@ class ContextRules(Settings):
     seeds: int = setting(5, count(1, 1000))
     """How many of the best notes of each leg are rescored with their neighbours."""
     reach: int = setting(2, count(1, 10))
-    """How many positions before and after a note count as its neighbours."""
+    """Notes of the same session at most this many positions before or after a note are its neighbours."""
     previous: float = setting(0.5, number(0, 1))
     """The weight of a term in the previous note; it halves with each further position."""
     next: float = setting(0.3, number(0, 1))
-    """The same for the next note."""
+    """The weight of a term in the next note; it halves in the same way."""
     passage: float = setting(0.5, number(0, 1))
     """The share of the best chunk in the score of a long note; the rest is the score of the whole note."""
     k1: float = setting(0.8, number(0, 10))
@@ -114,8 +114,8 @@ class ContextRules(Settings):
     b: float = setting(0.4, number(0, 1))
     """The length normalisation of BM25."""
     coverage: float = setting(0.0, number(0, 10))
-    """A lexical score is multiplied by coverage, the share of the query's term weights that the note contains, to the
-    power of this exponent; 0: it is not multiplied."""
+    """A lexical score is multiplied by coverage to the power of this exponent; 0 means no change. Coverage is the share
+    of the query's terms that the note contains, weighted by inverse document frequency."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,20 +130,21 @@ class GraphRules(Settings):
     use: Literal["off", "source", "multiplier", "addition"] = setting(
         "off", one_of("off", "source", "multiplier", "addition")
     )
-    """What transfers are. ``source``: one more list to fuse; ``multiplier``: a factor; ``addition``: an addend."""
+    """How the score that notes pass on along edges (a transfer) is used. ``source``: as one more list to fuse;
+    ``multiplier``: as a factor of the score; ``addition``: as an addend."""
     weight: float = setting(1.0, number(0, 1000))
     """The weight of transfers; ``source`` uses the weight of the leg ``graph`` in the fusion instead."""
     seeds: int = setting(10, count(1, 1000))
     """How many of the best notes transfer a share of their score."""
     reach: int = setting(1, count(1, 10))
-    """How many positions before and after a note count as its neighbours."""
+    """Notes of the same session at most this many positions before or after a note are its neighbours."""
     degree_penalty: float = setting(0.0, number(0, 1))
-    """A transfer is divided by the product of the degrees of both notes to this power; 0: it is not divided."""
+    """A transfer is divided by the product of the neighbour counts of both notes to this power; 0 means no change."""
     max_lift: float = setting(0.0, number(0, 1000))
-    """``addition`` lifts a note to at most this share of the best score of its source notes; 0: no limit."""
+    """``addition`` lifts a note to at most this share of the best score of its source notes; 0 means no limit."""
     min_own_score_ratio: float = setting(0.0, number(0, 1))
-    """``addition`` adds transfers in full only if the note's own score is at least this share of the best score of its
-    source notes, and proportionally less below that; 0: always in full."""
+    """If the note's own score is below this share of the best score of its source notes, ``addition`` adds
+    proportionally less; 0 means that transfers are always added in full."""
     edges: Mapping[str, float] = weight_table()
     """The weight of each kind of edge: previous, next, session, mention, entity, or the kind of a link; ``link`` is the
     weight of all kinds that are not listed."""
@@ -151,7 +152,7 @@ class GraphRules(Settings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankRules(Settings):
-    """When a second-stage reranker runs.
+    """When a second-stage reranker runs, and how much it reads.
 
     >>> RerankRules().agree_min
     2
@@ -160,9 +161,10 @@ class RerankRules(Settings):
     table: ClassVar[str] = "rerank"
     on: bool = flag(default=True)
     agree_min: int = setting(2, count(0, 3))
-    """The reranker is skipped if both legs have the same note at this many of the first three ranks; 0: never."""
+    """The reranker is skipped if both legs have the same note at this many of the first three ranks; 0 means never."""
     characters: int = setting(0, count())
-    """How many characters of the content the reranker reads after title and summary; 0: only if there is neither."""
+    """How many characters of the content the reranker reads after title and summary; 0 means that it reads the content
+    only if the note has neither title nor summary."""
 
 
 def stage_from(argument: str, value: Any) -> Stage:
@@ -207,7 +209,7 @@ class Preset:
     min_confidence: float = 0.0
     """The lowest confidence of a hit, from 0 to 1; candidates below it are dropped."""
     answer_threshold: float = 0.0
-    """The lowest confidence at which the best hit counts as an answer, from 0 to 1; 0: it always does."""
+    """The lowest confidence at which the best hit counts as an answer, from 0 to 1; with 0 it always does."""
 
     def __post_init__(self) -> None:
         arguments.name("name", self.name)
@@ -252,7 +254,10 @@ _FIELD_NAMES = [entry.name for entry in fields(Preset)]
 
 
 def changed_preset(base: Preset, changes: Mapping[str, Any]) -> Preset:
-    """Return a copy of ``base`` with changed fields: of a section only the named settings, stages as a whole."""
+    """Return a copy of ``base`` with changed fields.
+
+    Settings of a section that ``changes`` does not name keep their value. ``stages`` is replaced as a whole.
+    """
     values = dict(changes)
     for name, value in changes.items():
         if name not in _FIELD_NAMES:
@@ -310,7 +315,7 @@ DEFAULT = Preset(
         weight_by_model_quality=True,
         score_union=True,
         chunk_penalty=0.2,
-        deviations=6.0,
+        deviations=6.0,  # standard deviations above the similarity of the vector leg's last candidate
     ),
     context=ContextRules(on=True, coverage=1.0),
     graph=GraphRules(
@@ -359,10 +364,7 @@ MEMINI = Preset(
     query=_LITERAL_QUERY,
     ladder=_NO_LADDER,
     fusion=FusionRules(k=5, rank_base=0, ties="first_seen"),
-    stages=(
-        Temporal(relevance=0.80, recency=0.05, importance=0.15, boost=0.40, combine="add"),
-        Duplicates(),
-    ),
+    stages=(Temporal(relevance=0.80, recency=0.05, importance=0.15, boost=0.40, combine="add"), Duplicates()),
     rerank=_NO_RERANK,
 )
 
@@ -373,9 +375,7 @@ WEIGHTED_GRAPH = Preset(
     ladder=_NO_LADDER,
     fusion=FusionRules(k=60, rank_base=1, ties="id", weights={"lexical": 1.0, "vector": 1.0, "graph": 0.35}),
     graph=GraphRules(
-        use="source",
-        seeds=10,
-        edges={"previous": 1.0, "next": 1.0, "mention": 1.0, "link": 1.0, "entity": 1.0},
+        use="source", seeds=10, edges={"previous": 1.0, "next": 1.0, "mention": 1.0, "link": 1.0, "entity": 1.0}
     ),
     stages=(ImportancePrior(base=0.7, slope=0.3),),
     rerank=_NO_RERANK,

@@ -1,9 +1,9 @@
-"""The request of a search: the parsed query, its scope, the query's terms in texts, and other forms of its words.
+"""The parsed query of a search and its scope; functions that find the query's terms in texts, or replace its words.
 
-:func:`match_terms` and :func:`count_terms` find the terms of a query in a text. The stem of a term is
-the term without a common ending and without accents. A word of the text matches if it is the stem, or the stem with a
-common ending. A name with a symbol, such as C++, matches only as written. Stems are found by plain text search, because
-compiling a regular expression for each query would take longer than the search.
+:func:`match_terms` and :func:`count_terms` find the terms of a query in a text. The stem of a term is the term without
+a common ending and without accents. A word of the text matches if it is the stem, or the stem with a common ending. A
+name with a symbol, such as C++, matches only as written. Stems are found by plain text search, because compiling a
+regular expression for each query would take longer than the search.
 
 If no note contains a word of the query as written, notes may contain another form of the same number, identifier or
 name (:mod:`recollect.query.expressions`). :func:`substitute` adds the forms that notes contain to the query.
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from recollect.retrieval.preset import Preset
     from recollect.stores.search_index import SupportsTermCounts
 
-Aliases = Mapping[str, Sequence[str]]  # the alternatives of each term
+Aliases = Mapping[str, Sequence[str]]  # the alternatives of each term, which replace it in the query
 
 _WORD = re.compile(r"\w+")  # a run of letters, digits and underscores
 
@@ -72,14 +72,14 @@ class SearchRequest:
     """A query, parsed by the rules of a preset."""
 
     query: str
-    tree: Query  # the query of the lexical leg: terms, and the dates that relative times in the query refer to
-    terms: Query  # the terms of the query without these dates
+    tree: Query  # the query of the lexical leg: its terms, then the dates of ``date_hints``
+    terms: Query  # ``tree`` without these dates
     compiled: str  # the lexical query in FTS5 syntax, for the trace
     embedded_text: str  # the text that is embedded; empty if the query has only exclusions
-    exclusions: Query | None  # its NOT terms are excluded in every leg; None if the semantics are literal
+    query_with_exclusions: Query | None  # its NOT terms are excluded in every leg; None if the semantics are literal
     excluded: tuple[str, ...]  # the excluded terms, as written
     now: datetime  # the time from which recency and relative times count
-    date_hints: tuple[str, ...]  # the dates that relative times in the query refer to
+    date_hints: tuple[str, ...]  # the dates that relative times in the query refer to, such as "two weeks ago"
     warnings: tuple[str, ...]
     only_stopwords: bool = False  # whether the query has only stopwords without aliases; they are searched for
     times: tuple[TimeInterval, ...] = ()  # the times that the query names, in presets with the stage time_match
@@ -91,18 +91,19 @@ def parse_request(
 ) -> SearchRequest:
     """Return ``query`` parsed by the rules of a preset; relative times count from ``question_date``."""
     question_time = parse_question_date(question_date) if question_date is not None else None
-    text, operators = (query, ()) if preset.query.question_operators else lower_operators(query)
+    # If the preset does not allow operators in questions, the operators of a question become words in lower case.
+    text, lowered_operators = (query, ()) if preset.query.question_operators else lower_operators(query)
     date_hints = expand_temporal(query, question_date).date_hints if question_time else ()
     parsed = parse_query(text, preset, aliases)
     terms, truncation_warnings = truncate_query(parsed, preset.query.max_words)
     is_strict = preset.query.semantics == "strict"
     text_with_dates = augment_with_temporal(text, question_date) if date_hints else text
-    compiled = terms
+    traced_tree = terms
     if date_hints:
-        compiled = parse_query(text_with_dates, preset, aliases)
+        traced_tree = parse_query(text_with_dates, preset, aliases)
         if truncation_warnings:
-            date_tokens = compiled.tokens[len(parsed.tokens) :]
-            compiled = replace(compiled, tokens=(*terms.tokens, *date_tokens))
+            date_tokens = traced_tree.tokens[len(parsed.tokens) :]
+            traced_tree = replace(traced_tree, tokens=(*terms.tokens, *date_tokens))
     embedded_text = positive_text(parsed) if is_strict else text_with_dates
     only_stopwords = (
         bool(parsed.tokens)
@@ -110,10 +111,10 @@ def parse_request(
         and all(not token.alternative and token.text in STOPWORDS for token in parsed.tokens)
     )
     warnings = [*parsed.warnings]
-    if operators:
-        were_read = "was read as a word" if len(operators) == 1 else "were read as words"
+    if lowered_operators:
+        were_read = "was read as a word" if len(lowered_operators) == 1 else "were read as words"
         advice = "to use operators, write the search terms alone"
-        warnings.append(f"{' and '.join(operators)} {were_read}, because the query is a question; {advice}")
+        warnings.append(f"{' and '.join(lowered_operators)} {were_read}, because the query is a question; {advice}")
     if only_stopwords:
         warnings.append(ONLY_STOPWORDS)
     if is_strict and parsed.tokens and not embedded_text:
@@ -127,9 +128,9 @@ def parse_request(
         query=query,
         tree=with_dates(terms, date_hints) if date_hints else terms,
         terms=terms,
-        compiled=compile_fts5(compiled),
+        compiled=compile_fts5(traced_tree),
         embedded_text=embedded_text,
-        exclusions=parsed if is_strict else None,
+        query_with_exclusions=parsed if is_strict else None,
         excluded=tuple(dict.fromkeys(excluded)),
         now=now,
         date_hints=date_hints,
@@ -141,7 +142,7 @@ def parse_request(
 
 
 def parse_query(text: str, preset: Preset, aliases: Aliases | None) -> Query:
-    """Return a text parsed by the rules of a preset; the aliases of a term are alternatives of it."""
+    """Return a text parsed by the rules of a preset, with each term replaced by its aliases, if it has any."""
     tree = parse(text, keep_short=preset.query.short_words)
     if not tree.tokens and preset.query.stopwords_alone:
         tree = parse(text, drop_stopwords=False)
@@ -156,14 +157,14 @@ def positive_text(tree: Query) -> str:
     return " ".join(token.source or token.text for token in positive)
 
 
-def exclude_terms(tree: Query, exclusions: Query) -> Query:
-    """Return ``tree`` with the NOT terms of the query ``exclusions`` added."""
-    tokens = [token for token, excluded in _mark_excluded(exclusions) if excluded]
+def exclude_terms(tree: Query, query_with_exclusions: Query) -> Query:
+    """Return ``tree`` with the NOT terms of another query added."""
+    tokens = [token for token, excluded in _mark_excluded(query_with_exclusions) if excluded]
     return replace(tree, tokens=(*tree.tokens, *tokens)) if tokens else tree
 
 
 def _mark_excluded(tree: Query) -> list[tuple[Token, bool]]:
-    """Return each token and whether it is excluded; the aliases of an excluded term are excluded, too."""
+    """Return each token and whether it is excluded; all aliases of an excluded term are excluded."""
     marked: list[tuple[Token, bool]] = []
     for token in tree.tokens:
         excluded = marked[-1][1] if token.alternative > 1 and marked else token.operator == "NOT"
@@ -172,7 +173,7 @@ def _mark_excluded(tree: Query) -> list[tuple[Token, bool]]:
 
 
 def truncate_query(tree: Query, max_words: int) -> tuple[Query, tuple[str, ...]]:
-    """Return the first ``max_words`` tokens of a query and all its exclusions, and a warning if tokens were dropped."""
+    """Return a query with its first ``max_words`` tokens and all exclusions, and a warning if tokens were dropped."""
     if not max_words or len(tree.tokens) <= max_words:
         return tree, ()
     marked = enumerate(_mark_excluded(tree))
@@ -184,11 +185,11 @@ def truncate_query(tree: Query, max_words: int) -> tuple[Query, tuple[str, ...]]
 
 
 _MIN_STEM_LENGTH = 3
-_ENDINGS = "ations ation ments ment ings ing ions ion ies ied ers es ed er ly al s e y".split()
+_ENDINGS = "ations ation ments ment ings ing ions ion ies ied ers es ed er ly al s e y".split()  # tried in this order
 _POSSIBLE_ENDINGS = frozenset((*_ENDINGS, ""))
 _NEXT_WORD = re.compile(r"(?:\s++|[^\w\s]){1,3}(\w+)")  # a word after one to three marks or runs of white space
-_SYMBOLS = ("+", "#")  # the symbols that make another name of a single letter: C is neither C++ nor C#
-_LETTERS_THAT_EXPAND = frozenset("ßẞæÆœŒİ")  # they become several letters in lower case without accents
+_SYMBOLS = ("+", "#")  # after a single letter they make another name: C is neither C++ nor C#
+_LETTERS_THAT_EXPAND = frozenset("ßẞæÆœŒİ")  # each becomes several letters in lower case without accents
 MAX_SCANNED = 100_000  # how many characters of a text are scanned for terms
 
 
@@ -197,11 +198,11 @@ class TermMatch(NamedTuple):
 
     start: int
     end: int
-    term_index: int
+    term_index: int  # the position of the term in positive_terms()
 
 
 class _TermPattern(NamedTuple):
-    """What a text must contain to match a term or one of its aliases: the stems of one word, or of each in a phrase."""
+    """What a text must contain to match a term or one of its aliases: the stem of a word, or the stems of a phrase."""
 
     stems: tuple[str, ...]
     is_prefix: bool  # whether the last stem is a prefix of a word
@@ -220,7 +221,7 @@ def match_terms(text: str, query: Query) -> list[TermMatch]:
         start = folded.find(stem)
         while start >= 0:
             before = folded[start - 1 : start]
-            if not (before.isalnum() or before == "_"):
+            if not (before.isalnum() or before == "_"):  # a word begins at start
                 for pattern in patterns:
                     end = _match_end(folded, start, pattern)
                     if end:
@@ -246,7 +247,7 @@ def count_terms(text: str, query: Query) -> dict[int, int]:
         start = folded.find(stem)
         while start >= 0:
             before = folded[start - 1 : start]
-            if not (before.isalnum() or before == "_"):
+            if not (before.isalnum() or before == "_"):  # a word begins at start
                 for pattern in patterns:
                     if _match_end(folded, start, pattern):
                         counts[pattern.term_index] = counts.get(pattern.term_index, 0) + 1
@@ -256,7 +257,7 @@ def count_terms(text: str, query: Query) -> dict[int, int]:
 
 
 def positive_terms(query: Query) -> dict[str, Query]:
-    """Return a query of one term for each term that ``query`` does not exclude, by the term as written, in order."""
+    """Return the terms that ``query`` does not exclude: a query of each term alone, by the term as written."""
     terms: dict[str, list[Token]] = {}
     for token, _ in _positive_tokens(query.tokens):
         terms.setdefault(token.source or token.text, []).append(token._replace(operator=None))
@@ -292,7 +293,7 @@ def _positive_tokens(tokens: Iterable[Token]) -> Iterator[tuple[Token, list[str]
 
 
 def _fold_with_offsets(text: str) -> tuple[str, Sequence[int]]:
-    """Return a text in lower case without accents, and for each character of it the offset in the original text."""
+    """Return a text in lower case without accents, and the offset of each of its characters in the original text."""
     folded = fold_accents(text.lower())
     if text.isascii() or (len(folded) == len(text) and _LETTERS_THAT_EXPAND.isdisjoint(text)):
         return folded, range(len(text))
@@ -312,7 +313,7 @@ def _match_end(folded: str, start: int, pattern: _TermPattern) -> int:
             match = _NEXT_WORD.match(folded, end)
         if match is None:
             return 0
-        word = match[match.lastindex or 0]
+        word = match[match.lastindex or 0]  # the group of _NEXT_WORD, or the whole match of _WORD
         if not word.startswith(stem) or not (pattern.is_prefix or word[len(stem) :] in _POSSIBLE_ENDINGS):
             return 0
         end = match.end()
@@ -323,7 +324,7 @@ def _match_end(folded: str, start: int, pattern: _TermPattern) -> int:
 
 def _symbolic_end(folded: str, start: int, name: str) -> int:
     """Return the offset of the end of a name with a symbol; 0 if its first letter or digit is not at ``start``."""
-    if name.startswith("."):
+    if name.startswith("."):  # as in .NET, whose first letter is at start
         start -= 1
     end = start + len(name)
     following = folded[end : end + 1]
@@ -332,7 +333,7 @@ def _symbolic_end(folded: str, start: int, name: str) -> int:
 
 
 def _stem(word: str) -> str:
-    """Return a word in lower case without accents and without the longest common ending that leaves a stem."""
+    """Return a word in lower case without accents and without its longest common ending, if three letters remain."""
     folded = fold_accents(word.lower())
     for ending in _ENDINGS:
         if folded.endswith(ending) and len(folded) - len(ending) >= _MIN_STEM_LENGTH:
@@ -341,7 +342,7 @@ def _stem(word: str) -> str:
 
 
 MAX_COUNTED_TERMS = 32  # queries with more terms are searched without document frequencies
-_MIN_WEIGHT = 1e-6  # the weight of a term that most notes contain, for which the formula of FTS5 is not above 0
+_MIN_WEIGHT = 1e-6  # replaces a weight of 0 or below, which FTS5's formula gives a term that most notes contain
 
 
 class TermFrequencies(NamedTuple):
@@ -362,7 +363,7 @@ class TermFrequencies(NamedTuple):
 
 
 def document_frequencies(query: Query, index: SupportsTermCounts, namespace: str) -> TermFrequencies | None:
-    """Return the document frequencies of a query's terms; ``None`` if it has no terms, or too many."""
+    """Return the document frequencies of a query's terms; ``None`` if the query has no terms, or too many."""
     terms = positive_terms(query)
     if not 0 < len(terms) <= MAX_COUNTED_TERMS:
         return None
@@ -370,7 +371,7 @@ def document_frequencies(query: Query, index: SupportsTermCounts, namespace: str
     return TermFrequencies(notes, dict(zip(terms, counts, strict=True)))
 
 
-MAX_SUBSTITUTED = 8  # the largest number of words whose other forms are searched for
+MAX_SUBSTITUTED = 8  # other forms are searched for at most this many words
 
 NoteCounts = Callable[[Sequence[Query]], Sequence[int]]  # a function that returns how many notes match each query
 
@@ -400,25 +401,26 @@ class Substitution(NamedTuple):
 def substitute(
     query: Query, frequencies: TermFrequencies, note_counts: NoteCounts
 ) -> tuple[Query, tuple[Substitution, ...]]:
-    """Return the query with the other forms that notes contain added to each word that no note contains.
+    """Return the query with other forms added, and the substitutions.
 
-    The second part of the result is the substitutions. Adjacent words with a digit are joined if a note contains them
-    as one word and no note contains them in sequence. ``frequencies`` has the note counts of the query's words;
-    ``note_counts`` counts the notes that match other queries.
+    A word that no note contains gets those of its other forms that notes contain. Adjacent words, one of them with a
+    digit, are joined if a note contains them as one word and no note contains them in sequence. ``frequencies`` has the
+    note counts of the query's words; ``note_counts`` counts the notes that match other queries.
     """
     joined, substitutions = _join_words(query, note_counts)
     forms_by_token: dict[Token, list[Form]] = {}
     for token in joined.tokens:
-        # Excluded words have no count, and aliases are not replaced.
+        # Excluded words have no count; with the default of 1 they stay unchanged. Aliases also stay unchanged.
         if token.kind == "term" and not token.alternative and not frequencies.counts.get(token.source, 1):
             forms_by_token[token] = number_forms(token.source.strip(PUNCTUATION)) or letter_forms(token.text)
     tried = [(token, forms) for token, forms in forms_by_token.items() if forms][:MAX_SUBSTITUTED]
-    # The first count is of all forms of a word together, the second of each form of the words that have a match.
+    # First count the notes with any form of a word. Only for words with such notes, count the notes with each form.
     counts = note_counts([_forms_query(token.source, forms) for token, forms in tried]) if tried else ()
-    possible = [(token, form) for (token, forms), count in zip(tried, counts, strict=True) if count for form in forms]
-    counts = note_counts([_forms_query(token.source, [form]) for token, form in possible]) if possible else ()
+    matching = [word for word, count in zip(tried, counts, strict=True) if count]
+    pairs = [(token, form) for token, forms in matching for form in forms]
+    counts = note_counts([_forms_query(token.source, [form]) for token, form in pairs]) if pairs else ()
     found_forms: dict[Token, list[Form]] = {}
-    for (token, form), count in zip(possible, counts, strict=True):
+    for (token, form), count in zip(pairs, counts, strict=True):
         if count:
             found_forms.setdefault(token, []).append(form)
     tokens: list[Token] = []
@@ -435,7 +437,7 @@ def substitute(
 
 def _join_words(query: Query, note_counts: NoteCounts) -> tuple[Query, list[Substitution]]:
     """Return the query with adjacent words joined if notes contain them only as one word, and the substitutions."""
-    runs = joined_forms(query)
+    runs = joined_forms(query)  # a run is a sequence of adjacent words that may be one word in a note
     counts = note_counts([_forms_query(run.written, [run.form]) for run in runs]) if runs else ()
     runs = [run for run, count in zip(runs, counts, strict=True) if count]
     if not runs:

@@ -4,18 +4,18 @@ The lexical index contains stems without accents, so that *Ines* matches every *
 :func:`discount_stem_only` compares the texts of the results with the query's words. A note contains a word
 
 - exactly, if it has the word as written, in upper or lower case;
-- inflected, if it has the word with other accents or another common ending, or a word with the same first five letters,
-  and neither word is a stopword;
-- by its stem only, if it has neither, but a word with the same stem.
+- inflected, if it has a word of the same stem that differs only in accents; or that differs in a common ending or has
+  the same first five letters, unless one of the two words is a stopword;
+- by its stem only, if it has words of the same stem, but none of them is equal or inflected.
 
-A note contains a name with a symbol, such as C++ or .NET, either exactly as written or by its stem only. The stage
-``exact_term`` handles single terms with punctuation inside, such as ``BZH-20931``.
+A note contains a name with a symbol, such as C++ or .NET, either exactly as written or by its stem only. Terms with
+punctuation inside, such as ``BZH-20931``, are not discounted, because the stage ``exact_term`` handles them.
 
 A turn of a conversation often leaves out what the previous turn said, and a long note may contain the terms of a query
 pages apart. So :func:`rescore_with_context` scores turns and long notes again by BM25 (Robertson and Zaragoza, "The
 Probabilistic Relevance Framework", 2009). An occurrence of a term in a neighbouring turn counts as a fraction of an
-occurrence in the turn, like a field of low weight. The score of a long note is the weighted mean of the
-score of the whole note and the score of its best chunk.
+occurrence in the turn itself, like an occurrence in a field of low weight. The score of a long note is the weighted
+mean of the score of the whole note and the score of its best chunk.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from recollect.retrieval.preset import ContextRules
 
 ONE_WORD_DEPTH = 2000  # how many results of a one-word query are checked: many notes may share its stem
-MAX_CHARACTERS = 20_000  # of a content; longer notes are not discounted, because the rest may contain the word
-_MIN_STEM_LENGTH = 3
-_MIN_SHARED_LETTERS = 5
+MAX_CHARACTERS = 20_000  # notes with a longer content are not discounted: the unread rest may contain the word
+_MIN_STEM_LENGTH = 3  # shorter stems are ambiguous
+_MIN_SHARED_LETTERS = 5  # two words of the same stem with so many equal first letters are inflected forms
 _ENDINGS = frozenset(["", *"s es e y ies d ed ied ing ings er ers ly al ion ions ation ations ment ments".split()])
 _WORD = re.compile(r"[^\W_]+")  # a run of letters and digits
 
@@ -72,7 +72,7 @@ class _WordForm(NamedTuple):
 
     @property
     def has_ambiguous_stem(self) -> bool:
-        """Whether the stem is a stopword, as *in* is for *Ines*, lacks the word's symbol, or is very short."""
+        """Whether the stem differs from the word and is ambiguous: a stopword, too short, or without its symbol."""
         is_ambiguous = self.stem in STOPWORDS or len(self.stem) < _MIN_STEM_LENGTH or not self.folded.isalnum()
         return self.stem != self.folded and is_ambiguous
 
@@ -85,13 +85,13 @@ def discount_stem_only(
     Each word of the query has a factor: ``weight`` if the note contains the word by its stem only, else 1. The note's
     score is multiplied by the mean of these factors.
 
-    If the query has one word, a note that contains it in another form gets at most ``weight`` times the lowest score of
-    the notes that contain it exactly, or at most ``max_score`` if that is passed. If the query has several words, only
-    those with an ambiguous stem are checked: checking all would take longer than the search. Phrases, prefixes and
-    words with punctuation inside are not discounted.
+    If the query has one word, a note that contains it inflected or by its stem only gets at most ``max_score``, by
+    default ``weight`` times the lowest score of the notes that contain the word exactly. If the query has several
+    words, only words with an ambiguous stem are checked, because checking all would take longer than the search.
+    Phrases, prefixes and words with punctuation inside are not discounted.
     """
     words = _word_forms(tree.tokens)
-    checked = words if len(words) == 1 else [forms for forms in words if any(form.has_ambiguous_stem for form in forms)]
+    checked = words if len(words) == 1 else [group for group in words if any(form.has_ambiguous_stem for form in group)]
     if weight >= 1 or not checked:
         return list(candidates), {}
     classified = [(candidate, *_classify_words(candidate, checked)) for candidate in candidates]
@@ -103,7 +103,7 @@ def discount_stem_only(
     for candidate, _, inflected, by_stem in classified:
         score = candidate.score
         if by_stem:
-            score *= 1 - (1 - weight) * len(by_stem) / len(words)
+            score *= 1 - (1 - weight) * len(by_stem) / len(words)  # the mean of the factors
         if max_score is not None and (inflected or by_stem):
             score = min(score, max_score)
         if score != candidate.score:
@@ -129,7 +129,7 @@ def is_one_word(tree: Query) -> bool:
 def _classify_words(
     candidate: Candidate, words: Sequence[Sequence[_WordForm]]
 ) -> tuple[list[str], list[str], list[str]]:
-    """Return the words that a note contains exactly, those that it contains inflected, and those by their stem only."""
+    """Return three lists: the words that a note contains exactly, inflected, and by their stem only."""
     text = "\n".join((candidate.title, candidate.summary, candidate.path, candidate.content[:MAX_CHARACTERS]))
     text = text if text.isascii() else normalise(text)
     lowered = text.casefold()
@@ -157,7 +157,8 @@ def _classify_words(
 def _may_contain(lowered: str, form: _WordForm) -> bool:
     """Return whether a text may contain a word of the same stem: a quick check before the text is split into words.
 
-    The stemmer changes what follows the stem, and at most the stem's last letter, as from *fly* to *fli*.
+    A word begins with its stem, but the stemmer may change the last letter, as from *fly* to *fli*. A text that is not
+    ASCII always passes, because its words may have accents.
     """
     return not lowered.isascii() or (form.stem[:-1] in lowered and form.stem_prefix.search(lowered) is not None)
 
@@ -210,7 +211,7 @@ def by_score(candidate: Candidate) -> tuple[float, str, str]:
 
 
 _POSITION_KINDS = ("previous", "next")
-_DECAY = 0.5  # the factor of a neighbour's weight for each further position
+_DECAY = 0.5  # multiplies a neighbour's weight for each position beyond the first
 _Key = TypeVar("_Key")
 _HEADER_FIELDS = ("path", "title", "summary")
 
@@ -221,14 +222,14 @@ class RescoredLists(NamedTuple):
     lexical: list[Candidate]  # the lexical list with new scores, best first
     added: list[Candidate]  # the neighbours that no leg had retrieved
     contexts: dict[str, Context]  # the context of each rescored note, by note id
-    max_score: float  # the best score before the multiplication by coverage; fusion scales it to 1
+    max_score: float  # the best score before multiplication by coverage; fusion scales it to 1
 
 
 class _TermCounts(NamedTuple):
-    """The counts of the query's terms in one text, by term index, and its length: words of a turn, 1 for a chunk."""
+    """The counts of the query's terms in one text, and the length of the text for BM25."""
 
-    counts: Mapping[int, float]
-    length: float
+    counts: Mapping[int, float]  # by term index; an occurrence in the context counts as a fraction
+    length: float  # the number of words of a turn; 1 for a chunk, because chunks have about the same length
 
 
 def rescore_with_context(
@@ -247,7 +248,7 @@ def rescore_with_context(
     best = (candidate for results in lists.values() for candidate in results[: rules.seeds])
     seed_ids = dict.fromkeys(note.id for note in best if note.session and note.position is not None)
     edges = graph.edges(seed_ids, _POSITION_KINDS)
-    neighbours = _neighbour_weights(seed_ids, edges, rules) if edges else {}
+    neighbours = _neighbour_weights(seed_ids, edges, rules) if edges else {}  # of seeds and of the notes around them
     added = graph.candidates(note_id for note_id in neighbours if note_id not in candidates)
     turns = {note_id: candidates[note_id] for note_id in neighbours if note_id in candidates}
     turns |= {candidate.id: candidate for candidate in added}
@@ -258,7 +259,7 @@ def rescore_with_context(
     for note_id in scores:
         score_before = lexical[note_id].score if note_id in lexical else None
         contexts[note_id] = Context(score_before, tuple(neighbours.get(note_id, ())))
-    # A note keeps its score if its text has no match: a tag matches, or the index knows an ending that is unknown here.
+    # A note without a match in its text keeps its score: a tag matches, or a form of a word that only the index knows.
     unchanged_scores = {note_id: candidate.score for note_id, candidate in lexical.items() if note_id not in scores}
     rescored = []
     for note_id, score in (unchanged_scores | scores).items():
@@ -293,23 +294,23 @@ class _ContextScorer:
             note_id: _TermCounts(self._counts(turn, "content"), turn.content.count(" ") + 1)
             for note_id, turn in turns.items()
         }
-        in_context = {}
+        in_context = {}  # the term counts of each turn with its neighbours
         for note_id, turn in turns.items():
             own_counts = _add_weighted(contents[note_id], *self._header_counts(turn))
             in_context[note_id] = _add_weighted(own_counts, contents, neighbours[note_id])
         return {note_id: score for note_id, score in self._scores(in_context, weights).items() if score > 0}
 
     def score_long_notes(self, notes: Sequence[Candidate]) -> dict[str, float]:
-        """Return the score of each long note with its best chunk, on the scale of the lexical scores, by note id.
+        """Return the weighted mean of the lexical score and of the best chunk's score of each long note, by note id.
 
-        Document frequencies are counted in chunks, not in notes: a long note contains most terms somewhere.
+        Document frequencies are counted in chunks, not in notes, because a long note contains most terms somewhere. The
+        chunk scores are scaled: the best of them becomes equal to the best lexical score of these notes.
         """
         chunk_share = self._rules.passage
         long_notes = {note.id: note for note in notes if chunk_share and len(note.content) > MAX_UNSPLIT_CHARS}
         chunks_by_note = {note_id: self._chunk_counts(note) for note_id, note in long_notes.items()}
-        chunk_frequencies = Counter(
-            term for chunks in chunks_by_note.values() for chunk in chunks.values() for term in chunk.counts
-        )
+        all_chunks = [chunk for chunks in chunks_by_note.values() for chunk in chunks.values()]
+        chunk_frequencies = Counter(term for chunk in all_chunks for term in chunk.counts)
         chunk_count = sum(ceil(len(note.content) / CHUNK_CHARS) for note in long_notes.values())
         frequencies = [chunk_frequencies[term] for term in range(len(positive_terms(self._tree)))]
         weights = [log(1 + (chunk_count - frequency + 0.5) / (frequency + 0.5)) for frequency in frequencies]
@@ -338,11 +339,10 @@ class _ContextScorer:
         neighbours: Mapping[str, float],
         weights: Sequence[float],
     ) -> float:
-        """Return the share of the query's term weights that a note contains, from 0 to 1.
+        """Return the share of the query's terms that a note contains, weighted by ``weights``, from 0 to 1.
 
-        A term that only a neighbour contains is multiplied by the neighbour's weight. A lexical result contains at
-        least one term. If no term is found in its text, because a tag or a form that only the index knows matches, the
-        term of the lowest weight is assumed.
+        If only a neighbour contains a term, the term's share is the neighbour's weight. If no term is found, a tag or a
+        form that only the index knows matches; then the note is assumed to contain the term of the lowest weight.
         """
         shares = {term: 1.0 for name in (*_HEADER_FIELDS, "content") for term in self._counts(candidate, name)}
         for neighbour_id, weight in neighbours.items():
@@ -361,7 +361,7 @@ class _ContextScorer:
         return self._term_counts[key]
 
     def _chunk_counts(self, candidate: Candidate) -> dict[int, _TermCounts]:
-        """Return the term counts of the first chunk and of each other chunk with a term, by the chunk's index."""
+        """Return the term counts of the first chunk, and of all others that contain a term, by the chunk's index."""
         chunk_counts: dict[int, Counter[int]] = {0: Counter()}
         content_counts: Counter[int] = Counter()
         for match in match_terms(candidate.content, self._tree):
@@ -381,7 +381,7 @@ class _ContextScorer:
         return scores
 
     def _header_counts(self, candidate: Candidate) -> tuple[dict[str, _TermCounts], Mapping[str, float]]:
-        """Return the term counts of path, title and summary, by field, with length 0, and the weight of each field."""
+        """Return the term counts of path, title and summary, each with length 0, by field, and the field weights."""
         counts = {name: self._counts(candidate, name) for name in _HEADER_FIELDS}
         return {name: _TermCounts(terms, 0.0) for name, terms in counts.items() if terms}, FIELD_WEIGHTS
 
@@ -389,14 +389,14 @@ class _ContextScorer:
 def _neighbour_weights(
     seed_ids: Collection[str], edges: Iterable[Edge], rules: ContextRules
 ) -> dict[str, dict[str, float]]:
-    """Return the weights of the neighbours of each seed and of each neighbour of a seed, all by note id.
+    """Return the weight of each neighbour, by the note's id and then by the neighbour's id.
 
-    A window has the ids of a seed and its neighbours, by their position relative to the seed. Notes of the same window
-    are neighbours of each other.
+    A window has the ids of a seed and of the notes around it, by their position relative to the seed. Notes of the same
+    window are neighbours of each other if their positions differ by at most ``rules.reach``.
     """
     windows: dict[str, dict[int, str]] = {seed_id: {0: seed_id} for seed_id in seed_ids}
     for edge in edges:
-        if edge.source in windows:  # a caller's own index may return other edges, too
+        if edge.source in windows:  # a caller's own index may return more edges
             offset = edge.distance if edge.kind == "next" else -edge.distance
             windows[edge.source].setdefault(offset, edge.target)
     weights: dict[str, dict[str, float]] = {}
@@ -412,7 +412,7 @@ def _neighbour_weights(
 
 
 def _add_weighted(own: _TermCounts, others: Mapping[_Key, _TermCounts], weights: Mapping[_Key, float]) -> _TermCounts:
-    """Return the counts and length of a text plus those of other texts, each multiplied by its weight."""
+    """Return the counts and length of a text, plus the counts and lengths of other texts multiplied by ``weights``."""
     if not others:
         return own
     counts, length = dict(own.counts), own.length

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from recollect.rerankers.base import Reranker
     from recollect.retrieval.preset import RerankRules
 
-_COMPARED_RANKS = 3  # the first ranks of both legs
+_COMPARED_RANKS = 3  # how many of the first ranks of both legs are compared
 
 
 class SecondStage:
@@ -37,9 +37,9 @@ class SecondStage:
         top_n: int,
         legs: tuple[Sequence[Candidate], Sequence[Candidate]],
     ) -> list[Candidate]:
-        """Return the candidates with the first ``top_n`` in the reranker's order, and record it in the trace.
+        """Return the candidates with the first ``top_n`` in the reranker's order, and record the run in the trace.
 
-        If the reranker is skipped or fails, the candidates are unchanged. ``legs`` are the lexical and vector lists.
+        If the reranker is skipped or fails, the candidates are unchanged. ``legs`` are the lexical and the vector list.
         """
         if rules.agree_min:
             lexical, vector = ([candidate.id for candidate in leg[:_COMPARED_RANKS]] for leg in legs)

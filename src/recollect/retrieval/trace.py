@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Attempt(NamedTuple):
-    """One attempt of the lexical leg: its name (of a fallback step, or ``initial``), its query and its result count.
+    """One attempt of the lexical leg: its strategy (``initial``, ``any_word`` or a fallback step), query and hit count.
 
     >>> Attempt("initial", "green OR tea", 3).to_dict()
     {'strategy': 'initial', 'query': 'green OR tea', 'hits': 3}
@@ -75,8 +75,8 @@ class StageRun(NamedTuple):
 class Trace:
     """The record of one search; durations (``*_elapsed``) are in milliseconds.
 
-    The JSON of a trace has the fields in this order, with camelCase names. The fields up to ``attempts`` are those of
-    the source document and always present. The others are only present if they are not empty.
+    The JSON of a trace has the fields in this order, with camelCase names. The fields up to ``attempts`` are the
+    fields of a trace of Jeffs Brain and always present. The others are only present if they are not empty.
 
     >>> Trace(mode="bm25", original_query="tea", compiled_query="tea").to_dict()["compiledQuery"]
     'tea'
@@ -168,7 +168,7 @@ class Trace:
         return data
 
     def _result_data(self, rank: int, candidate: Candidate) -> dict[str, Any]:
-        """Return one result as JSON-ready data; optional values only if there are any."""
+        """Return one result as JSON-ready data; optional values that are ``None`` are left out."""
         data = {
             "rank": rank,
             "id": candidate.id,
@@ -197,14 +197,14 @@ class Trace:
 
 
 def _camel_case(name: str) -> str:
-    first, *others = name.replace("to_bm25", "to_BM25").split("_")
+    first, *others = name.replace("to_bm25", "to_BM25").split("_")  # fell_back_to_bm25 is fellBackToBM25
     return first + "".join(part if part.isupper() else part.title() for part in others)
 
 
 _FIELD_NAMES = list(Trace.__slots__)
-_REQUIRED_COUNT = _FIELD_NAMES.index("attempts") + 1  # the first fields are always written
+_REQUIRED_COUNT = _FIELD_NAMES.index("attempts") + 1  # so many of the first fields are always written
 _JSON_NAMES = {name: _camel_case(name) for name in _FIELD_NAMES[: _FIELD_NAMES.index("results") + 1]}
-"""The JSON names of the fields up to ``results``; the values of the later ones are parts of the results."""
+"""The JSON names of the fields up to ``results``; the fields after it are written as parts of each result."""
 
 
 def recomputed_score(result: Mapping[str, Any]) -> float:
