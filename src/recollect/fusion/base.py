@@ -1,7 +1,7 @@
 """The settings of the fusion methods, and the pool that merges the candidates of all legs.
 
-A method computes the points of each candidate in each list. The pool adds up the points of a candidate, which is
-recognised by its id, fills its missing fields from later lists, records its rank in each leg, and sorts.
+A method computes the points of each candidate in each list. Candidates with the same id are merged in the pool: their
+points are added up, missing fields are filled from later lists, and the rank in each leg is recorded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from recollect.model import Candidate, as_candidates
 from recollect.settings import Settings, count, flag, number, one_of, setting, weight_table
 
 RankedLists = Sequence[Iterable[Candidate | Mapping[str, Any]]]
-"""Lists of candidates, or of mappings with a candidate's keys. In each list, the best is the first."""
+"""Lists of candidates, or of mappings with a candidate's keys. Each list is sorted, best first."""
 
 Ties = Literal["path", "id", "first_seen"]
 
@@ -67,10 +67,10 @@ class FusionRules(Settings):
     """Whether both legs score every candidate, including those that only the other leg retrieved."""
     chunk_penalty: float = setting(0.0, number(0, 1))
     """The similarity of a note of n chunks loses this value times ln(n) times the span, because the best of many chunks
-    is similar by chance. The span is the best similarity minus the background, that of the vector leg's last note."""
+    is similar by chance. The span is the best similarity minus the background, which is the leg's last similarity."""
     deviations: float = setting(0.0, number(0, 1000))
     """The similarity that counts as 1 is this many standard deviations of the vector leg's scores above the background,
-    but at least the best similarity. So if no note stands out, the vector leg gives few points; the lexical decides."""
+    but at least the best similarity. So if no note stands out, the vector leg gives few points to all notes."""
 
     @property
     def scales_similarities(self) -> bool:

@@ -1,7 +1,4 @@
-"""Parse text into a query, convert it to a boolean expression for an engine, and find the times that a text names.
-
-See ``docs/query-language.md``.
-"""
+"""Parse text into a query, render it for an engine, and find times in a text. See ``docs/query-language.md``."""
 
 # Two of these functions add dates: augment_with_temporal to the text of a query, with_dates to a parsed query.
 from recollect.query.dates import (

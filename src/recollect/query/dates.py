@@ -1,7 +1,7 @@
 """Parse the date on which a question is asked, and add dates to a question with relative times. All dates are in UTC.
 
-The latter, temporal expansion, runs before the parser and returns text. It reproduces a published system with three
-kinds of English expressions: "N days/weeks/months ago", "last <weekday>", and words for the first or latest event.
+Adding the dates is called temporal expansion. It runs before the parser and reproduces a published system, which knows
+"N days/weeks/months ago", "last <weekday>", and words for the first or the latest event, all in English.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def check_question_date(value: QuestionDate) -> QuestionDate:
 
 
 def date_search_tokens(text: QuestionDate) -> list[str]:
-    """Return search words for a date: with hyphens, with slashes, its year, weekday and month; empty if not a date.
+    """Return a date with hyphens and with slashes, its year, weekday and month; for a text that is not a date, [].
 
     >>> date_search_tokens("2026-04-18 (Sat)")
     ['2026-04-18', '2026/04/18', '2026', 'Saturday', 'April']
@@ -98,9 +98,7 @@ def read_date(argument: str, value: QuestionDate, *, rolls_over: bool = True) ->
             return None
         (year, month, day, hour, minute, second), offset = parsed
         if not rolls_over:
-            datetime(
-                year, month, day, hour, minute, second, tzinfo=UTC
-            )  # raises ValueError if it is not in the calendar
+            datetime(year, month, day, hour, minute, second, tzinfo=UTC)  # a ValueError if not in the calendar
         return rollover_date(year, month, day) + timedelta(hours=hour, minutes=minute, seconds=second) - offset
     except (OverflowError, ValueError):  # outside of the years 1 to 9999, or not in the calendar
         return None
@@ -116,7 +114,7 @@ def rollover_date(year: int, month: int, day: int) -> datetime:
 
 
 def _date_fields(text: str) -> tuple[tuple[int, ...], timedelta] | None:
-    """Return (year, month, day, hour, minute, second) and the time to subtract from them; ``None`` if it is not a date.
+    """Return (year, month, day, hour, minute, second) and the time to subtract; ``None`` if ``text`` is not a date.
 
     The time to subtract is the UTC offset minus the fraction of the second: subtracting it adds the fraction.
     """

@@ -7,9 +7,9 @@ writes in the language of an engine. The conversion has one of two semantics:
     Operators have the precedence of SQLite FTS5: NOT binds tighter than AND, AND tighter than OR; a leading NOT is
     ignored. The presets that reproduce published systems use it.
 ``strict``
-    A note must match the expression of all words without NOT. It must not match a word after a NOT, wherever the NOT is
-    written. ``node.js`` matches ``nodejs`` and the phrase ``node js``, which is how an index may contain ``node.js``.
-    Words of only punctuation are ignored. The default preset uses it.
+    A note must match the words without NOT, as their operators join them. It must not match a word after a NOT,
+    wherever the NOT is written. ``node.js`` matches ``nodejs`` and the phrase ``node js``, because an index may contain
+    either. Words of only punctuation are ignored. The default preset uses it.
 
 In both, the aliases of one word are alternatives, and a date is a phrase, so that 2026/04/04 matches 2026-04-04.
 """
@@ -171,19 +171,17 @@ def _token_groups(query: Query) -> list[list[Token]]:
 def _join_clauses(clauses: Sequence[_Clause], *, strict: bool = False) -> Expression | None:
     """Join clauses with the precedence of FTS5; the operator of the first clause is ignored.
 
-    Repeated dates are dropped; with ``strict``, all repeated alternatives, because they only cost time. ``strict`` also
-    drops required punctuation beside words: ``tea AND "?!"`` would match nothing, since no index contains punctuation.
+    Repeated dates are dropped. With ``strict``, all repeated alternatives are dropped, because they only cost time, and
+    required punctuation beside words, because no index contains it: ``tea AND "?!"`` would match nothing.
     """
     groups: list[tuple[list[Expression], list[Expression]]] = []  # required and excluded clauses between two ORs
     for index, (operator, node) in enumerate(clauses):
         if index == 0 or operator in (None, "OR"):
             groups.append(([], []))
         required, excluded = groups[-1]
-        if index > 0 and operator == "NOT":
-            excluded.append(node)
-        else:
-            required.append(node)
-    alternatives: dict[Expression | int, Expression] = {}  # the node is the key if repeated nodes are dropped
+        is_excluded = index > 0 and operator == "NOT"
+        (excluded if is_excluded else required).append(node)
+    alternatives: dict[Expression | int, Expression] = {}  # by node if repeated nodes are dropped, else by index
     for index, (required, excluded) in enumerate(groups):
         with_words = [node for node in required if _has_word(node)] if strict else []
         parts = with_words or required
@@ -197,7 +195,6 @@ def _join_clauses(clauses: Sequence[_Clause], *, strict: bool = False) -> Expres
 
 
 def _has_word(node: Expression) -> bool:
-    """Return whether a clause, or one of its alternatives, has a letter or digit."""
     leaves = node.parts if isinstance(node, AnyOf) else (node,)
     return any(isinstance(leaf, Match) and _WORD.search(leaf.text) for leaf in leaves)
 
@@ -247,7 +244,7 @@ _KIND_OF_SEVERAL_WORDS: dict[Kind, Kind] = {"term": "phrase", "phrase": "phrase"
 MAX_FORMS = 96
 """The maximum number of forms of one word."""
 _MAX_PARTS = 7
-"""If a word has more parts (runs of letters or of digits), not all combinations of joined parts are tried, but one."""
+"""If a word has more parts (runs of letters or of digits) than this, only one way to join them is tried."""
 _MAX_CHARS = 40  # a longer word has no other forms
 _MAX_JOINED_WORDS = 6
 _THOUSAND_DIGITS = 3

@@ -200,13 +200,13 @@ def symbolic_name(word: str) -> str:
 
 
 def is_question(text: str) -> bool:
-    """Return whether ``text`` is a sentence, in which AND, OR or NOT in capitals is emphasis and not an operator.
+    """Return whether ``text`` is a question, in which AND, OR or NOT in capitals is emphasis and not an operator.
 
-    A text is a sentence if it has no quotes, and one of these is true:
+    A text counts as a question if it has no quotes, and one of these is true:
 
     - it begins with a question word or an auxiliary verb, or ends with a question mark, and one of its words after the
       first, operators aside, is a stopword;
-    - it has an auxiliary verb right before a NOT, as in "do NOT".
+    - it has an auxiliary verb right before a NOT, as in "do NOT", whether it asks something or not.
     """
     normalised = normalise(text)
     if '"' in normalised:

@@ -206,7 +206,7 @@ def is_year(words: TokenizedText, index: int) -> bool:
 def relative_around(words: TokenizedText, index: int, end: int) -> tuple[int, str, int]:
     """Extend the words from ``index`` to ``end`` by "last", "this" or "next" beside them.
 
-    Return the index of the first of the extended words, the relative word (empty if there is none) and the last index.
+    Return the first index of the extended words, the relative word (empty if there is none), and the last index.
     """
     for length, lead in ((2, words.two_before(index)), (1, words.before(index))):
         if lead in time_words.RELATIVE:

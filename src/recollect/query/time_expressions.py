@@ -216,9 +216,8 @@ def _apply_qualifiers(text: str, mention: TimeMention) -> list[TimeInterval]:
         return _intervals(text, mention.start, mention.end, mention.bounds)
     part = _search_before(_PART_LEAD, text, mention.start)
     if part:
-        mention = replace(
-            mention, start=part.start(), bounds=[_third_of(*bounds, part.lastgroup) for bounds in mention.bounds]
-        )
+        thirds = [_third_of(*bounds, part.lastgroup) for bounds in mention.bounds]
+        mention = replace(mention, start=part.start(), bounds=thirds)
     preposition = _search_before(_BEFORE_OR_AFTER, text, mention.start)
     adjacent = _adjacent_intervals(text, preposition, mention) if preposition else []
     if adjacent:

@@ -122,7 +122,7 @@ def yearly_period(
     ``offset`` -1 means the latest occurrence that is over, 0 the occurrence of this year, 1 the next that will start,
     and ``None`` the latest that has started.
     """
-    if offset is None:  # New Year of the next year starts on 31 December of this year
+    if offset is None:  # the next year's New Year starts on 31 December of this year
         return next(bounds for years in (1, 0, -1) if (bounds := bounds_in_year(now.year + years))[0] <= now)
     occurrences = [bounds_in_year(now.year + years) for years in range(-2, 3)]
     if offset < 0:

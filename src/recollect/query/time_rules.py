@@ -1,7 +1,7 @@
 """Rules that recognise time expressions and resolve them to calendar intervals.
 
 Patterns recognise dates in digits. All other rules look up each word of a text in the tables of ``time_words`` (months,
-weekdays, seasons, units, phrases) and read the words before and after it. A *lead* is the word right before a time
+weekdays, seasons, units, phrases) and read the words before and after it. A *lead* is what stands right before a time
 expression, such as "since" or "last".
 """
 
@@ -47,7 +47,6 @@ _DURATION_LEADS = frozenset(("in", "over", "during", "within", "for", "throughou
 """After one of these words, "the last month" is the month up to today and not a calendar month."""
 _TOLERANCES: dict[Unit, tuple[int, int, int]] = {"month": (10, 3, 30), "quarter": (30, 10, 60), "year": (60, 30, 183)}
 """Three numbers of days: the tolerance of one unit ("a month ago"), what each further unit adds to it, its maximum."""
-# From 0 for the first week; -1 is the last.
 _WEEKS_OF_MONTH = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2, "fourth": 3, "4th": 3, "last": -1}
 RANGE_SEPARATORS = frozenset(("-", "–", "—", "to", "until", "till", "through", "thru", "bis", "tot", "à", "a"))
 """What may stand between the two weekdays of a range."""
@@ -89,7 +88,7 @@ def _named_dates(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
                 yearless = None if year_index else (month, first_day)
                 yield words.mention(first, year_index or last, bounds, yearless=yearless)
                 break
-        else:  # there is no day beside the month
+        else:  # no day beside the month
             year_index = year_after(words, index)
             if year_index and spelling != "Mars":  # Mars 2020 is a rover; French months are in lower case
                 yield words.mention(index, year_index, days_of_month(int(words.at(year_index)), month))
@@ -143,7 +142,7 @@ def _counted_units(words: TokenizedText, now: datetime) -> Iterator[TimeMention]
                 count = 2 if words.at(index) in time_words.FORTNIGHTS else 1
                 yield words.mention(index - 1, index, [_up_to_now(now, unit, count)])
             continue
-        in_direction = partial(offset_interval, now, unit, number)  # -1: before now, 1: after now
+        in_direction = partial(offset_interval, now, unit, number)  # the direction is -1 or 1: before or after now
         if following in ("ago", "back", "geleden"):
             yield words.mention(first, index + 1, [in_direction(-1)])
         elif lead in ("vor", "hace"):
@@ -202,7 +201,7 @@ def offset_interval(moment: datetime, unit: Unit, number: tuple[int, int], direc
     if unit == "day":
         tolerance = 0 if largest <= 2 else max(1, round(0.15 * largest))
     else:
-        base, increment, maximum = _TOLERANCES.get(unit, (3, 1, 10))
+        base, increment, maximum = _TOLERANCES.get(unit, (3, 1, 10))  # the default is for weeks and weekends
         tolerance = min(maximum, base + increment * (largest - 1))
     first, last = sorted(shift_date(moment, unit, direction * count) for count in (smallest, largest))
     return first - tolerance * DAY, last + (1 + tolerance) * DAY
@@ -258,10 +257,7 @@ def _phrase_bounds(meaning: tuple[str, int], lead: str, now: datetime) -> tuple[
 
 
 def _weekdays(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
-    """Yield weekdays. "Monday" is the last Monday before today, "coming Monday" the first one after today.
-
-    "This Monday" and "next Monday" are the Monday of this week and of the next week.
-    """
+    """Yield weekdays: "Monday" before today, "coming Monday" after today, "next Monday" in the next calendar week."""
     for index in words.indexes(WEEKDAY_NUMBERS):
         weekday, spelling = WEEKDAY_NUMBERS[words.at(index)], words.original(index)
         first, relative, last = relative_around(words, index, index)
@@ -321,10 +317,7 @@ def _seasons(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
 
 
 def _months(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
-    """Yield months without a year. "Last March" is the latest that is over, "March" the latest that has started.
-
-    "This March" is the one of this year, "next March" the next that will start.
-    """
+    """Yield months without a year. "March" is the latest that has started, "last March" the latest that is over."""
     for index in words.indexes(MONTH_NUMBERS):
         month, spelling = MONTH_NUMBERS[words.at(index)], words.original(index)
         first, relative, _ = relative_around(words, index, index)
@@ -349,9 +342,8 @@ def _years(words: TokenizedText, _: datetime) -> Iterator[TimeMention]:
     """Yield years from 1900 to 2099; they are certain only after a preposition, because the number may be an amount."""
     for index in range(len(words.lowered)):
         start, end = words.spans[index]
-        if time_calendar.is_year(words, index) and not _PART_OF_OTHER_NUMBER.search(
-            words.text[max(0, start - 1) : end + 2]
-        ):
+        surroundings = words.text[max(0, start - 1) : end + 2]
+        if time_calendar.is_year(words, index) and not _PART_OF_OTHER_NUMBER.search(surroundings):
             lead = words.before(index)
             has_lead = not time_words.YEAR_LEADS.isdisjoint((lead, words.two_before(index)))
             certain = has_lead or (lead in ("of", "for") and words.ends_clause(index))

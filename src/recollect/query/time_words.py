@@ -250,9 +250,8 @@ FRENCH = frozenset("je j tu il elle nous vous est ai avons avez ont été fait q
 ``NOT_FRENCH``, counts as French."""
 NOT_FRENCH = frozenset("ich er wir ihr ist sind war der die das und was wo wer wie ein het een ik wat waar is".split())
 
-TIME_WORDS = frozenset((*MONTH_NUMBERS, *WEEKDAY_NUMBERS, *SEASON_STARTS, *UNITS, *HOLIDAY_STARTS, "hier")) | {
-    phrase.split()[-1] for phrase in PHRASES
-}
+TIME_WORDS = frozenset((*MONTH_NUMBERS, *WEEKDAY_NUMBERS, *SEASON_STARTS, *UNITS, *HOLIDAY_STARTS, "hier"))
+TIME_WORDS |= {phrase.split()[-1] for phrase in PHRASES}
 """Every text that names a time contains one of these words, or a digit."""
 
 GENERIC_WORDS = frozenset(

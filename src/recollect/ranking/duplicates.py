@@ -87,7 +87,7 @@ def _prefix(content: str) -> str:
 
 
 def _with_step(candidate: Candidate, rank_before: int, rank: int, copies: Sequence[str]) -> Candidate:
-    """Return a candidate with a step that says whether its copies, with these ids, were dropped or it moved up."""
+    """Return a candidate with a step if its copies, with the ids ``copies``, were dropped, or if it moved up."""
     if rank_before == rank and not copies:
         return candidate
     reason = copies_message(copies) if copies else MOVED_UP

@@ -43,10 +43,9 @@ class ExactTerm(Stage):
     """The minimum distance to the other notes, as a share of the highest possible score."""
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
-        """Return the addend of each match; ``None`` if there are none or too many, or if all of them lead already."""
-        matches = _matching_ids(candidates, _term_pattern(context.query)) or _matching_ids(
-            candidates, _forms_pattern(context.term_forms), fold=_folded
-        )
+        """Return the addend of each match; ``None`` if there are none or too many, or if they lead already."""
+        matches = _matching_ids(candidates, _term_pattern(context.query))
+        matches = matches or _matching_ids(candidates, _forms_pattern(context.term_forms), fold=_folded)
         if not matches or len(matches) > self.max_notes or len(matches) == len(candidates):
             return None
         best_other = max(candidate.score for candidate in candidates if candidate.id not in matches)

@@ -19,8 +19,8 @@ from recollect.text import WHITESPACE, collapse_whitespace
 _MAX_CONTENT = 280
 """How many characters of the content a reranker reads by default, if there is neither title nor summary."""
 _READ_AHEAD = 30
-"""``_beginning`` first reads only this many times the characters that it needs: these are nearly always enough, even
-after white space is collapsed."""
+"""To return n characters, ``_beginning`` first reads only this many times n: after white space is collapsed, that is
+nearly always enough."""
 
 
 def rerank_text(candidate: Candidate | Mapping[str, Any], *, characters: int = 0) -> str:
@@ -125,10 +125,8 @@ class Unanimity:
     2
     """
 
-    ids: tuple[str, ...]
-    """The ids of the lexical leg's top three."""
-    agreements: int
-    """The number of ranks, out of three, at which both legs have the same note."""
+    ids: tuple[str, ...]  # the ids of the lexical leg's top three
+    agreements: int  # the number of ranks, out of three, at which both legs have the same note
 
 
 def unanimity(lexical_ids: Sequence[str], vector_ids: Sequence[str], agree_min: int = 2) -> Unanimity | None:

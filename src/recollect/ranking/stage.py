@@ -51,8 +51,8 @@ class StageResult(NamedTuple):
 
 
 CurrentNotes = Callable[[Sequence[Candidate]], tuple[list[Candidate], Mapping[str, Sequence[str]]]]
-"""Takes candidates. Returns the current notes that are not candidates yet, and the ids of the current notes that
-supersede each superseded candidate, by the candidate's id. A note is current if no note supersedes it."""
+"""A function from candidates to two values: the current notes that are not candidates yet, and the ids of the current
+notes that supersede a candidate, by the candidate's id. A note is current if no note supersedes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Stage(Settings):
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
         """Return the adjustments of the candidates, best first; ``None`` if the stage does not apply to this query.
 
-        A stage may set fields of the candidates, which are the search's own copies, except their scores.
+        The candidates are the search's own copies: a stage may set their fields, except their scores.
         """
         raise NotImplementedError
 
@@ -107,7 +107,7 @@ class Stage(Settings):
 
 
 class Change(NamedTuple):
-    """The effect of an adjustment on a candidate. Ranks count from 1. Only :meth:`step` calls a reason's function."""
+    """The effect of an adjustment on a candidate; ranks count from 1. A reason that is a function is not called yet."""
 
     stage: str
     adjustment: Adjustment
