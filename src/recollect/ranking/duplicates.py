@@ -32,14 +32,14 @@ class Duplicates(Stage):
         if not dropped:
             return None
         first_dropped = min(dropped)
-        adjustments = [[_MOVED_UP] if index > first_dropped else [] for index in range(len(candidates))]
+        adjustments = [[_MOVED_UP_ADJUSTMENT] if index > first_dropped else [] for index in range(len(candidates))]
         for original, indexes in copies.items():
             adjustments[original] = [Adjustment(partial(copies_message, [candidates[copy].id for copy in indexes]))]
         return StageResult(adjustments, dropped=dropped, records_all=False)
 
 
-MOVED_UP = "moved up as duplicates above it were dropped"
-_MOVED_UP = Adjustment(MOVED_UP)
+_MOVED_UP_REASON = "moved up as duplicates above it were dropped"
+_MOVED_UP_ADJUSTMENT = Adjustment(_MOVED_UP_REASON)
 
 
 def deduplicate(candidates: Candidates, limit: int | None = None) -> list[Candidate]:
@@ -90,6 +90,6 @@ def _with_step(candidate: Candidate, rank_before: int, rank: int, copies: Sequen
     """Return a candidate with a step if its copies, with the ids ``copies``, were dropped, or if it moved up."""
     if rank_before == rank and not copies:
         return candidate
-    reason = copies_message(copies) if copies else MOVED_UP
+    reason = copies_message(copies) if copies else _MOVED_UP_REASON
     step = Step("duplicates", reason, 1.0, 0.0, candidate.score, candidate.score, rank_before, rank)
     return candidate.rescored(candidate.score, (step,))

@@ -147,7 +147,7 @@ class TemporalBoost(Stage):
 
 
 def _proximity(days: float, tolerance: float) -> float:
-    """Return 1 for a distance of up to ``tolerance`` days; it falls linearly to 0 at three times the tolerance."""
+    """Return the proximity for a distance in days; see :class:`TemporalBoost`."""
     if days <= tolerance:
         return 1.0
     return clamp((3 * tolerance - days) / (2 * tolerance)) if tolerance else 0.0

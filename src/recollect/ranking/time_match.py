@@ -30,7 +30,7 @@ _MIN_DECAY = 2 * _DAY
 _MAX_DECAY = 15 * _DAY
 _OPEN_DECAY = 7 * _DAY
 _PARTIAL_MATCH = 0.5
-"""The match of a text that names a month, if the query names only a part of that month."""
+"""The match of a text that names a month, if only a part of that month lies within the query's time."""
 
 # A preposition, an article or possessive, and the text up to the next punctuation: "since Lena's wedding".
 _EVENT = re.compile(
@@ -98,8 +98,8 @@ def time_match(candidate: Candidate, intervals: Sequence[TimeInterval]) -> float
     """Return how well a note matches a time, from 0 to 1; if there are several intervals, the best match counts.
 
     The value is 1 if the note was created within the interval, or if its text names a date within the interval. It is
-    at least 0.5 if the text names a month of which the interval is a part. For a note created outside of the interval,
-    the value falls linearly with the distance in days. It is 0 at half the interval's length (but at 2 days at least
+    at least 0.5 if the text names a month that overlaps the interval. For a note created outside of the interval, the
+    value falls linearly with the distance in days. It is 0 at half the interval's length (but at 2 days at least
     and 15 at most), or at 7 days for an open interval. The day after the interval's last day is 1 day away.
 
     >>> march = find_time_expressions("in March", datetime(2026, 11, 17))
