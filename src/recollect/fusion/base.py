@@ -1,7 +1,7 @@
 """The settings of the fusion methods, and the pool that merges the candidates of all legs.
 
-A method computes the points of each candidate in each list. The pool adds them up by id, fills missing fields of a
-candidate from later lists, records its rank in each leg, and sorts.
+A method computes the points of each candidate in each list. Candidates with the same id are merged in the pool: their
+points are added up, missing fields are filled from later lists, and the rank in each leg is recorded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from recollect.model import Candidate, as_candidates
 from recollect.settings import Settings, count, flag, number, one_of, setting, weight_table
 
 RankedLists = Sequence[Iterable[Candidate | Mapping[str, Any]]]
-"""Ranked lists, each the best first, of candidates or mappings with a candidate's keys."""
+"""Lists of candidates, or of mappings with a candidate's keys. Each list is sorted, best first."""
 
 Ties = Literal["path", "id", "first_seen"]
 
@@ -66,15 +66,15 @@ class FusionRules(Settings):
     score_union: bool = flag(default=False)
     """Whether both legs score every candidate, including those that only the other leg retrieved."""
     chunk_penalty: float = setting(0.0, number(0, 1))
-    """The penalty of a note of several chunks in the vector leg, as a share of the span between the leg's best and last
-    score; it is multiplied by ln(chunks), because the best of many chunks is nearer by chance."""
+    """The similarity of a note of n chunks loses this value times ln(n) times the span, because the best of many chunks
+    is similar by chance. The span is the best similarity minus the background, which is the leg's last similarity."""
     deviations: float = setting(0.0, number(0, 1000))
-    """How many standard deviations a similarity must lie above the background, which is the similarity of the vector
-    leg's last candidate, to count in full; 0: the best always does. Without an outlier the lexical leg decides more."""
+    """The similarity that counts as 1 is this many standard deviations of the vector leg's scores above the background,
+    but at least the best similarity. So if no note stands out, the vector leg gives few points to all notes."""
 
     @property
     def scales_similarities(self) -> bool:
-        """Whether the scores of the vector leg are measured relative to the background; see ``deviations``."""
+        """Whether the vector leg's scores must be scaled: each of the three settings measures from the background."""
         return self.score_union or self.chunk_penalty > 0 or self.deviations > 0
 
 
@@ -139,10 +139,12 @@ def fuse(
     """Return the candidates of all ``lists``, each once, by the sum of their points, the best first.
 
     ``points`` has one sequence for each list, with the points of each rank. ``ceiling`` is the highest possible score.
-    Equal scores are ordered by path, by id, or as first seen, which also orders equal paths and ids.
+    Depending on ``ties``, equal scores are ordered by path, by id, or as first seen. If the paths or ids are equal,
+    the candidate that was seen first comes first.
     """
     pool: dict[str, Candidate] = {}
-    more_evidence: dict[str, list[Any]] = {}  # from the third occurrence of a candidate on
+    # A contribution to a candidate's evidence has four items: leg, rank, raw score and points.
+    more_evidence: dict[str, list[Any]] = {}  # the contributions from the third occurrence of a candidate on
     for leg, candidates, points_by_rank in zip(legs, lists, points, strict=True):
         for rank, candidate in enumerate(candidates, 1):
             value = points_by_rank[rank - 1]
@@ -152,7 +154,7 @@ def fuse(
                 pooled.score = value
                 pooled.evidence = (leg, rank, candidate.score, value)
                 pooled.ceiling = ceiling
-                pooled.steps = ()  # the record of this score begins here
+                pooled.steps = ()  # earlier steps do not explain the fused score
                 continue
             _fill_missing_fields(pooled, candidate, leg)
             if len(pooled.evidence) == 4:  # one contribution so far
@@ -202,7 +204,7 @@ def _order_ties(fused: list[Candidate], key: Callable[[Candidate], str]) -> None
     scores = [candidate.score for candidate in fused]
     end = 0
     for start in [index for index, (score, next_score) in enumerate(pairwise(scores)) if score == next_score]:
-        if start >= end:
+        if start >= end:  # this run is not sorted yet
             end = start + 2
             while end < len(scores) and scores[end] == scores[start]:
                 end += 1

@@ -1,7 +1,7 @@
-"""Convex combination: a weighted sum of scores, each list scaled so that its best score is 1 and its worst 0.
+"""Convex combination: a weighted sum of scores, after the scores of each list are scaled from 0 (worst) to 1 (best).
 
 Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", ACM TOIS 2023. Unlike a fusion of ranks,
-it keeps the distances between scores.
+this method keeps the distances between scores.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ def convex_combination(
 ) -> list[Candidate]:
     """Return the candidates of all lists by the weighted sum of their scores, after each list is scaled to 0–1.
 
-    A list's best score becomes 1 and its worst 0. ``min_scores`` sets the score that becomes 0 for each list (``None``:
-    the worst), so that the last candidate of a good list still counts. ``max_scores`` sets the score that becomes 1
-    (``None``: the best), so that the best candidate of a poor list does not count in full; a value below the best score
-    is ignored.
+    By default, a list's best score becomes 1 and its worst 0. ``min_scores`` has the score of each list that becomes 0
+    (``None`` for the worst), so that the last candidate of a good list still counts. ``max_scores`` has the score that
+    becomes 1 (``None`` for the best), so that the best candidate of a poor list does not count in full; a value below
+    the best score is ignored. If the score that becomes 0 is not below the score that becomes 1, for example because
+    all scores are equal, then scores that reach the latter become 1 and all others 0.
 
-    If all scores of a list are equal, each becomes 1. A candidate gets 0 from a list that does not contain it. The
-    candidates of a list of weight 0 are included. A missing weight is 1. Ties keep the order first seen. A ``limit`` of
+    A candidate gets 0 from a list that does not contain it. The candidates of a list of weight 0 are included. A
+    missing weight is 1. Candidates with equal sums keep the order in which they were first seen. A ``limit`` of
     ``None`` or 0 keeps all. ``legs`` names the lists as for reciprocal rank fusion.
 
     >>> keyword = [{"id": "a", "score": 9.0}, {"id": "b", "score": 3.0}]
@@ -89,11 +90,11 @@ def _read_scores(argument: str, scores: Sequence[float | None] | None, size: int
 def _scaled_points(
     number: int, ranking: Sequence[Candidate], weight: float, min_score: float | None, max_score: float | None
 ) -> list[float]:
-    """Return the weighted points of each candidate of list ``number``: 0 for ``min_score``, 1 for ``max_score``."""
+    """Return the points of each candidate of list ``number``: 0 for ``min_score``, and ``weight`` for ``max_score``."""
     scores = [
         arguments.number(f"lists[{number}][{index}].score", candidate.score) for index, candidate in enumerate(ranking)
     ]
-    halves = [score / 2 for score in scores]  # the difference of two very large scores would overflow
+    halves = [score / 2 for score in scores]  # the difference of two very large scores could overflow
     best = max(halves, default=0.0)
     if max_score is not None:
         best = max(best, max_score / 2)

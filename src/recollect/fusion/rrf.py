@@ -39,8 +39,8 @@ def reciprocal_rank_fusion(
 
     The first rank is ``rank_base``. A ``k`` of 0 or less means 60. A missing weight is 1. ``ties`` orders equal
     scores by ``path``, by ``id``, or as ``first_seen``. ``legs`` names the lists; by default they are lexical,
-    vector and graph, in this order. Candidates of the lists named lexical and vector are marked ``in_keyword`` and
-    ``in_semantic``. A ``limit`` of ``None`` or 0 keeps all.
+    vector and graph, in this order. ``in_keyword`` is true for candidates of the list named lexical, ``in_semantic``
+    for candidates of the list named vector. A ``limit`` of ``None`` or 0 keeps all.
 
     >>> keyword = [{"id": "a", "path": "a.md"}, {"id": "b", "path": "b.md"}]
     >>> semantic = [{"id": "b", "path": "b.md"}]
@@ -52,22 +52,22 @@ def reciprocal_rank_fusion(
     weighted = list(zip(read_weights(weights, len(rankings)), rankings, strict=True))
     constant = arguments.number("k", k)
     base = arguments.number("rank_base", arguments.count("rank_base", rank_base))
-    divisor = (constant if constant > 0 else DEFAULT_K) + base  # of the first rank
+    first_divisor = (constant if constant > 0 else DEFAULT_K) + base  # k + rank for the first rank
     arguments.choice("ties", ties, ("path", "id", "first_seen"))
     return fuse(
         rankings,
-        [_points_by_rank(weight, divisor, len(ranking)) for weight, ranking in weighted],
+        [_points_by_rank(weight, first_divisor, len(ranking)) for weight, ranking in weighted],
         legs=read_legs(legs, len(rankings)),
-        ceiling=finite_ceiling([weight / divisor for weight, ranking in weighted if ranking]),
+        ceiling=finite_ceiling([weight / first_divisor for weight, ranking in weighted if ranking]),
         ties=ties,
         limit=arguments.limit("limit", limit),
     )
 
 
 @lru_cache(maxsize=16)
-def _points_by_rank(weight: float, divisor: float, length: int) -> tuple[float, ...]:
-    """Return the points of each rank; ``divisor`` is that of the first rank. Searches often have the same settings."""
-    return tuple(weight / (divisor + index) for index in range(length))
+def _points_by_rank(weight: float, first_divisor: float, length: int) -> tuple[float, ...]:
+    """Return the points of each rank. They are cached, because most searches have the same settings."""
+    return tuple(weight / (first_divisor + index) for index in range(length))
 
 
 def fuse_by_rank(lists: Mapping[str, Sequence[Candidate]], rules: FusionRules, scale: FusionScale) -> list[Candidate]:

@@ -1,6 +1,6 @@
-"""Parse text into a query tree, and render the tree as a query of an engine. See ``docs/query-language.md``."""
+"""Parse text into a query, render it for an engine, and find times in a text. See ``docs/query-language.md``."""
 
-# augment_with_temporal appends dates to the text of a query; with_dates adds them to the tree of a parsed query.
+# Two of these functions add dates: augment_with_temporal to the text of a query, with_dates to a parsed query.
 from recollect.query.dates import (
     TemporalExpansion,
     augment_with_temporal,

@@ -1,7 +1,7 @@
-"""Parse the date of a question, and expand relative times in it to dates as notes contain them. All dates are in UTC.
+"""Parse the date on which a question is asked, and add dates to a question with relative times. All dates are in UTC.
 
-Temporal expansion runs before the parser and returns text. It reproduces a published system, which recognises three
-expressions, all English: "N days/weeks/months ago", "last <weekday>", and words for the first or the latest event.
+Adding the dates is called temporal expansion. It runs before the parser and reproduces a published system, which knows
+"N days/weeks/months ago", "last <weekday>", and words for the first or the latest event, all in English.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from recollect import arguments
 from recollect.errors import ArgumentError, ArgumentTypeError
-from recollect.query.parser import Query, Token, require_query
+from recollect.query.parser import Query, Token, check_query
 from recollect.text import collapse_whitespace, javascript_pattern
 
 QuestionDate = str | date | None
@@ -26,14 +26,14 @@ MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 
-_NUMERIC_DATE = javascript_pattern(
+_NUMERIC_DATE = javascript_pattern(  # 2026-04-18T09:30:00.5+02:00, or 2026/04/18 (Sat) 09:30
     r"(?P<year>\d{4})[-/](?P<month>\d{2})[-/](?P<day>\d{2})"
     r"(?:\s*\([^()]*\))?"
     r"(?:(?:\s+|T)(?P<hour>\d{2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?P<fraction>[.,]\d+)?)?"
-    r"\s*(?:Z|(?P<sign>[-+])(?P<hours>\d{2})(?::?(?P<minutes>\d{2}))?)?)?"
+    r"\s*(?:Z|(?P<sign>[-+])(?P<offset_hours>\d{2})(?::?(?P<offset_minutes>\d{2}))?)?)?"
     r"(?:\s*\([^()]*\))?"
 )
-_RFC_2822_DATE = javascript_pattern(
+_RFC_2822_DATE = javascript_pattern(  # Sat, 18 Apr 2026 09:30:00 +0200
     r"(?:(?:mon|tue|wed|thu|fri|sat|sun)(?:,\s*|\s+))?\d{1,2}\s+(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\s+\d{4}"
     r"\s+\d{2}:\d{2}(?::\d{2})?(?:\s+(?:[-+]\d{4}|UTC?|GMT|Z|[ECMP][SD]T))?(?:\s*\([^()]*\))?"
 )
@@ -42,24 +42,22 @@ _RFC_2822_DATE = javascript_pattern(
 def parse_question_date(text: QuestionDate) -> datetime | None:
     """Return the instant in UTC that ``text`` names, or ``None`` if it is not a date.
 
-    Formats are ``YYYY-MM-DD`` and ``YYYY/MM/DD``, with a weekday in brackets or a time or both; ISO-8601; RFC 2822.
-    A time without offset is UTC. A month or day outside its range rolls over, as in JavaScript.
+    A text is in ISO 8601, in RFC 2822, or like the first example, where weekday and time are optional and ``-`` may
+    replace ``/``. A time without offset is UTC. A month or day outside its range rolls over, as in JavaScript.
 
     >>> parse_question_date("2023/04/10 (Mon) 23:07").isoformat()
     '2023-04-10T23:07:00+00:00'
     >>> parse_question_date("2026-02-30").date().isoformat()
     '2026-03-02'
-    >>> parse_question_date("some day") is None
-    True
     """
     return read_date("text", text)
 
 
 def check_question_date(value: QuestionDate) -> QuestionDate:
-    """Return ``value`` if it is a date of the calendar, ``None`` for an empty text; raise ``ArgumentError`` otherwise.
+    """Return a valid ``value``; ``None`` for ``None`` or an empty text; raise ``ArgumentError`` for any other value.
 
     :func:`parse_question_date` is lenient: it returns ``None`` for a text that is not a date, and reads 2026-13-40 as a
-    day in February 2027. This function accepts neither.
+    day in February 2027. For both, this function raises the error.
     """
     if isinstance(value, str) and not value.strip():
         return None
@@ -73,7 +71,7 @@ def check_question_date(value: QuestionDate) -> QuestionDate:
 
 
 def date_search_tokens(text: QuestionDate) -> list[str]:
-    """Return how notes may write a date: with hyphens, with slashes, its year, weekday and month; empty if no date.
+    """Return a date with hyphens and with slashes, its year, weekday and month; for a text that is not a date, [].
 
     >>> date_search_tokens("2026-04-18 (Sat)")
     ['2026-04-18', '2026/04/18', '2026', 'Saturday', 'April']
@@ -87,7 +85,7 @@ def date_search_tokens(text: QuestionDate) -> list[str]:
 
 
 def read_date(argument: str, value: QuestionDate, *, rolls_over: bool = True) -> datetime | None:
-    """Return ``value`` as an instant in UTC, or ``None`` if it is not a date; 2026-02-30 is one if ``rolls_over``."""
+    """Return ``value`` as an instant in UTC; ``None`` if it is not a date. If ``rolls_over``, 2026-02-30 is 2 March."""
     if value is not None and not isinstance(value, (str, date)):
         raise ArgumentTypeError(argument, f"must be a string or a date, got {type(value).__name__}")
     try:
@@ -100,14 +98,14 @@ def read_date(argument: str, value: QuestionDate, *, rolls_over: bool = True) ->
             return None
         (year, month, day, hour, minute, second), offset = parsed
         if not rolls_over:
-            datetime(year, month, day, hour, minute, second, tzinfo=UTC)  # raises ValueError
+            datetime(year, month, day, hour, minute, second, tzinfo=UTC)  # a ValueError if not in the calendar
         return rollover_date(year, month, day) + timedelta(hours=hour, minutes=minute, seconds=second) - offset
-    except (OverflowError, ValueError):  # outside of the years 1 to 9999, or of the calendar
+    except (OverflowError, ValueError):  # outside of the years 1 to 9999, or not in the calendar
         return None
 
 
 def rollover_date(year: int, month: int, day: int) -> datetime:
-    """Return midnight of a day; a month or day outside its range rolls over, as in JavaScript."""
+    """Return 00:00 UTC of a day; a month or day outside its range rolls over, as in JavaScript."""
     extra_years, month_index = divmod(month - 1, 12)
     year += extra_years
     if not 1 <= year <= 9999:
@@ -116,14 +114,17 @@ def rollover_date(year: int, month: int, day: int) -> datetime:
 
 
 def _date_fields(text: str) -> tuple[tuple[int, ...], timedelta] | None:
-    """Return year, month, day, hour, minute and second of a date, and its UTC offset; ``None`` if it is not a date."""
+    """Return (year, month, day, hour, minute, second) and the time to subtract; ``None`` if ``text`` is not a date.
+
+    The time to subtract is the UTC offset minus the fraction of the second: subtracting it adds the fraction.
+    """
     if match := _NUMERIC_DATE.fullmatch(text):
         milliseconds = int(float(f"0{(match['fraction'] or '.0').replace(',', '.')}") * 1000)
-        sign, hours, minutes = match["sign"], match["hours"], match["minutes"]
-        offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0)) * (-1 if sign == "-" else 1)
-        digits = (match[name] for name in ("year", "month", "day", "hour", "minute", "second"))
-        # The caller subtracts the offset, and thereby adds the milliseconds.
-        return tuple(int(field or 0) for field in digits), offset - timedelta(milliseconds=milliseconds)
+        offset = timedelta(hours=int(match["offset_hours"] or 0), minutes=int(match["offset_minutes"] or 0))
+        if match["sign"] == "-":
+            offset = -offset
+        fields = (match[name] for name in ("year", "month", "day", "hour", "minute", "second"))
+        return tuple(int(field or 0) for field in fields), offset - timedelta(milliseconds=milliseconds)
     from email.utils import parsedate_tz  # noqa: PLC0415 (rarely needed, and slow to import)
 
     parsed = parsedate_tz(text) if _RFC_2822_DATE.fullmatch(text) else None
@@ -141,6 +142,7 @@ class TemporalExpansion:
     original_query: str
     expanded_query: str
     date_hints: tuple[str, ...]
+    """The dates of the relative times, as ``YYYY/MM/DD``."""
     resolved: bool
     """Whether a relative time was resolved to a date."""
 
@@ -155,9 +157,9 @@ class TemporalExpansion:
 
 
 def expand_temporal(question: str, question_date: QuestionDate) -> TemporalExpansion:
-    """Return ``question`` with a date after each time relative to ``question_date``.
+    """Return ``question`` with the date of each relative time inserted after it.
 
-    Without a valid date, the question stays unchanged.
+    Times are relative to ``question_date``. If that is not a valid date, the question stays unchanged.
 
     >>> expand_temporal("what did I watch 2 weeks ago last Friday?", "2026-04-18 (Sat)").expanded_query
     'what did I watch 2 weeks ago (around 2026/04/04) last Friday (2026/04/17)?'
@@ -197,7 +199,7 @@ def augment_with_temporal(question: str, question_date: QuestionDate) -> str:
 def with_dates(query: Query, date_hints: Iterable[str]) -> Query:
     """Return ``query`` with each date added as an optional phrase.
 
-    A date that is appended to the text would become part of an open quote, or the operand of an operator at the end.
+    If a date was appended to the text, an open quote would include it, or an operator at the end would apply to it.
 
     >>> from recollect.query import parse
     >>> question = 'tea "bought 3 days ago'
@@ -206,7 +208,7 @@ def with_dates(query: Query, date_hints: Iterable[str]) -> Query:
     """
     hints = [arguments.text("date_hints", hint) for hint in arguments.sequence("date_hints", date_hints)]
     phrases = [Token("phrase", collapse_whitespace(hint.translate(_TO_SPACES)), None, hint) for hint in hints]
-    return replace(require_query(query), tokens=(*query.tokens, *phrases))
+    return replace(check_query(query), tokens=(*query.tokens, *phrases))
 
 
 _TO_SPACES = str.maketrans("/-", "  ")
@@ -216,7 +218,7 @@ _RELATIVE_TIME = javascript_pattern(r"(?<!\d)(\d+)\s+(day|days|week|weeks|month|
 _LAST_WEEKDAY = javascript_pattern(r"last\s+(monday|tuesday|wednesday|thursday|friday|saturday|sunday)")
 _EARLIEST_WORDS = ("first", "earlier", "before")
 _LATEST_WORDS = ("most recent", "latest", "last time")
-_MAX_DIGITS = 7  # ten million days are more than the calendar has
+_MAX_DIGITS = 7  # a longer number, ten million or more, is beyond the calendar even in days
 
 
 def _resolve_ago(match: re.Match[str], anchor: datetime) -> datetime:

@@ -1,13 +1,15 @@
-"""Convert a parsed query to a boolean expression, which each engine renders in its own language; other forms of words.
+"""Convert a parsed query to a boolean expression, and derive other forms of a word, such as 1240 for 1,240.
 
-The parser returns a flat list of tokens. This module converts them to nested nodes, with one of two semantics:
+The parser returns a flat list of tokens. This module converts them to an expression of nested nodes, which a renderer
+writes in the language of an engine. The conversion has one of two semantics:
 
 ``literal``
     Operators have the precedence of SQLite FTS5: NOT binds tighter than AND, AND tighter than OR; a leading NOT is
     ignored. The presets that reproduce published systems use it.
 ``strict``
-    A note must match the words without NOT, joined by their operators, and no word after a NOT, wherever the NOT is
-    written. ``node.js`` also matches ``nodejs``, and words of only punctuation are ignored. The default preset uses it.
+    A note must match the words without NOT, as their operators join them. It must not match a word after a NOT,
+    wherever the NOT is written. ``node.js`` matches ``nodejs`` and the phrase ``node js``, because an index may contain
+    either. Words of only punctuation are ignored. The default preset uses it.
 
 In both, the aliases of one word are alternatives, and a date is a phrase, so that 2026/04/04 matches 2026-04-04.
 """
@@ -24,16 +26,7 @@ import regex
 
 from recollect import arguments
 from recollect.errors import ArgumentTypeError
-from recollect.query.parser import (
-    PUNCTUATION,
-    Kind,
-    Operator,
-    Query,
-    Token,
-    clean_word,
-    require_query,
-    strip_punctuation,
-)
+from recollect.query.parser import PUNCTUATION, Kind, Operator, Query, Token, check_query, clean_word, strip_punctuation
 from recollect.query.terms import STOPWORDS
 from recollect.text import collapse_whitespace, fold_accents, has_new_capitals
 
@@ -42,7 +35,7 @@ Semantics = Literal["strict", "literal"]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Notes that contain a term, phrase or prefix; in a prefix of several words, only the last word is a prefix."""
+    """Notes that contain a term, phrase or prefix; if a prefix has several words, only the last may be incomplete."""
 
     kind: Kind
     text: str
@@ -117,14 +110,14 @@ def render(node: Expression, renderer: Renderer[Rendered]) -> Rendered:
 
 
 def expression(query: Query, semantics: Semantics = "strict") -> Expression | None:
-    """Return the expression of ``query``, or ``None`` if the query has no words to match.
+    """Return the expression of ``query``, or ``None`` if the query has no words that a note must match.
 
     >>> from recollect.query import parse
     >>> expression(parse("foo OR bar NOT baz"), "literal")  # doctest: +NORMALIZE_WHITESPACE
     AnyOf(parts=(Match(kind='term', text='foo'),
                  Except(included=Match(kind='term', text='bar'), excluded=Match(kind='term', text='baz'))))
     """
-    require_query(query)
+    check_query(query)
     arguments.choice("semantics", semantics, ("strict", "literal"))
     if semantics == "literal":
         leaves = ((group[0].operator, [_leaf(token) for token in group]) for group in _token_groups(query))
@@ -149,17 +142,17 @@ def exclusion(query: Query) -> Expression | None:
     >>> exclusion(parse("deploy NOT friday"))
     Match(kind='term', text='friday')
     """
-    excluded = [
-        leaf
-        for group in _token_groups(require_query(query))
-        if group[0].operator == "NOT"
-        for leaf in (*(leaf for token in group for leaf in _spellings(token)), *_source_spellings(group[0]))
-    ]
+    excluded: list[Match] = []
+    for group in _token_groups(check_query(query)):
+        if group[0].operator == "NOT":
+            for token in group:
+                excluded += _spellings(token)
+            excluded += _source_spellings(group[0])
     return _any_of(list(dict.fromkeys(excluded))) if excluded else None
 
 
 def _source_spellings(token: Token) -> list[Match]:
-    """Return the leaves of an excluded word as the user typed it: aliases, or the phrase of a date, may replace it."""
+    """Return the leaves of an excluded word as typed: it is excluded even if aliases or a date's phrase replace it."""
     typed = Token("term", clean_word(token.source), None, token.source) if token.alternative else token
     return [*_spellings(typed), Match(typed.kind, typed.text)]
 
@@ -178,16 +171,17 @@ def _token_groups(query: Query) -> list[list[Token]]:
 def _join_clauses(clauses: Sequence[_Clause], *, strict: bool = False) -> Expression | None:
     """Join clauses with the precedence of FTS5; the operator of the first clause is ignored.
 
-    Repeated dates are dropped. No index contains punctuation, so ``tea AND "?!"`` matches nothing. With ``strict``,
-    clauses of only punctuation are ignored, and every repeated alternative is dropped, because it only costs time.
+    Repeated dates are dropped. With ``strict``, all repeated alternatives are dropped, because they only cost time, and
+    required punctuation beside words, because no index contains it: ``tea AND "?!"`` would match nothing.
     """
-    groups: list[tuple[list[Expression], list[Expression]]] = []
+    groups: list[tuple[list[Expression], list[Expression]]] = []  # required and excluded clauses between two ORs
     for index, (operator, node) in enumerate(clauses):
         if index == 0 or operator in (None, "OR"):
             groups.append(([], []))
         required, excluded = groups[-1]
-        (excluded if operator == "NOT" and index else required).append(node)
-    alternatives: dict[Expression | int, Expression] = {}
+        is_excluded = index > 0 and operator == "NOT"
+        (excluded if is_excluded else required).append(node)
+    alternatives: dict[Expression | int, Expression] = {}  # by node if repeated nodes are dropped, else by index
     for index, (required, excluded) in enumerate(groups):
         with_words = [node for node in required if _has_word(node)] if strict else []
         parts = with_words or required
@@ -216,7 +210,7 @@ _TO_SPACES = {ord(character): " " for character in PUNCTUATION}
 
 
 def _leaf(token: Token) -> Match:
-    """Return the leaf of a token; a date, whose punctuation the parser removed, becomes a phrase of three numbers."""
+    """Return the leaf, a :class:`Match`, of a token. A date such as 2026-04-18 becomes a phrase of three numbers."""
     date = None if token.alternative or token.kind == "phrase" else _DATE.fullmatch(token.source)
     if date is None:
         return Match(token.kind, token.text)
@@ -226,11 +220,12 @@ def _leaf(token: Token) -> Match:
 def _spellings(token: Token) -> list[Match]:
     """Return the leaf of a token, and leaves for the other ways in which an index may contain the same word."""
     leaf = _leaf(token)
-    if token.alternative or leaf.text != token.text:
+    is_date = leaf.text != token.text
+    if token.alternative or is_date:
         return [leaf]
     is_phrase = token.kind == "phrase"
     spellings = [leaf]
-    if has_new_capitals(token.source):
+    if has_new_capitals(token.source):  # an engine may not have lower-cased them
         with_capitals = token.source.strip('" ') if is_phrase else strip_punctuation(token.source)
         spellings.append(Match(token.kind, with_capitals))
     words = [] if is_phrase else collapse_whitespace(token.source.translate(_TO_SPACES)).lower().split(" ")
@@ -242,44 +237,45 @@ def _spellings(token: Token) -> list[Match]:
 _KIND_OF_SEVERAL_WORDS: dict[Kind, Kind] = {"term": "phrase", "phrase": "phrase", "prefix": "prefix"}
 
 
-# The forms of a word: other spellings of the same number, identifier or name. Hyphens, spaces and thousands separators
-# vary: 1,240 and 1240, W-118 and W118. So do letters that keyboards lack: Sørensen and Sorensen. In a lexical index
-# these are different words.
+# The rest of this module is about the forms of a word: other spellings of the same number, identifier or name. Hyphens,
+# spaces and thousands separators vary: 1,240 and 1240, W-118 and W118. So do letters that keyboards lack: Sørensen and
+# Sorensen. In a lexical index these are different words.
 
 MAX_FORMS = 96
 """The maximum number of forms of one word."""
 _MAX_PARTS = 7
-"""The parts of a word are its runs of letters and of digits. If a word has more, its combinations are not tried."""
-_MAX_CHARS = 40
+"""If a word has more parts (runs of letters or of digits) than this, only one way to join them is tried."""
+_MAX_CHARS = 40  # a longer word has no other forms
 _MAX_JOINED_WORDS = 6
 _THOUSAND_DIGITS = 3
 _PHONE_DIGITS = range(7, 16)
-"""Numbers with so many digits, such as telephone numbers, may be split anywhere."""
+"""A number with this many digits may be a telephone number, which may be split anywhere."""
 _MIN_GROUPED_CHARS = 12
 """Identifiers from this length on may be written in groups of four, such as an IBAN."""
 _PART = re.compile(r"\d+|[^\W\d_]+")  # a run of digits or of letters
 _DIGIT = re.compile(r"\d")
 _HEXADECIMAL = re.compile(r"(?:0x)?([0-9a-f]{4,16})")  # 0x1f3a or 1f3a
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)+)")  # v1.2.3 or 1.2.3
+# the other form of a letter or pair of letters, from an alphabet that the writer's keyboard may lack
 _LETTER_FORMS = {"i": "ı", "o": "ø", "l": "ł", "d": "đ", "ss": "ß", "ae": "æ", "oe": "œ"}
 _REPLACEABLE_LETTERS = re.compile("ss|ae|oe|[iold]")
-_MAX_COMBINED_LETTERS = 5
+_MAX_COMBINED_LETTERS = 5  # if a word has more replaceable letters, they are replaced one at a time
 
 Form = tuple[Kind, str]
 """A form of a word: ``("term", word)``, or ``("phrase", words)`` if it has several words."""
 
 
 class JoinedWords(NamedTuple):
-    """Adjacent words of a query, its ``tokens[first:last]``, that a note may contain as one word, ``form``."""
+    """Adjacent words of a query that a note may contain as one word; their tokens are ``query.tokens[first:end]``."""
 
     first: int
-    last: int
-    written: str
-    form: Form
+    end: int
+    written: str  # the words as typed
+    form: Form  # the words as one word
 
 
 def number_forms(written: str) -> list[Form]:
-    """Return the other forms of a word with a digit: parts joined or split, and digits in groups."""
+    """Return the other forms of a word with a digit: its parts joined or split, and its digits in groups."""
     lowered = written.lower()
     if not _DIGIT.search(lowered) or len(lowered) > _MAX_CHARS:
         return []
@@ -297,9 +293,11 @@ def letter_forms(word: str) -> list[Form]:
     if folded != lowered:
         return [("term", folded)]
     count = len(_REPLACEABLE_LETTERS.findall(lowered))
-    choices: Iterable[Sequence[bool]] = product((False, True), repeat=count)
-    if count > _MAX_COMBINED_LETTERS:  # replace one letter at a time instead of all combinations
+    choices: Iterable[Sequence[bool]]  # a choice says of each replaceable letter whether it is replaced
+    if count > _MAX_COMBINED_LETTERS:
         choices = ([index == replaced for index in range(count)] for replaced in range(count))
+    else:
+        choices = product((False, True), repeat=count)
     forms = dict.fromkeys(_replace_letters(lowered, choice) for choice in choices)
     return [("term", form) for form in forms if form != lowered]
 
@@ -321,6 +319,7 @@ def joined_forms(query: Query) -> list[JoinedWords]:
             token_indexes = [index for index, _ in run if index is not None]
             cleaned = [word.strip(PUNCTUATION).lower() for _, word in run]
             has_digit = [_DIGIT.search(word) is not None for word in cleaned]
+            # Only the first and the last word of a run may lack a digit.
             if not token_indexes or not any(has_digit) or not all(has_digit[1:-1]):
                 continue
             joined = "".join(cleaned)
@@ -338,7 +337,7 @@ def form_tokens(written: str, forms: Iterable[Form]) -> tuple[Token, ...]:
 def _divisions(lowered: str) -> Iterator[list[str]]:
     """Yield the ways to divide a number or identifier into words, each as a list of words.
 
-    Digits before and after a point or comma are joined only if the mark may separate thousands.
+    Digits before and after a point or comma are joined only if that mark may separate thousands.
     """
     spellings = [lowered]
     if version := _VERSION.fullmatch(lowered):
@@ -346,12 +345,15 @@ def _divisions(lowered: str) -> Iterator[list[str]]:
     for spelling in spellings:
         matches = list(_PART.finditer(spelling))
         parts = [match[0] for match in matches]
-        gaps = [(spelling[left.end() : right.start()], right[0]) for left, right in pairwise(matches)]
-        may_join = [
-            gap not in (".", ",") or len(right) == _THOUSAND_DIGITS or not right.isdecimal() for gap, right in gaps
-        ]
-        combinations_of_joins = product(*((False, True) if may else (False,) for may in may_join))
-        for joins in [tuple(may_join)] if len(parts) > _MAX_PARTS else combinations_of_joins:
+        may_join = []  # whether each part, from the second on, may be joined to the part before it
+        for left, right in pairwise(matches):
+            has_mark = spelling[left.end() : right.start()] in (".", ",")
+            may_be_thousands = len(right[0]) == _THOUSAND_DIGITS
+            may_join.append(not has_mark or may_be_thousands or not right[0].isdecimal())
+        all_joins: Iterable[Sequence[bool]] = product(*((False, True) if may else (False,) for may in may_join))
+        if len(parts) > _MAX_PARTS:
+            all_joins = [may_join]
+        for joins in all_joins:
             words = parts[:1]
             for part, is_joined in zip(parts[1:], joins, strict=True):
                 words = [*words[:-1], words[-1] + part] if is_joined else [*words, part]
@@ -377,12 +379,13 @@ def _digit_groups(characters: str) -> Iterator[list[str]]:
 
 
 def _thousands(digits: str) -> list[str]:
+    """Return digits in groups of three, counted from the end: 1 and 240 for 1240."""
     first_length = len(digits) % _THOUSAND_DIGITS or _THOUSAND_DIGITS
     return _split(digits, range(first_length, len(digits), _THOUSAND_DIGITS))
 
 
 def _split(characters: str, ends: Iterable[int]) -> list[str]:
-    """Return the characters in groups that end at the offsets ``ends``, and the group after the last offset."""
+    """Return the characters split at the offsets ``ends``."""
     all_ends = [*ends, len(characters)]
     return [characters[start:end] for start, end in zip([0, *all_ends], all_ends, strict=False)]
 
@@ -396,7 +399,7 @@ def _form(words: list[str]) -> Form:
 
 
 def _words_as_written(query: Query) -> Iterator[tuple[int | None, str]]:
-    """Yield each word of a query as typed, after the index of its token; ``None`` if the parser dropped the word."""
+    """Yield, for each word of a query as typed, the index of its token (``None`` if it was dropped) and the word."""
     sources = [token.source if token.kind == "term" and not token.alternative else None for token in query.tokens]
     index = 0
     for word in query.raw.split(" "):

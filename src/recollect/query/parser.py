@@ -1,4 +1,4 @@
-"""Parse a text into a query tree, which is independent of any engine, and expand aliases of its terms.
+"""Parse a text into a query, which is independent of any engine, and replace terms of a query by their aliases.
 
 The grammar is small: quoted phrases, ``AND``, ``OR`` and ``NOT`` in capitals, a trailing ``*`` for a prefix, and
 bare words. Every text is a valid query.
@@ -31,6 +31,7 @@ _REMOVE_PUNCTUATION = {ord(character): None for character in PUNCTUATION}
 _OPERATORS = frozenset(("AND", "OR", "NOT"))
 _WORD_OR_PHRASE = re.compile(r'"[^"]*"?|[^ "]+')  # a phrase, whose closing quote may be missing, or a bare word
 _DIGIT = re.compile(r"\d")
+# .NET, C++ or C#; brackets, quotes and punctuation around the name are allowed
 _SYMBOLIC_NAME = re.compile(r"[\"'(\[{<]*(\.[^\W\d_][^\W_]*|[^\W\d_]+(?:\+{1,2}|#))[\"'?!.,;:)\]}>]*")
 _LAST_WORD = re.compile(rf"[{WHITESPACE}][^{WHITESPACE}]*\Z")  # the last word, with the white space before it
 _AUXILIARIES = frozenset(
@@ -39,8 +40,8 @@ _AUXILIARIES = frozenset(
 _QUESTION_WORDS = frozenset(
     "how what when where which who whom whose why hoe waar waarom wanneer wat welk welke wie".split()
 )
-_OPERATOR_WORD = re.compile(r"(?<![^ ])(AND|OR|NOT)(?![^ ])")  # between spaces, or at an end of the text
-_WORD_WITH_APOSTROPHE = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")  # letters, such as don't
+_OPERATOR_WORD = re.compile(r"(?<![^ ])(AND|OR|NOT)(?![^ ])")  # an operator between spaces or at an end of the text
+_WORD_WITH_APOSTROPHE = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")  # a word of letters, such as don't
 _FTS5_SYNTAX = {"term": "{}", "phrase": '"{}"', "prefix": "{}*"}
 _CONNECTIVES = {None: "OR", "OR": "OR", "AND": "AND", "NOT": "AND NOT"}
 
@@ -60,7 +61,7 @@ class Token(NamedTuple):
     source: str = ""
     """The text as written: ``node.js`` if ``text`` is ``nodejs``."""
     alternative: int = 0
-    """0 for a word of the query; 1, 2, … for the aliases or other forms that replace such a word."""
+    """0 for a word of the query; 1, 2, … for the aliases or other forms that replace a word."""
 
     def to_dict(self) -> dict[str, str]:
         """Return the token as JSON-ready data: kind, text, and the operator if there is one."""
@@ -94,7 +95,7 @@ class Query:
         }
 
 
-def require_query(value: Any) -> Query:
+def check_query(value: Any) -> Query:
     """Return ``value`` if it is a parsed query; raise ``ArgumentTypeError`` otherwise."""
     if not isinstance(value, Query):
         raise ArgumentTypeError("query", f"must be a Query as parse() returns it, got {type(value).__name__}")
@@ -104,8 +105,8 @@ def require_query(value: Any) -> Query:
 def normalise(text: str) -> str:
     r"""Return ``text`` in Unicode NFC, without zero-width characters, with white space collapsed and trimmed.
 
-    Lone surrogates become U+FFFD. The function is idempotent: removing a zero-width character can bring a letter and
-    its accent together, so NFC is applied again.
+    Lone surrogates become U+FFFD. Removing a zero-width character can bring a letter and its accent together. Then NFC
+    is applied again, so that a second call would change nothing.
 
     >>> normalise("  cafe\u0301\u00a0 \u200bmenu\n")
     'café menu'
@@ -121,11 +122,11 @@ def normalise(text: str) -> str:
 
 
 def parse(text: str, *, drop_stopwords: bool = True, keep_short: bool = False) -> Query:
-    """Return the query tree of ``text``.
+    """Return ``text`` as a query.
 
-    Stopwords, and words of one or two characters, are dropped from a query without quotes and operators, unless
-    ``drop_stopwords`` is false. ``keep_short`` keeps short words that are names (:func:`is_short_name`). Text after
-    :data:`MAX_LENGTH` characters is ignored, and ``warnings`` of the query says so.
+    If the text has neither quotes nor operators, stopwords and words of one or two characters are dropped.
+    ``drop_stopwords=False`` keeps all of them; ``keep_short`` keeps the short words that are names
+    (:func:`is_short_name`). Text after :data:`MAX_LENGTH` characters is ignored, and a warning of the query says so.
 
     >>> [token.text for token in parse("The Kubernetes Deployment").tokens]
     ['kubernetes', 'deployment']
@@ -138,9 +139,10 @@ def parse(text: str, *, drop_stopwords: bool = True, keep_short: bool = False) -
     warnings: tuple[str, ...] = ()
     if len(text) > MAX_LENGTH:
         warnings = (f"the query has {len(text):,} characters; only the first {MAX_LENGTH:,} were read",)
-        truncated = text[:MAX_LENGTH]
-        ends_in_word = text[MAX_LENGTH] not in WHITESPACE
-        text = (_LAST_WORD.sub("", truncated) or truncated) if ends_in_word else truncated
+        cuts_word = text[MAX_LENGTH] not in WHITESPACE
+        text = text[:MAX_LENGTH]
+        if cuts_word:
+            text = _LAST_WORD.sub("", text) or text
     raw = normalise(text)
     has_quotes = '"' in raw
     words = _WORD_OR_PHRASE.findall(raw) if has_quotes else raw.split(" ")
@@ -183,11 +185,12 @@ def strip_punctuation(word: str) -> str:
 def is_short_name(word: str) -> bool:
     """Return whether a word of one or two characters is a name or number rather than a function word.
 
-    It is a name if it has a digit, a capital, or a letter of a script without capitals, or ends in a symbol that is
-    part of a name: 5, 2b, QA, Go, c#, 東京.
+    It is a name if it has a digit, a capital, a symbol that is part of a name, or no letter that could be a capital: 5,
+    2b, QA, Go, c#, 東京.
     """
     lowered = word.lower()
-    return bool(word != lowered or lowered == word.upper() or _DIGIT.search(word) or symbolic_name(word))
+    has_capital, cannot_have_capital = word != lowered, lowered == word.upper()
+    return bool(has_capital or cannot_have_capital or _DIGIT.search(word) or symbolic_name(word))
 
 
 def symbolic_name(word: str) -> str:
@@ -197,13 +200,13 @@ def symbolic_name(word: str) -> str:
 
 
 def is_question(text: str) -> bool:
-    """Return whether ``text`` is a sentence, in which AND, OR or NOT in capitals is emphasis and not an operator.
+    """Return whether ``text`` is a question, in which AND, OR or NOT in capitals is emphasis and not an operator.
 
-    A text is a sentence if it has no quotes, and one of these is true:
+    A text counts as a question if it has no quotes, and one of these is true:
 
     - it begins with a question word or an auxiliary verb, or ends with a question mark, and one of its words after the
       first, operators aside, is a stopword;
-    - it has an auxiliary verb right before a NOT, as in "do NOT".
+    - it has an auxiliary verb right before a NOT, as in "do NOT", whether it asks something or not.
     """
     normalised = normalise(text)
     if '"' in normalised:
@@ -217,7 +220,7 @@ def is_question(text: str) -> bool:
 
 
 def lower_operators(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return a question with its operators in lower case, and these operators; for any other text, the text and ()."""
+    """Return a question with its operators in lower case, and the operators; for any other text, the text and ()."""
     operators = tuple(dict.fromkeys(_OPERATOR_WORD.findall(normalise(text))))
     if not operators or not is_question(text):
         return text, ()
@@ -228,15 +231,15 @@ def compile_fts5(query: Query) -> str:
     """Return the canonical FTS5 string of ``query``.
 
     Tokens are joined by OR unless they have an operator; NOT is written ``AND NOT``; the first token's operator is
-    dropped. The string is for display and comparison: its format is that of the published system that the parser
-    reproduces, and not always valid FTS5. Stores run what :func:`recollect.query.render` returns.
+    dropped. The string is only for display and comparison. The parser reproduces a published system, whose format is
+    not always valid FTS5. Stores run what :func:`recollect.query.render` returns.
 
     >>> from recollect.query import parse
     >>> compile_fts5(parse('foo AND "bar baz" NOT qu*'))
     'foo AND "bar baz" AND NOT qu*'
     """
     fts5: list[str] = []
-    for token in require_query(query).tokens:
+    for token in check_query(query).tokens:
         if fts5:
             fts5.append(_CONNECTIVES[token.operator])
         fts5.append(_FTS5_SYNTAX[token.kind].format(token.text))
@@ -281,19 +284,20 @@ class AliasTable(Mapping[str, tuple[str, ...]]):
 def expand_aliases(query: Query, aliases: Mapping[str, Sequence[str]]) -> Query:
     """Return ``query`` with each term replaced by the alternatives that ``aliases`` lists for it.
 
-    Phrases and prefixes do not change. An alternative of one word becomes a term, one of several words a phrase. The
-    term itself stays only if it is among its alternatives, or if all of them are empty. The operator of the term goes
-    to the first alternative. Alternatives are not expanded again, neither by this table nor by another.
+    Phrases and prefixes do not change. An alternative of one word becomes a term, any other a phrase. The term itself
+    stays only if it is among its alternatives, or if all of them are empty. The operator of the term goes to the first
+    alternative. Alternatives are not expanded again, neither by this table nor by another.
 
     >>> compile_fts5(expand_aliases(parse("BOSCH drill"), {"bosch": ["bosch", "robert-bosch"]}))
     'bosch OR "robert bosch" OR drill'
     """
     table = aliases if isinstance(aliases, AliasTable) else AliasTable(aliases)
     expanded: list[Token] = []
-    for token in require_query(query).tokens:
+    for token in check_query(query).tokens:
         is_term = token.kind == "term" and token.alternative == 0
-        listed = table.get(token.text, ()) if is_term else ()
-        alternatives = dict.fromkeys(" ".join(words) for text in listed if (words := split_words(text)))
+        texts = table.get(token.text, ()) if is_term else ()
+        alternatives = dict.fromkeys(" ".join(split_words(text)) for text in texts)
+        alternatives.pop("", None)
         if not alternatives:
             expanded.append(token)
             continue

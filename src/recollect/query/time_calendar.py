@@ -16,21 +16,21 @@ from recollect.query.dates import rollover_date
 from recollect.query.time_intervals import DAY, TimeMention, TokenizedText, month_bounds, period_bounds, yearly_period
 
 _YEAR = r"(?:19|20)\d\d"
-_QUARTER = re.compile(
-    rf"\b(?:(?P<before>{_YEAR})\s*[-/]?\s*)?"
+_QUARTER = re.compile(  # Q3 2025, 2025-Q3, the first quarter of last year
+    rf"\b(?:(?P<year_before>{_YEAR})\s*[-/]?\s*)?"
     rf"(?:(?P<letter>Q)(?P<number>[1-4])\b|(?P<word>{'|'.join(map(re.escape, time_words.QUARTERS))})\s+"
     r"(?:quarter|quartals?|trimestre|kwartaal)\b)"
     rf"(?:\s*[-/]?\s*(?:(?:of|in|de|del|van|des\s+jahres)\s+)?(?:(?P<year>{_YEAR})\b|"
     r"(?P<relative>last|this|next)\s+year\b))?",
     re.IGNORECASE,
 )
-_ISO_WEEK = re.compile(rf"(?<![\w./-])(?P<year>{_YEAR})-?W(?P<number>\d\d)\b(?!-\d)")
-_NUMBERED_WEEK = re.compile(
+_ISO_WEEK = re.compile(rf"(?<![\w./-])(?P<year>{_YEAR})-?W(?P<number>\d\d)\b(?!-\d)")  # 2026-W46
+_NUMBERED_WEEK = re.compile(  # KW 3, week 46, week 46 of 2026
     r"\b(?:(?P<calendar>KW|CW|calendar\s+week|kalenderwoche)\s*|(?:week|woche|semaine|semana)\s+(?=\d\d))"
     rf"(?P<number>\d\d?)\b(?![.,:]?\d)(?:\s*(?:/|,|of|in|de|del|van)?\s*(?P<year>{_YEAR})\b|(?P<of>\s+(?:of|in)\b))?",
     re.IGNORECASE,
 )
-_CURRENT_PERIOD = re.compile(
+_CURRENT_PERIOD = re.compile(  # the beginning of the year
     r"\b(?:(?:beginning|start|middle|end)\s+of\s+the\s+|(?:anfang|mitte|ende)\s+de[sr]\s+|"
     r"(?:début|milieu|fin)\s+(?:du\s+|de\s+la\s+|de\s+l['’])|"
     r"(?:principios?|comienzos|inicios|mediados|finales|fines)\s+(?:del?\s+|de\s+la\s+)|"
@@ -40,27 +40,28 @@ _CURRENT_PERIOD = re.compile(
     re.IGNORECASE,
 )
 _FULL_YEAR = rf"(?P<year>{_YEAR})(?!\d)"
-_YEAR_FIRST = re.compile(
+_YEAR_FIRST = re.compile(  # 2026-10-09, 2026/10/9
     rf"(?<![\w./-]){_FULL_YEAR}(?P<mark>[-/.])(?P<month>\d\d?)(?P=mark)(?P<day>\d\d?)(?!\d|[./-]\d)"
 )
+# Examples of the next five patterns: 9.10.2026; 9/10/2026 and 9-10-2026; 2026-10; 9.10.; 10/2026.
 _DOTTED = re.compile(rf"(?<![\w./-])(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.\s?{_FULL_YEAR}(?!\.\d)")
 _SLASHED = re.compile(rf"(?<![\w./-])(?P<day>\d\d?)(?P<mark>[-/])(?P<month>\d\d?)(?P=mark){_FULL_YEAR}(?![-/]\d)")
 _YEAR_AND_MONTH = re.compile(rf"(?<![\w./-]){_FULL_YEAR}-(?P<month>0[1-9]|1[0-2])(?![\d-])")
 _DAY_AND_MONTH = re.compile(r"(?<![\w./-])(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.(?!\s?\d|\w)")
 _MONTH_AND_YEAR = re.compile(rf"(?<![\w./-])(?P<month>0?[1-9]|1[0-2])/(?P<year>{_YEAR})(?![\w/-])")
-_DATE_LEADS = frozenset("am vom zum bis seit ab den der dem on vor nach le el op und".split())
+_DATE_LEADS = frozenset("am vom zum bis seit ab den der dem on vor nach le el op und".split())  # words before "9.10."
 _COMMA_OR_SPACE = re.compile(r"\.?,?\s*")
 
 
 def quarters(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
-    """Yield "Q3 2025", "the first quarter of last year", "im ersten Quartal"; without a year, the latest to start."""
+    """Yield "Q3 2025", "the first quarter of last year"; without a year, the latest such quarter that has started."""
     for match in _QUARTER.finditer(words.text):
         quarter = int(match["number"]) if match["number"] else time_words.QUARTERS[match["word"].lower()]
-        year = match["year"] or match["before"]
+        year = match["year"] or match["year_before"]
         if match["relative"]:
             year = str(now.year + time_words.RELATIVE[match["relative"].lower()])
         if match["letter"] == "q" and not year:
-            continue  # "the q4 weights"
+            continue  # it may be another name, as in "the q4 weights"
         bounds_in_year = partial(month_bounds, month=3 * quarter - 2, count=3)
         bounds = bounds_in_year(int(year)) if year else yearly_period(now, bounds_in_year, None)
         yield TimeMention(*match.span(), [bounds])
@@ -74,9 +75,10 @@ def calendar_weeks(words: TokenizedText, now: datetime) -> Iterator[TimeMention]
                 continue  # "week 20 of the pregnancy"
             years = [int(match["year"])] if match["year"] else [now.year, now.year - 1]
             mondays = [monday for year in years for monday in _mondays(year, int(match["number"]))]
-            started = [monday for monday in mondays if match["year"] or monday <= now]
-            if started:
-                yield TimeMention(*match.span(), [period_bounds("week", started[0])])
+            if not match["year"]:
+                mondays = [monday for monday in mondays if monday <= now]
+            if mondays:
+                yield TimeMention(*match.span(), [period_bounds("week", mondays[0])])
 
 
 def _mondays(year: int, week: int) -> list[datetime]:
@@ -94,22 +96,22 @@ def holidays(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
         if not length:
             continue
         end = index + length - 1
-        bounds_in_year = partial(_holiday_bounds, time_words.HOLIDAYS[" ".join(words.lower[index : end + 1])])
+        bounds_in_year = partial(_holiday_bounds, time_words.HOLIDAYS[" ".join(words.lowered[index : end + 1])])
         first, relative, last = relative_around(words, index, end)
-        year = year_after(words, end)
-        if year:
-            bounds = bounds_in_year(int(words.at(year)))
+        year_index = year_after(words, end)
+        if year_index:
+            bounds = bounds_in_year(int(words.at(year_index)))
         elif relative:
             bounds = yearly_period(now, bounds_in_year, time_words.RELATIVE[relative])
         elif not time_words.HOLIDAY_LEADS.isdisjoint((words.before(index), words.two_before(index))):
             bounds = yearly_period(now, bounds_in_year, None)
         else:
             continue  # "Christmas presents"
-        yield words.mention(first, year or last, [bounds])
+        yield words.mention(first, year_index or last, [bounds])
 
 
 def _holiday_bounds(holiday: str, year: int) -> tuple[datetime, datetime]:
-    """Return the bounds of Christmas (24 to 26 December), New Year (31 December, 1 January) or Easter (four days)."""
+    """Return the bounds of Christmas (24–26 December), New Year (31 December–1 January) or Easter (Friday–Monday)."""
     if holiday == "christmas":
         start = rollover_date(year, 12, 24)
         return start, start + 3 * DAY
@@ -137,12 +139,12 @@ def current_periods(words: TokenizedText, now: datetime) -> Iterator[TimeMention
 
 
 def numeric_dates(words: TokenizedText) -> list[TimeMention]:
-    """Return dates in digits; 10/09/2026 may be 10 September or October 9, 25/09/2026 only 25 September."""
+    """Return the dates in digits. 10/09/2026 has two intervals, since it may mean 10 September or October 9."""
     mentions = []
     for pattern in (_YEAR_FIRST, _DOTTED, _SLASHED):
         for match in pattern.finditer(words.text):
             month_days = {(int(match["month"]), int(match["day"]))}
-            if pattern is _SLASHED:
+            if pattern is _SLASHED:  # the month may be the first number
                 month_days |= {(day, month) for month, day in month_days}
             days = [bounds for pair in sorted(month_days) for bounds in days_of_month(int(match["year"]), *pair)]
             if days:
@@ -154,7 +156,10 @@ def numeric_dates(words: TokenizedText) -> list[TimeMention]:
 
 
 def days_of_month(year: int, month: int, first_day: int = 0, last_day: int = 0) -> list[tuple[datetime, datetime]]:
-    """Return a list with the bounds of these days, or of the month without days; empty if there are no such days."""
+    """Return a list with the bounds of the days from ``first_day`` to ``last_day``; empty if there are no such days.
+
+    A ``last_day`` of 0 means only the first day, a ``first_day`` of 0 the whole month.
+    """
     if not 1 <= month <= 12:
         return []
     start, end = month_bounds(year, month)
@@ -177,15 +182,15 @@ def short_dates(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
         yield TimeMention(*match.span(), [month_bounds(int(match["year"]), int(match["month"]))])
     for match in _DAY_AND_MONTH.finditer(words.text):
         words_before = words.text[: match.start()].split()
+        may_be_date = not words_before or words_before[-1].lower() in _DATE_LEADS
         month, day = int(match["month"]), int(match["day"])
-        if (words_before and words_before[-1].lower() not in _DATE_LEADS) or not day:
-            continue
-        if bounds := latest_days(now, month, day):
+        bounds = latest_days(now, month, day) if may_be_date and day else []
+        if bounds:
             yield TimeMention(*match.span(), bounds, (month, day))
 
 
 def year_after(words: TokenizedText, index: int) -> int:
-    """Return the index of the year after the word at an index, or after "of" or a comma; 0 if there is none."""
+    """Return the index of the year that follows the word at an index, also after "of" or a comma; 0 if none follows."""
     year_index = index + 2 if words.at(index + 1) in ("of", "de", "del") else index + 1
     if year_index >= len(words.spans) or not _COMMA_OR_SPACE.fullmatch(words.gap_after(index)):
         return 0
@@ -201,7 +206,7 @@ def is_year(words: TokenizedText, index: int) -> bool:
 def relative_around(words: TokenizedText, index: int, end: int) -> tuple[int, str, int]:
     """Extend the words from ``index`` to ``end`` by "last", "this" or "next" beside them.
 
-    Return the index of the first word, the relative word (empty if there is none) and the index of the last word.
+    Return the first index of the extended words, the relative word (empty if there is none), and the last index.
     """
     for length, lead in ((2, words.two_before(index)), (1, words.before(index))):
         if lead in time_words.RELATIVE:

@@ -39,7 +39,9 @@ _MAX_LEAD_CHARS = 40
 
 _DIGITS = re.compile(r"\d+")
 _WORDS = re.compile(r"[^\W\d_]+")
-_NOT_LEAD = r'\b(?-i:NOT)\s+["(]?\s*$'  # a pattern that ends in $ matches the words right before a time expression
+# A lead is what is written right before a time expression. _search_before searches for a lead in the text that ends
+# there, so that the $ of a lead's pattern is the start of the time expression.
+_NOT_LEAD = r'\b(?-i:NOT)\s+["(]?\s*$'
 _OF_YEAR = re.compile(r"\s+(?:of\s+|im\s+|de\s+|del\s+|van\s+)?", re.IGNORECASE)  # between a month and its year
 _RANGE = re.compile(
     r"\s*(?:and|to|until|till|through|und|bis|et|y|en|tot|a|à|[-–—])\s*(?:in\s+|the\s+)?", re.IGNORECASE
@@ -90,7 +92,7 @@ def find_time_expressions(text: str, now: datetime) -> tuple[TimeInterval, ...]:
             if mention.certain and not _search_before(_NOT_LEAD, text, mention.start):
                 qualified = _apply_qualifiers(text, mention)
                 start = qualified[0].span[0]
-                # "last weekend before April 10" replaces "last weekend"
+                # A qualified time replaces times within it: "last weekend before April 10" replaces "last weekend".
                 intervals = [interval for interval in intervals if interval.span[1] <= start] + qualified
     except OverflowError:  # "9999 years ago": beyond the calendar
         return ()
@@ -98,14 +100,14 @@ def find_time_expressions(text: str, now: datetime) -> tuple[TimeInterval, ...]:
 
 
 def asks_only_for_times(text: str, intervals: Sequence[TimeInterval]) -> bool:
-    """Return whether a text, without the time expressions of ``intervals``, has no topic: only generic words."""
+    """Return whether a text names no topic: it has only generic words besides the time expressions of ``intervals``."""
     if not intervals or len(text) > MAX_CHARACTERS:
         return False
     characters = list(text)
     for interval in intervals:
         start, end = interval.span
         characters[start:end] = " " * (end - start)
-    words = TokenizedText("".join(characters)).lower
+    words = TokenizedText("".join(characters)).lowered
     return all(word in GENERIC_WORDS or word in STOPWORDS for word in words)
 
 
@@ -121,7 +123,8 @@ def dates_in_text(text: str, reference: datetime | None = None) -> tuple[TimeInt
     arguments.text("text", text)
     moment = None if reference is None else arguments.instant("reference", reference)
     text = text[:MAX_CHARACTERS]
-    year = 2000 if moment is None else min(moment.year, 9998)  # the calendar ends with 9999
+    year = 2000 if moment is None else min(moment.year, 9998)  # the exclusive end of a day in 9999 may not exist
+    # A day without a year is the latest that has started at this time, which is a day of the same year.
     end_of_year = datetime(year, 12, 31, tzinfo=UTC)
     dates: dict[Bounds, TimeInterval] = {}
     for offset, window in _windows_around_digits(text):
@@ -133,7 +136,7 @@ def dates_in_text(text: str, reference: datetime | None = None) -> tuple[TimeInt
 
 
 def _windows_around_digits(text: str) -> list[tuple[int, str]]:
-    """Return the windows of a text around its digits, each after its offset: every date has a digit."""
+    """Return the parts of a text that may contain a date, each with its offset: the windows around its digits."""
     windows: list[tuple[int, int]] = []
     for match in _DIGITS.finditer(text):
         start, end = max(0, match.start() - _WINDOW_CHARS), match.end() + _WINDOW_CHARS
@@ -154,15 +157,23 @@ def _join_months_and_years(text: str, mentions: list[TimeMention]) -> list[TimeM
     for mention in mentions:
         previous = joined[-1] if joined else None
         follows = previous is not None and mention.certain and _OF_YEAR.fullmatch(text[previous.end : mention.start])
-        if follows and previous and previous.yearless and previous.bounds and mention.bounds:
-            (start, end), (month, first_day) = mention.bounds[-1], previous.yearless
-            day_count = (previous.bounds[0][1] - previous.bounds[0][0]).days
-            bounds = days_of_month(start.year, month, first_day, first_day and first_day + day_count - 1)
-            if (start, end) == period_bounds("year", start) and bounds:
-                joined[-1] = TimeMention(previous.start, mention.end, bounds)
-                continue
-        joined.append(mention)
+        bounds = _bounds_in_year(previous, mention) if previous and follows else []
+        if previous and bounds:
+            joined[-1] = TimeMention(previous.start, mention.end, bounds)
+        else:
+            joined.append(mention)
     return joined
+
+
+def _bounds_in_year(mention: TimeMention, year: TimeMention) -> list[tuple[datetime, datetime]]:
+    """Return the bounds of a month or day without a year in the year of another mention; empty if that is no year."""
+    if not (mention.yearless and mention.bounds and year.bounds):
+        return []
+    (month, first_day), (start, end) = mention.yearless, mention.bounds[0]
+    last_day = first_day + (end - start).days - 1 if first_day else 0
+    year_bounds = year.bounds[-1]
+    bounds = days_of_month(year_bounds[0].year, month, first_day, last_day)
+    return bounds if year_bounds == period_bounds("year", year_bounds[0]) else []
 
 
 def _join_ranges(text: str, mentions: list[TimeMention]) -> list[TimeMention]:
@@ -172,9 +183,10 @@ def _join_ranges(text: str, mentions: list[TimeMention]) -> list[TimeMention]:
         previous = joined[-1] if joined else None
         if previous is not None:
             gap = text[previous.end : mention.start]
+            separator = gap.strip().lower()
             lead = _search_before(_RANGE_LEAD, text, previous.start)
             are_weekdays = previous.weekday is not None and mention.weekday is not None
-            is_range = lead or gap.strip() in _DASHES or (are_weekdays and gap.strip().lower() in RANGE_SEPARATORS)
+            is_range = lead or separator in _DASHES or (are_weekdays and separator in RANGE_SEPARATORS)
             if is_range and _RANGE.fullmatch(gap):
                 start, end = _range_start(previous, mention), mention.bounds[-1][1]
                 if start < end:
@@ -186,26 +198,26 @@ def _join_ranges(text: str, mentions: list[TimeMention]) -> list[TimeMention]:
 
 
 def _range_start(first: TimeMention, last: TimeMention) -> datetime:
-    """Return the start of a range; a weekday, month or day without a year is the last one before ``last``."""
+    """Return the start of a range. A weekday, or a month or day without a year, is the latest not after ``last``."""
     last_start = last.bounds[-1][0]
     if first.weekday is not None and last.weekday is not None:
         return last_start - (last.weekday - first.weekday) % 7 * DAY
     if first.yearless:
         month, day = first.yearless
-        starts = [month_bounds(last_start.year - years, month)[0] + (max(day, 1) - 1) * DAY for years in (0, 1)]
-        return starts[0] if starts[0] <= last_start else starts[1]
+        days = max(day, 1) - 1  # day 0 means the whole month
+        same_year, year_before = (month_bounds(last_start.year - years, month)[0] + days * DAY for years in (0, 1))
+        return same_year if same_year <= last_start else year_before
     return first.bounds[0][0]
 
 
 def _apply_qualifiers(text: str, mention: TimeMention) -> list[TimeInterval]:
-    """Return the intervals of a mention as the words before it change them: "late", "the week before", "since"."""
+    """Return the intervals of a mention, changed by words before it such as "late", "the week before" or "since"."""
     if mention.ranged:
         return _intervals(text, mention.start, mention.end, mention.bounds)
     part = _search_before(_PART_LEAD, text, mention.start)
     if part:
-        mention = replace(
-            mention, start=part.start(), bounds=[_third_of(*bounds, part.lastgroup) for bounds in mention.bounds]
-        )
+        thirds = [_third_of(*bounds, part.lastgroup) for bounds in mention.bounds]
+        mention = replace(mention, start=part.start(), bounds=thirds)
     preposition = _search_before(_BEFORE_OR_AFTER, text, mention.start)
     adjacent = _adjacent_intervals(text, preposition, mention) if preposition else []
     if adjacent:
@@ -236,16 +248,16 @@ def _third_of(start: datetime, end: datetime, part: str | None) -> tuple[datetim
 
 
 def _adjacent_intervals(text: str, preposition: re.Match[str], mention: TimeMention) -> list[TimeInterval]:
-    """Return the interval of "the week" or "two weeks" before or after a mention; empty if no such words are there."""
+    """Return the intervals of "the week before", "two weeks after" and the like; empty if there is no such unit."""
     offset = max(0, preposition.start() - _MAX_LEAD_CHARS)
     words = TokenizedText(text[offset : preposition.start()])
-    index = len(words.lower) - 1
+    index = len(words.lowered) - 1
     if words.at(index) not in UNITS:
         return []
     first, unit, number = count_before(words, index)
     if number is None and words.before(index) not in ("the", "last"):
         return []
-    start = offset + words.spans[first if number else index - 1][0]
+    start = offset + words.spans[first if number else index - 1][0]  # the offset of the number, "the" or "last"
     bounds = [_adjacent_bounds(*pair, unit, number, before=bool(preposition["before"])) for pair in mention.bounds]
     return _intervals(text, start, mention.end, bounds)
 
@@ -253,10 +265,11 @@ def _adjacent_intervals(text: str, preposition: re.Match[str], mention: TimeMent
 def _adjacent_bounds(
     start: datetime, end: datetime, unit: Unit, number: tuple[int, int] | None, *, before: bool
 ) -> Bounds:
+    """Return the bounds of the period before or after an interval; ``number`` is ``None`` for the adjacent period."""
     last_day = end - DAY
     if unit == "weekend":
-        days_before, days_after = (start.weekday() + 1) % 7 + 1, (5 - last_day.weekday()) % 7
-        saturday = start - days_before * DAY if before else last_day + days_after * DAY
+        days_to_saturday_before, days_to_saturday_after = (start.weekday() + 1) % 7 + 1, (5 - last_day.weekday()) % 7
+        saturday = start - days_to_saturday_before * DAY if before else last_day + days_to_saturday_after * DAY
         return saturday, saturday + 2 * DAY
     if number is None:
         return (shift_date(start, unit, -1), start) if before else (end, shift_date(end, unit, 1))
@@ -264,6 +277,7 @@ def _adjacent_bounds(
 
 
 def _open_bounds(start: datetime, end: datetime, preposition: str | None) -> Bounds:
+    """Return the bounds of the time since, until, before or after an interval."""
     if preposition == "since":
         return start, None
     if preposition == "until":

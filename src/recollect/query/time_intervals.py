@@ -47,9 +47,8 @@ class TimeInterval:
 
     def covers(self, other: TimeInterval) -> bool:
         """Return whether the other interval lies completely within this one."""
-        return (self.start or _EARLIEST) <= (other.start or _EARLIEST) and (other.end or _LATEST) <= (
-            self.end or _LATEST
-        )
+        ends_within = (other.end or _LATEST) <= (self.end or _LATEST)
+        return ends_within and (self.start or _EARLIEST) <= (other.start or _EARLIEST)
 
     def to_dict(self) -> dict[str, str | None]:
         """Return the interval as JSON-ready data: text, label, start and end."""
@@ -58,7 +57,7 @@ class TimeInterval:
 
     @property
     def label(self) -> str:
-        """The interval in words: a year, a month, a day, the first and the last day, or the time since or before."""
+        """The interval in words: 2026, March 2026, 2026-03-09, 2026-03-09 to 2026-03-12, the time since 2026-03-09."""
         start, end = self.start, self.end
         if end is None:
             return f"the time since {(start or _EARLIEST).date()}"
@@ -120,9 +119,10 @@ def yearly_period(
 ) -> tuple[datetime, datetime]:
     """Return the bounds of one occurrence of a period that recurs every year, such as summer.
 
-    ``offset`` -1 is the latest that is over, 0 that of this year, 1 the next to start, ``None`` the latest to start.
+    ``offset`` -1 means the latest occurrence that is over, 0 the occurrence of this year, 1 the next that will start,
+    and ``None`` the latest that has started.
     """
-    if offset is None:
+    if offset is None:  # the next year's New Year starts on 31 December of this year
         return next(bounds for years in (1, 0, -1) if (bounds := bounds_in_year(now.year + years))[0] <= now)
     occurrences = [bounds_in_year(now.year + years) for years in range(-2, 3)]
     if offset < 0:
@@ -148,28 +148,34 @@ class TimeMention:
 
 
 class TokenizedText:
-    """A text and its words: the runs of letters and the runs of digits, in lower case, with their offsets."""
+    """A text and its words, which are its runs of letters and its runs of digits.
 
-    __slots__ = ("lower", "spans", "text")
+    ``lowered`` has the words in lower case, and ``spans`` the start and end offset of each word in the text.
+    """
+
+    __slots__ = ("lowered", "spans", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         matches = list(_WORD_OR_NUMBER.finditer(text))
-        self.lower = [match[0].lower() for match in matches]
+        self.lowered = [match[0].lower() for match in matches]
         self.spans = [match.span() for match in matches]
 
     def at(self, index: int) -> str:
         """Return the word at an index, in lower case; empty if there is no such index."""
-        return self.lower[index] if 0 <= index < len(self.lower) else ""
+        return self.lowered[index] if 0 <= index < len(self.lowered) else ""
 
     def indexes(self, table: Container[str]) -> list[int]:
         """Return the indexes of the words that are in a table."""
-        return [index for index, word in enumerate(self.lower) if word in table]
+        return [index for index, word in enumerate(self.lowered) if word in table]
 
     def phrase_length(self, index: int, phrases: Container[str], max_words: int) -> int:
-        """Return how many words the longest of the phrases that begin at an index has; 0 if there is none."""
-        lengths = range(min(max_words, len(self.lower) - index), 0, -1)
-        length = next((length for length in lengths if " ".join(self.lower[index : index + length]) in phrases), 0)
+        """Return the number of words of the longest phrase that begins at an index; 0 if none of the phrases does.
+
+        Only a space, a hyphen or an apostrophe may separate the words of a phrase.
+        """
+        lengths = range(min(max_words, len(self.lowered) - index), 0, -1)
+        length = next((length for length in lengths if " ".join(self.lowered[index : index + length]) in phrases), 0)
         gaps = (self.gap_after(position) for position in range(index, index + length - 1))
         return length if all(gap in (" ", "-", "'", "’") for gap in gaps) else 0
 
@@ -179,7 +185,7 @@ class TokenizedText:
         return self.text[start:end]
 
     def mention(self, first: int, last: int, bounds: list[tuple[datetime, datetime]], **details: Any) -> TimeMention:
-        """Return the words from index ``first`` to index ``last``, both included, as a mention of a time."""
+        """Return a mention of the words from index ``first`` to ``last`` (inclusive); ``details`` are other fields."""
         return TimeMention(self.spans[first][0], self.spans[last][1], bounds, **details)
 
     def gap_after(self, index: int) -> str:
@@ -193,7 +199,7 @@ class TokenizedText:
 
     def before(self, index: int) -> str:
         """Return the word before the word at an index; empty if more than white space is between them."""
-        return self.lower[index - 1] if index and self.space_follows(index - 1) else ""
+        return self.lowered[index - 1] if index and self.space_follows(index - 1) else ""
 
     def two_before(self, index: int) -> str:
         """Return the two words before the word at an index, joined by a space; empty if there are not two."""

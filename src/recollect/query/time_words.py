@@ -1,4 +1,4 @@
-"""Words for times in English, German, French, Spanish and Dutch. A lead is a word right before a time: "since"."""
+"""Words for times in English, German, French, Spanish and Dutch. A lead is what stands right before a time: "since"."""
 
 from __future__ import annotations
 
@@ -102,6 +102,7 @@ NUMBERS |= dict.fromkeys(
 NUMBERS |= dict.fromkeys(("a few", "few", "einigen", "quelques", "unos", "unas", "enkele"), (2, 5))
 NUMBERS |= {"several": (3, 8)}
 
+# the words for 1 that are also articles
 ARTICLES = frozenset(_ONE_TO_TWENTY[0].split()) - {"one", "uno"}
 FORTNIGHTS = frozenset(("fortnight", "fortnights"))
 HALVES = frozenset(("half a", "half an", "a half", "einem halben", "ein halbes", "een half", "medio", "un demi"))
@@ -125,6 +126,7 @@ FUTURE_LEADS = {
 
 
 def _declined(*stems: str) -> list[str]:
+    """Return German adjectives with all their endings."""
     return [f"{stem}{ending}" for stem in stems for ending in ("e", "en", "er", "em", "es")]
 
 
@@ -151,7 +153,7 @@ MONTH_LEADS = frozenset(
         *("principios de", "comienzos de", "inicios de", "mediados de", "finales de", "fines de"),
     )
 )
-"""Leads after which a word is surely a month, such as "in" before "may"; below, the same for other times."""
+"""Leads after which "may" or "march" is surely a month; the next three sets are for weekdays, seasons and years."""
 WEEKDAY_LEADS = frozenset((*_BOUNDARY_WORDS.split(), *"on am op el".split()))
 SEASON_LEADS = frozenset((*_BOUNDARY_WORDS.split(), *"in during over im en au".split()))
 YEAR_LEADS = MONTH_LEADS | {"year", "im jahr", "prior to", "back in"}
@@ -170,9 +172,10 @@ HOLIDAYS = {
     )
     for name in names.split(",")
 }
-"""Phrases that name a holiday; they are a time only with a word of ``HOLIDAY_LEADS``, "last" or a year."""
-HOLIDAY_STARTS = frozenset(holiday.split()[0] for holiday in HOLIDAYS)
-LONGEST_HOLIDAY = max(len(holiday.split()) for holiday in HOLIDAYS)
+"""The holiday that a phrase names. The phrase is a time only beside a word of ``HOLIDAY_LEADS``, "last" or a year. An
+apostrophe separates words, so "new year s" is "new year's"."""
+HOLIDAY_STARTS = frozenset(phrase.split()[0] for phrase in HOLIDAYS)
+LONGEST_HOLIDAY = max(len(phrase.split()) for phrase in HOLIDAYS)
 
 QUARTERS = {
     word: number
@@ -187,6 +190,7 @@ QUARTERS = {
     )
     for word in words.split()
 }
+"""The number of the quarter, from 1, by its ordinal number."""
 
 
 _PHRASE_UNITS = {
@@ -206,11 +210,8 @@ _PHRASE_ADJECTIVES = {
 _PHRASE_TABLE = (
     ("day", -2, "the day before yesterday, day before yesterday, vorgestern, avant-hier, anteayer, eergisteren"),
     ("day", -1, "yesterday, last night, gestern, ayer, anoche, gisteren, hier soir"),
-    (
-        "day",
-        0,
-        "today, tonight, this morning, this afternoon, this evening, heute, aujourd'hui, hoy, vandaag, vanavond",
-    ),
+    ("day", 0, "today, tonight, this morning, this afternoon, this evening"),
+    ("day", 0, "heute, aujourd'hui, hoy, vandaag, vanavond"),
     ("day", 1, "tomorrow, demain"),
     ("day", 2, "the day after tomorrow, day after tomorrow, übermorgen, après-demain, overmorgen"),
     ("week", -2, "la semana antepasada"),
@@ -235,7 +236,7 @@ PHRASES: dict[str, tuple[str, int]] = {
     for name in names.split()
 }
 """The meaning of each phrase: a unit and the number of periods from the current one. ``("days", 30)`` means the 30 days
-up to today, ``("the weekend", 0)`` the current weekend, or on other days the last one."""
+up to today, ``("the weekend", 0)`` the current weekend, or from Monday to Friday the last one."""
 for _unit in _PHRASE_UNITS:
     for _article in ("", "the "):
         PHRASES |= {f"{_article}{_unit} before last": (_unit, -2), f"{_article}{_unit} after next": (_unit, 2)}
@@ -249,11 +250,8 @@ FRENCH = frozenset("je j tu il elle nous vous est ai avons avez ont été fait q
 ``NOT_FRENCH``, counts as French."""
 NOT_FRENCH = frozenset("ich er wir ihr ist sind war der die das und was wo wer wie ein het een ik wat waar is".split())
 
-TIME_WORDS = (
-    frozenset((*MONTH_NUMBERS, *WEEKDAY_NUMBERS, *SEASON_STARTS, *UNITS, *HOLIDAY_STARTS, "hier"))
-    | {word for phrase in PHRASES for word in phrase.split()[-1:]}
-    | {word for phrase in PHRASES for word in phrase.split()[:1] if " " not in phrase}
-)
+TIME_WORDS = frozenset((*MONTH_NUMBERS, *WEEKDAY_NUMBERS, *SEASON_STARTS, *UNITS, *HOLIDAY_STARTS, "hier"))
+TIME_WORDS |= {phrase.split()[-1] for phrase in PHRASES}
 """Every text that names a time contains one of these words, or a digit."""
 
 GENERIC_WORDS = frozenset(

@@ -1,6 +1,7 @@
 """Find notes whose path resembles a misspelt name, by the Jaccard similarity of padded trigrams.
 
-The slug of a note is the last segment of its path. The public functions call notes ``chunks`` and words ``tokens``.
+The slug of a note is the last segment of its path. In the parameters of the public functions, notes are ``chunks`` and
+words are ``tokens``.
 """
 
 from __future__ import annotations
@@ -85,11 +86,11 @@ class TrigramIndex:
         """Return the notes whose slug is similar to one of the words, as :func:`trigram_search` does."""
         max_results = arguments.count("limit", limit)
         words = enumerate(arguments.sequence("tokens", tokens))
-        word_trigrams = {frozenset(trigrams(arguments.text(f"tokens[{index}]", word))) for index, word in words}
+        trigrams_of_words = {frozenset(trigrams(arguments.text(f"tokens[{index}]", word))) for index, word in words}
         matches = []
         for note_id, (path, slug_trigrams) in self._slugs.items():
-            # jaccard() without its checks
-            sizes = ((len(slug_trigrams & word), len(slug_trigrams) + len(word)) for word in word_trigrams)
+            # This computes jaccard(), but without checking the arguments.
+            sizes = ((len(slug_trigrams & other), len(slug_trigrams) + len(other)) for other in trigrams_of_words)
             similarity = max((shared / (total - shared) for shared, total in sizes if shared), default=0.0)
             if similarity >= TRIGRAM_THRESHOLD:
                 matches.append(TrigramMatch(note_id, path, similarity))

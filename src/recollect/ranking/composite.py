@@ -38,8 +38,8 @@ _DEFAULT_WEIGHTS = CompositeWeights()
 class Composite(Stage):
     """Replace a score by ``relevance * score / best + recency * exp(-age / 7 days) + importance * note.importance``.
 
-    The age is the time since the last access, at least 0; if that is unknown, recency adds nothing. The importance is
-    limited to 0–1. If no score is above 0, relevance adds nothing.
+    ``best`` is the highest score; if that is not above 0, relevance adds nothing. The age is the time since the last
+    access, at least 0; if the last access is unknown, recency adds nothing. The importance is limited to 0–1.
 
     >>> Composite().recency
     0.05
@@ -53,7 +53,7 @@ class Composite(Stage):
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult:
         """Return a factor for relevance and addends for recency and importance."""
         best = max((candidate.score for candidate in candidates), default=0.0)
-        factor = self.relevance / best if best >= sys.float_info.min else 0.0  # dividing by a smaller number overflows
+        factor = self.relevance / best if best >= sys.float_info.min else 0.0  # dividing by less can overflow
         relevance = Adjustment(f"relevance: its share of the best score × {self.relevance:g}", factor)
         return StageResult([(relevance, *self._addends(candidate, context.now)) for candidate in candidates])
 
@@ -87,7 +87,7 @@ def composite(candidates: Candidates, *, now: datetime, weights: WeightsSpec = _
 
 
 def composite_weights(weights: WeightsSpec) -> CompositeWeights:
-    """Convert a mapping or a sequence to ``CompositeWeights``, and check each weight."""
+    """Return a mapping or a sequence as ``CompositeWeights``, and check each weight."""
     try:
         unchecked = CompositeWeights(**weights) if isinstance(weights, Mapping) else CompositeWeights(*weights)
     except TypeError:

@@ -26,20 +26,20 @@ class Duplicates(Stage):
     name: ClassVar[str] = "duplicates"
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:  # noqa: ARG002 (not used)
-        """Return the indexes of the dropped candidates; ``None`` if there are no duplicates."""
+        """Return the indexes of the dropped candidates and reasons for others; ``None`` if there are no duplicates."""
         copies = find_copies(candidates)
         dropped = frozenset(index for indexes in copies.values() for index in indexes)
         if not dropped:
             return None
         first_dropped = min(dropped)
-        adjustments = [[_MOVED_UP] if index > first_dropped else [] for index in range(len(candidates))]
+        adjustments = [[_MOVED_UP_ADJUSTMENT] if index > first_dropped else [] for index in range(len(candidates))]
         for original, indexes in copies.items():
             adjustments[original] = [Adjustment(partial(copies_message, [candidates[copy].id for copy in indexes]))]
         return StageResult(adjustments, dropped=dropped, records_all=False)
 
 
-MOVED_UP = "moved up as duplicates above it were dropped"
-_MOVED_UP = Adjustment(MOVED_UP)
+_MOVED_UP_REASON = "moved up as duplicates above it were dropped"
+_MOVED_UP_ADJUSTMENT = Adjustment(_MOVED_UP_REASON)
 
 
 def deduplicate(candidates: Candidates, limit: int | None = None) -> list[Candidate]:
@@ -63,13 +63,13 @@ def deduplicate(candidates: Candidates, limit: int | None = None) -> list[Candid
 
 
 def find_copies(candidates: Sequence[Candidate]) -> dict[int, list[int]]:
-    """Return the indexes of the later copies of each candidate that has copies, by the candidate's own index."""
+    """Return the indexes of the copies that follow a candidate, by the index of each candidate that has such copies."""
     prefixes = [_prefix(candidate.content) for candidate in candidates]
     counts = Counter(prefixes)
     first_indexes: dict[str, int] = {}
     copies: dict[int, list[int]] = {}
     for index, (candidate, prefix) in enumerate(zip(candidates, prefixes, strict=True)):
-        # Whole texts are compared only if they have the same prefix, because most notes have a prefix of their own.
+        # Most notes have a unique prefix. Whole texts are compared only for notes that share their prefix with others.
         text = collapse_whitespace(candidate.content).lower() if counts[prefix] > 1 else ""
         if text and first_indexes.setdefault(text, index) != index:
             copies.setdefault(first_indexes[text], []).append(index)
@@ -82,14 +82,14 @@ def copies_message(ids: Sequence[str]) -> str:
 
 
 def _prefix(content: str) -> str:
-    """Return the first 12 words of a text in lower case; duplicates have the same prefix."""
+    """Return the first 12 words of a text in lower case, which duplicates have in common."""
     return "" if not content else " ".join(content.replace("\ufeff", " ").split(None, 12)[:12]).lower()
 
 
 def _with_step(candidate: Candidate, rank_before: int, rank: int, copies: Sequence[str]) -> Candidate:
-    """Return the candidate with a step, if candidates with the ids ``copies`` were dropped for it or it moved up."""
+    """Return a candidate with a step if its copies, with the ids ``copies``, were dropped, or if it moved up."""
     if rank_before == rank and not copies:
         return candidate
-    reason = copies_message(copies) if copies else MOVED_UP
+    reason = copies_message(copies) if copies else _MOVED_UP_REASON
     step = Step("duplicates", reason, 1.0, 0.0, candidate.score, candidate.score, rank_before, rank)
     return candidate.rescored(candidate.score, (step,))

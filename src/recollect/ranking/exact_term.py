@@ -1,4 +1,4 @@
-"""Exact term: if the query is a single term, put the notes that contain it as written first.
+"""Exact term: if the query is a single term, notes that contain exactly this term come first.
 
 Whoever searches for a booking code, a version or a name wants the notes that contain it.
 """
@@ -25,10 +25,10 @@ _SEARCHED_FIELDS = ("title", "path", "summary", "content")
 class ExactTerm(Stage):
     """Add the same score to all notes that contain the query's only term, so that they come first.
 
-    The last of these notes is then above every other note by ``lead`` times the highest possible score; their order
-    does not change. Case is ignored; a part of a longer word or number is no match. A superseded note is raised only if
-    no note that supersedes it contains the term. If no candidate contains the term as written, notes that contain one
-    of its other forms match; up to three punctuation or white space characters may separate the words of a form.
+    The lowest of these notes is then above every other note by ``lead`` times the highest possible score; their order
+    does not change. Case is ignored; a part of a longer word or number is no match. A superseded note is not raised if
+    a note that supersedes it contains the term, too. If no candidate contains the term as written, notes that contain
+    one of its other forms are raised; up to three punctuation or white space characters may separate a form's words.
 
     >>> from recollect.ranking import StageContext, run_stage
     >>> notes = [{"id": "a", "score": 0.9, "content": "A train."}, {"id": "b", "score": 0.4, "content": "BZH-20931."}]
@@ -43,11 +43,10 @@ class ExactTerm(Stage):
     """The minimum distance to the other notes, as a share of the highest possible score."""
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
-        """Return the addend of each match; ``None`` for several terms, no match, or too many matches."""
-        matches = _matching_ids(candidates, _term_pattern(context.query)) or _matching_ids(
-            candidates, _forms_pattern(context.term_forms), fold=_folded
-        )
-        if not 0 < len(matches) <= self.max_notes or len(matches) == len(candidates):
+        """Return the addend of each match; ``None`` if there are none or too many, or if they lead already."""
+        matches = _matching_ids(candidates, _term_pattern(context.query))
+        matches = matches or _matching_ids(candidates, _forms_pattern(context.term_forms), fold=_folded)
+        if not matches or len(matches) > self.max_notes or len(matches) == len(candidates):
             return None
         best_other = max(candidate.score for candidate in candidates if candidate.id not in matches)
         lowest_match = min(candidate.score for candidate in candidates if candidate.id in matches)
@@ -80,7 +79,7 @@ def _forms_pattern(forms: Sequence[str]) -> re.Pattern[str] | None:
 def _matching_ids(
     candidates: Sequence[Candidate], pattern: re.Pattern[str] | None, *, fold: Callable[[str], str] = str
 ) -> set[str]:
-    """Return the ids of the candidates that match a pattern, without those that another match supersedes."""
+    """Return the ids of the candidates whose folded texts match, without those that another match supersedes."""
     if pattern is None:
         return set()
     matching = []

@@ -1,6 +1,7 @@
 """Intent: if a query asks for advice or for a countable fact, raise the kinds of notes that answer it.
 
-English only. Patterns and factors are those of the document "Algorithms" of Jeffs Brain, whose patterns are JavaScript.
+Only English queries have an intent. Patterns, which are written for JavaScript, and factors are those of the document
+"Algorithms" of the system Jeffs Brain.
 """
 
 from __future__ import annotations

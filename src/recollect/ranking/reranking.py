@@ -19,7 +19,8 @@ from recollect.text import WHITESPACE, collapse_whitespace
 _MAX_CONTENT = 280
 """How many characters of the content a reranker reads by default, if there is neither title nor summary."""
 _READ_AHEAD = 30
-"""White space is first collapsed in this many times the needed characters; usually that yields enough text."""
+"""To return n characters, ``_beginning`` first reads only this many times n: after white space is collapsed, that is
+nearly always enough."""
 
 
 def rerank_text(candidate: Candidate | Mapping[str, Any], *, characters: int = 0) -> str:
@@ -39,7 +40,7 @@ def rerank_text(candidate: Candidate | Mapping[str, Any], *, characters: int = 0
 
 
 def _beginning(content: str, length: int) -> str:
-    """Return the first ``length`` characters of a text with white space collapsed, and dots if more text follows."""
+    """Return the first ``length`` characters of a text with white space collapsed, and "..." if more text follows."""
     start = collapse_whitespace(content[: length * _READ_AHEAD])
     if len(start) <= length and length * _READ_AHEAD < len(content):
         start = collapse_whitespace(content)  # the beginning was nearly all white space
@@ -91,7 +92,7 @@ def merge_reranked(
 def _reranked(
     candidate: Candidate, rank_before: int, rank: int, score: float | None, effective_score: float | None
 ) -> Candidate:
-    """Return a copy with the reranker's score, ``None`` if the reranker did not return the candidate, and a step."""
+    """Return a copy of a candidate with the reranker's score, if the reranker returned one, and with a step."""
     reason = "not returned by the reranker" if score is None else f"reranker score {score:.4g}"
     if candidate.superseded_by and score is not None:
         reason += ", but superseded"
@@ -118,20 +119,20 @@ _COMPARED_RANKS = 3
 
 @dataclass(frozen=True, slots=True)
 class Unanimity:
-    """The ids of the lexical leg's top three, and at how many of these ranks the vector leg has the same note.
+    """How far the lexical leg and the vector leg agree on their top three.
 
     >>> Unanimity(("a", "b", "c"), 2).agreements
     2
     """
 
-    ids: tuple[str, ...]
-    agreements: int
+    ids: tuple[str, ...]  # the ids of the lexical leg's top three
+    agreements: int  # the number of ranks, out of three, at which both legs have the same note
 
 
 def unanimity(lexical_ids: Sequence[str], vector_ids: Sequence[str], agree_min: int = 2) -> Unanimity | None:
     """Return the agreement of two legs on their top three; ``None`` if they agree on fewer than ``agree_min`` ranks.
 
-    If the legs agree, a reranker would change little. Legs with fewer than three notes never agree.
+    If the legs agree, reranking is skipped, since it would change little. Legs with fewer than three notes never agree.
 
     >>> unanimity(["a", "b", "c", "d"], ["a", "b", "x", "y"])
     Unanimity(ids=('a', 'b', 'c'), agreements=2)

@@ -14,7 +14,7 @@ from recollect.model import Candidate
 from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult, display_name
 from recollect.settings import number, setting
 
-_ZERO_SCORE = Candidate("")
+_ZERO_SCORE = Candidate("")  # its score is 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,8 @@
 """Speaker turns: raise the turns of a conversation that are likely to contain an answer.
 
-A turn is raised if the query is about its speaker: if the query names the speaker or, for a query in the first person
-("when did I ..."), if the speaker is the user. A turn is lowered if it asks questions, or if it is short for its
-speaker: most short turns are thanks and greetings. These signs are weak, so the factors are close to 1.
+A turn is raised if the query is about its speaker. That is so if the query names the speaker, or if the query is in
+the first person ("when did I ...") and the speaker is the user. A turn is lowered if it asks questions, or if it is
+short for its speaker: most short turns are thanks and greetings. These signs are weak, so the factors are close to 1.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class SpeakerTurns(Stage):
     - ``1 + speaker`` if the query names the speaker, but not all speakers of the candidates; or if the query is in the
       first person ("I", "my", without "you") and the speaker is called ``user`` or ``human``
     - ``1 - asks * share``, where ``share`` is the share of the turn's sentences that are questions
-    - ``1 + length * ln((w + 1) / (m + 1))``, where the turn has ``w`` words and the turns of its speaker among the
-      candidates have ``m`` by median; the logarithm is limited to ±1.5
+    - ``1 + length * ln((w + 1) / (m + 1))``, where ``w`` is the number of the turn's words, and ``m`` is the median of
+      this number over the speaker's turns among the candidates; the logarithm is limited to ±1.5
 
     >>> from recollect.ranking import StageContext, run_stage
     >>> turns = [{"id": "a", "content": "Ben: And how is Oslo?", "score": 0.5, "session": "s", "position": 1},
@@ -95,7 +95,7 @@ class SpeakerTurns(Stage):
 
 
 def _subjects(query: str, speakers: set[str]) -> set[str]:
-    """Return the speakers that a query names, unless it names all; for a query in the first person, also the user."""
+    """Return the speakers that a query is about; see :class:`SpeakerTurns`."""
     words = set(_WORD.findall(query.lower()))
     subjects = {speaker for speaker in speakers if words.issuperset(_WORD.findall(speaker.lower()))}
     if subjects == speakers:

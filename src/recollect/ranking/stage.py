@@ -1,7 +1,8 @@
 """The contract of a stage, and the function that applies what a stage returns.
 
-A stage returns adjustments: a factor and an addend for each candidate, each with a reason. This module applies them:
-it sorts, sets ranks and records the changes. A reason may be a function, called only for candidates that are shown.
+A stage returns adjustments of each candidate's score. An adjustment is a factor, an addend and a reason. This module
+applies them: it sets the scores, sorts the candidates and records the changes. A reason may be a function, which is
+called only for candidates that are shown.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Adjustment(NamedTuple):
     """
 
     reason: str | Callable[[], str]
-    """The reason as a text for people, or a function that returns it."""
+    """The reason as a text for people, or a function that returns this text."""
     factor: float = 1.0
     addend: float = 0.0
 
@@ -46,12 +47,12 @@ class StageResult(NamedTuple):
     dropped: frozenset[int] = frozenset()
     """The indexes, from 0, of the candidates that the stage drops."""
     records_all: bool = True
-    """Whether a candidate without adjustments gets a step, too, which says that no rule applies."""
+    """Whether candidates without adjustments also get a step, with the reason that no rule of the stage applies."""
 
 
 CurrentNotes = Callable[[Sequence[Candidate]], tuple[list[Candidate], Mapping[str, Sequence[str]]]]
-"""Returns the current notes that are not candidates yet, and the ids of the current notes of each superseded candidate,
-by the candidate's id. A note is current if no note supersedes it."""
+"""A function from candidates to two values: the current notes that are not candidates yet, and the ids of the current
+notes that supersede a candidate, by the candidate's id. A note is current if no note supersedes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class Stage(Settings):
     """
 
     name: ClassVar[str]
-    """The name in presets and in records."""
+    """The name in presets and in steps."""
 
     def parts(self) -> tuple[Stage, ...]:
         """Return the stages that this stage consists of, in their order; for most stages only the stage itself."""
@@ -96,7 +97,7 @@ class Stage(Settings):
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
         """Return the adjustments of the candidates, best first; ``None`` if the stage does not apply to this query.
 
-        A stage may set fields of the candidates, which belong to the search, but neither their scores nor their order.
+        The candidates are the search's own copies: a stage may set their fields, except their scores.
         """
         raise NotImplementedError
 
@@ -106,7 +107,7 @@ class Stage(Settings):
 
 
 class Change(NamedTuple):
-    """The effect of an adjustment on a candidate. The reason becomes text only in :meth:`step`; ranks count from 1."""
+    """The effect of an adjustment on a candidate; ranks count from 1. A reason that is a function is not called yet."""
 
     stage: str
     adjustment: Adjustment
@@ -125,7 +126,7 @@ class Change(NamedTuple):
 def apply_result(
     stage: str, candidates: Sequence[Candidate], result: StageResult
 ) -> list[tuple[Candidate, list[Change]]]:
-    """Set the new scores and return pairs of a candidate and its changes, best first; equal scores keep their order."""
+    """Set the new scores; return pairs of a candidate and its changes, best first. Equal scores keep their order."""
     rows: list[tuple[float, int, Candidate, Sequence[Adjustment]]] = []
     default_adjustments: Sequence[Adjustment] = _UNCHANGED if result.records_all else ()
     adjusted = zip((*candidates, *result.added), result.adjustments, strict=True)

@@ -16,8 +16,9 @@ from recollect.settings import number, setting
 class Superseded(Stage):
     """Multiply the scores of superseded notes by ``factor``, and raise the scores of current notes.
 
-    A current note supersedes others directly or through a chain of notes. It is added if it is not a candidate yet. Its
-    score and its relevance are raised to the best that a note that it supersedes had before this stage.
+    A current note supersedes others, directly or through a chain of notes, and is not superseded. It is added if it is
+    not a candidate yet. Its score is raised to the best score of the notes that it supersedes, as it was before this
+    stage, and its relevance to their best relevance.
 
     >>> Superseded(factor=0.25).factor
     0.25
@@ -28,7 +29,7 @@ class Superseded(Stage):
     """The factor of a superseded note's score."""
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
-        """Return the factor of each superseded note and the addend of each current note; ``None`` if there are none."""
+        """Return factors for superseded notes and addends for current notes; ``None`` if no candidate is superseded."""
         added, superseded_by = context.current_notes(candidates)
         if not superseded_by:
             return None

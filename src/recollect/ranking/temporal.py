@@ -1,6 +1,6 @@
 """Temporal: raise notes that were created near the relative time that a query names, such as "three weeks ago".
 
-Recency favours recent notes; a question about three weeks ago needs notes of that time. From the ``memini`` system.
+Recency favours recent notes, but such a query needs notes of that time. The method is that of the system ``memini``.
 """
 
 from __future__ import annotations
@@ -58,8 +58,6 @@ class RegexAnchorExtractor:
 
     >>> RegexAnchorExtractor().anchor("what did I do three weeks ago?")
     TimeAnchor(days=21, tolerance=5)
-    >>> RegexAnchorExtractor().anchor("how many times a week do I run?") is None
-    True
     """
 
     def anchor(self, query: str) -> TimeAnchor | None:
@@ -68,12 +66,13 @@ class RegexAnchorExtractor:
         for pattern, days, tolerance in _ANCHOR_PATTERNS:
             match = pattern.search(query)
             if match:
-                return TimeAnchor(days * _number(match[1]) if match.groups() else days, tolerance)
+                count = _number(match[1]) if match.groups() else 1
+                return TimeAnchor(days * count, tolerance)
         return None
 
 
 _NUMBER_WORDS = "one two three four five six seven eight nine ten eleven twelve".split()
-# The look-behinds keep "1.5 weeks ago" from being read as 5, and "twenty-one" as 1. Six digits reach back 2,700 years.
+# The look-behinds keep "1.5 weeks ago" from being read as 5, and "twenty-one" as 1. Six digits suffice for 2,700 years.
 _NUMBER = rf"(?<!\d[.,])(?<!-)\b(\d{{1,6}}|{'|'.join(_NUMBER_WORDS)})"
 
 _ANCHOR_PATTERNS = [
@@ -90,7 +89,7 @@ _ANCHOR_PATTERNS = [
         (r"\brecently\b", 14, 14),
     )
 ]
-"""Pattern, days and tolerance. The first pattern that matches counts; a number that it captures multiplies the days."""
+"""Pattern, days and their tolerance. The first pattern that matches is used; a captured number multiplies the days."""
 
 
 def _number(text: str) -> int:
@@ -104,8 +103,8 @@ _REGEX_EXTRACTOR = RegexAnchorExtractor()
 class TemporalBoost(Stage):
     """Add ``boost * proximity`` to a score, or multiply it by ``1 + boost * proximity``.
 
-    The proximity is 1 within the tolerance of the query's time and falls linearly to 0 at three times the tolerance, on
-    both sides.
+    The proximity is 1 for a note created within the tolerance of the query's time, before or after. It falls linearly
+    to 0 at three times the tolerance.
 
     >>> TemporalBoost().combine
     'multiply'
@@ -148,7 +147,7 @@ class TemporalBoost(Stage):
 
 
 def _proximity(days: float, tolerance: float) -> float:
-    """Return 1 for a distance of up to ``tolerance`` days; it falls linearly to 0 at three times the tolerance."""
+    """Return the proximity for a distance in days; see :class:`TemporalBoost`."""
     if days <= tolerance:
         return 1.0
     return clamp((3 * tolerance - days) / (2 * tolerance)) if tolerance else 0.0
@@ -202,7 +201,7 @@ def temporal(
 
 
 def _anchor(extractor: AnchorExtractor | None, query: str) -> TimeAnchor | None:
-    """Return the time that an extractor finds in the query; check the extractor, which may be the caller's own."""
+    """Return the time that an extractor finds in the query. The caller may have written the extractor: check it."""
     if extractor is None:
         return None
     if isinstance(extractor, type) or not callable(getattr(extractor, "anchor", None)):

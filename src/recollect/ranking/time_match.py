@@ -1,8 +1,8 @@
 """Time match: boost notes of the time that the query names.
 
-A note matches a time if it was created within it, or if its text names a date within it. The boost is bounded, so that
-a date alone does not put an unrelated note before a note that clearly answers the query. A query may also refer to an
-event whose date is known from the candidates: "before the move", "since the offsite".
+A note matches a time if the note was created within this time, or if its text names a date within this time. The boost
+is bounded, so that a date alone does not put an unrelated note before a note that clearly answers the query. A query
+may also refer to an event whose date is known from the candidates: "before the move", "since the offsite".
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice, takewhile
+from operator import attrgetter
 from typing import ClassVar, Literal, NamedTuple
 
 from recollect.model import Candidate
@@ -24,12 +25,12 @@ _TIME_ONLY_GAIN = 2.0
 """If the query names only a time, a note of that time gains this multiple of the best score."""
 _DAY = timedelta(days=1)
 _INSTANT = timedelta(microseconds=1)
-# At which distance from an interval the match of a note falls to 0; see time_match.
+# The distance from an interval at which the match of a note is 0; see time_match.
 _MIN_DECAY = 2 * _DAY
 _MAX_DECAY = 15 * _DAY
 _OPEN_DECAY = 7 * _DAY
 _PARTIAL_MATCH = 0.5
-"""The match of a text that names a month, if the query names only a part of that month."""
+"""The match of a text that names a month, if only a part of that month lies within the query's time."""
 
 # A preposition, an article or possessive, and the text up to the next punctuation: "since Lena's wedding".
 _EVENT = re.compile(
@@ -47,8 +48,8 @@ class TimeMatch(Stage):
 
     ``best`` is the highest score, ``ceiling`` the highest score that fusion could have given; without fusion they are
     equal. ``combine`` selects the product or the sum. The sum lets the time decide between notes of similar scores; a
-    note whose lead is larger than ``boost * ceiling`` stays first. If the query names only a time, ``2 * best`` is
-    added to the notes of that time, so that they come first, and ``best * time_match`` to notes near that time.
+    note stays first if it leads by more than ``boost * ceiling``. If the query names only a time, ``2 * best`` is added
+    to the notes of that time, so that they come first, and ``best * time_match`` is added to notes near that time.
 
     >>> from datetime import UTC
     >>> from recollect.ranking import StageContext, run_stage
@@ -86,7 +87,7 @@ class TimeMatch(Stage):
         return StageResult(adjustments)
 
     def _adjustment(self, match: _Match, max_gain: float, *, time_only: bool) -> Adjustment:
-        if time_only and match.value < 1:  # ranks after every note of that time
+        if time_only and match.value < 1:  # such a note must rank after every note of that time
             return Adjustment(match.reason, addend=max_gain / _TIME_ONLY_GAIN * match.value)
         if time_only or self.combine == "add":
             return Adjustment(match.reason, addend=max_gain * match.value)
@@ -94,12 +95,12 @@ class TimeMatch(Stage):
 
 
 def time_match(candidate: Candidate, intervals: Sequence[TimeInterval]) -> float:
-    """Return how well a note matches a time, from 0 to 1; of several intervals the best match counts.
+    """Return how well a note matches a time, from 0 to 1; if there are several intervals, the best match counts.
 
-    1: the note was created within the interval, or its text names a date within it. For a note created outside, the
-    value falls linearly to 0 at a distance of half the interval's length, at least 2 and at most 15 days, or of 7 days
-    for an open interval. The distance is in calendar days: the day after the interval's last day is 1 day away.
-    0.5: the text names a month of which the interval is a part.
+    The value is 1 if the note was created within the interval, or if its text names a date within the interval. It is
+    at least 0.5 if the text names a month that overlaps the interval. For a note created outside of the interval, the
+    value falls linearly with the distance in days. It is 0 at half the interval's length (but at 2 days at least
+    and 15 at most), or at 7 days for an open interval. The day after the interval's last day is 1 day away.
 
     >>> march = find_time_expressions("in March", datetime(2026, 11, 17))
     >>> time_match(Candidate("n", created_at="2026-04-04T12:00:00Z"), march)
@@ -118,18 +119,15 @@ class _Match(NamedTuple):
 
 
 _NO_MATCH = _Match(0.0, str)
+_VALUE = attrgetter("value")
 
 
 def _best_match(candidate: Candidate, intervals: Sequence[TimeInterval]) -> _Match:
-    best = _NO_MATCH
-    for interval in intervals:
-        match = _match_by_creation(candidate, interval)
-        best = match if match.value > best.value else best
+    best = max((_match_by_creation(candidate, interval) for interval in intervals), key=_VALUE, default=_NO_MATCH)
     if best.value < 1:
-        for date in dates_in_text(f"{candidate.title}\n{candidate.content}", candidate.created_at):
-            for interval in intervals:
-                match = _match_by_text(date, interval)
-                best = match if match.value > best.value else best
+        dates = dates_in_text(f"{candidate.title}\n{candidate.content}", candidate.created_at)
+        by_text = [_match_by_text(date, interval) for date in dates for interval in intervals]
+        best = max([best, *by_text], key=_VALUE)
     return best
 
 
@@ -149,13 +147,13 @@ def _match_by_creation(candidate: Candidate, interval: TimeInterval) -> _Match:
 
 
 def _days_away(created: datetime, interval: TimeInterval) -> int:
-    """Return how many calendar days a note was created before an interval's first or after its last day; at least 1.
+    """Return how many calendar days a note was created before an interval's first day or after its last; at least 1.
 
     The end of an interval is exclusive: an interval that ends on 1 April at 00:00 has 31 March as its last day.
     """
     if interval.start is not None and created < interval.start:
         return max(1, (interval.start.date() - created.date()).days)
-    assert interval.end is not None  # noqa: S101 (else the interval contains all that is not before it)
+    assert interval.end is not None  # noqa: S101 (an interval without end contains every later note)
     return max(1, (created.date() - (interval.end - _INSTANT).date()).days)
 
 
@@ -173,16 +171,16 @@ class EventTimes(NamedTuple):
 
     intervals: tuple[TimeInterval, ...]
     sources: frozenset[str]
-    """The ids of the notes that have such an event in their title."""
+    """The ids of the notes that have the name of such an event in their title."""
 
 
 def event_times(query: str, candidates: Sequence[Candidate]) -> EventTimes:
     """Return the open intervals that begin or end with an event of ``query`` whose date is known from the candidates.
 
-    The words after "before the", "since my" and the like, up to the first stopword and three at most, name the event.
-    The date of the event comes from notes with all of these words in their title: the only day that the text names, or
-    else the creation date. Without such a title, the date comes from notes with all of these words in their content, if
-    their text names a single day. If the dates are more than a week apart, the event is ignored.
+    The name of an event is the words after "before the", "since my" and the like, up to the first stopword and three at
+    most. The date comes from the notes with all of these words in their title: it is the only day that the note's text
+    names, or else the note's creation date. If there is no such title, the date comes from notes with all of these
+    words in their content and only one day in their text. If the dates are over a week apart, the event is ignored.
     """
     intervals: list[TimeInterval] = []
     sources: set[str] = set()
@@ -195,17 +193,16 @@ def event_times(query: str, candidates: Sequence[Candidate]) -> EventTimes:
             sources |= {note.id for note in candidates if note.id in dates_by_note and _contains_all(note.title, words)}
             start, end = dates[0], dates[-1] + _DAY
             text = f"{match[1]} {' '.join(words)}"
-            bounds = {"before": (None, start), "until": (None, end), "since": (start, None)}
-            after = end, None
-            intervals.append(TimeInterval(*bounds.get(match[1].lower(), after), text, match.span()))
+            bounds = {"before": (None, start), "until": (None, end), "since": (start, None), "after": (end, None)}
+            intervals.append(TimeInterval(*bounds[match[1].lower()], text, match.span()))
     return EventTimes(tuple(intervals), frozenset(sources))
 
 
 def _event_dates(words: Sequence[str], candidates: Sequence[Candidate]) -> dict[str, datetime]:
-    """Return the date of an event, at 00:00, according to each note that has its words, by the note's id."""
-    with_title = [note for note in candidates if _contains_all(note.title, words)]
-    notes = with_title or [note for note in candidates if _contains_all(note.content, words)]
-    dates = {note.id: _only_day(note) or (note.created_at if with_title else None) for note in notes}
+    """Return the date of an event, at 00:00, according to each note that contains its words, by the note's id."""
+    titled = [note for note in candidates if _contains_all(note.title, words)]  # notes with the words in their title
+    notes = titled or [note for note in candidates if _contains_all(note.content, words)]
+    dates = {note.id: _only_day(note) or (note.created_at if titled else None) for note in notes}
     return {note_id: date.replace(hour=0, minute=0, second=0, microsecond=0) for note_id, date in dates.items() if date}
 
 

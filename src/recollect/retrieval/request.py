@@ -448,7 +448,7 @@ def _join_words(query: Query, note_counts: NoteCounts) -> tuple[Query, list[Subs
     joined_indexes: set[int] = set()
     substitutions = []
     for run, phrase, phrase_count in zip(runs, phrases, counts, strict=True):
-        span = range(run.first, run.last)
+        span = range(run.first, run.end)
         if not phrase_count and joined_indexes.isdisjoint(span):
             joined_indexes.update(span)
             tokens_by_index |= dict.fromkeys(span, ())
