@@ -224,7 +224,7 @@ CREATE INDEX entities_by_name ON entities (namespace, name_mark);
 ISOLATED_TABLES = ("documents", "notes", "links", "postings", "vectors", "titles", "entities")
 """The tables with a row-level security policy."""
 
-TABLES = (*ISOLATED_TABLES, "namespaces", "words", "names", "models", "titled", "mentions")
+TABLES = (*ISOLATED_TABLES, "namespaces", "words", "names", "models", "titled", "mentions")  # all but schema_version
 
 # The policy reads the setting in sub-selects, so that PostgreSQL reads it once for each statement, not for each row.
 # The setting ``*`` makes all rows visible; if it is empty or missing, no row is visible.

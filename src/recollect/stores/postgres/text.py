@@ -31,7 +31,7 @@ _MAX_FTS5_BYTES = 32_768  # FTS5 ignores the rest of a longer token
 _HASH_BYTES = 16
 _SEPARATOR = "\x1f"  # no term contains it, because the tokenizer splits texts at control characters
 _TRUNCATION_MARK = "\x7f"  # no term contains it, for the same reason
-_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # and lone surrogates, which UTF-8 lacks
+_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # also lone surrogates, which UTF-8 lacks
 
 _WEIGHTS = tuple(FIELD_WEIGHTS.values())
 _FIELD_GAP = 16  # unused positions between two fields, so that no phrase continues from one field to the next

@@ -50,7 +50,7 @@ def vector_problems(rows: Iterable[Row]) -> Iterator[tuple[Any, str]]:
 
 def rebuild_mentions(transaction: SqlTransaction, namespace_id: int) -> None:
     """Delete the titles and mentions of a namespace, and derive them from its notes again."""
-    transaction.execute("DELETE FROM titles WHERE namespace = :namespace", namespace=namespace_id)
+    transaction.execute("DELETE FROM titles WHERE namespace = :namespace", namespace=namespace_id)  # and their mentions
     for texts in _read_texts(transaction, namespace_id, "title <> ''"):
         writing.write_titles(transaction, namespace_id, titles_by_note(texts))
     _revision, _has_terms, has_titles = transaction.index_state(namespace_id)

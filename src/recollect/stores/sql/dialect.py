@@ -58,7 +58,7 @@ class Statement(NamedTuple):
 
 
 class Dialect(NamedTuple):
-    """The SQL of one engine where the engines differ."""
+    """The parts of one engine's SQL in which the engines differ."""
 
     parameter: str  # the format string of a parameter, to which its name is applied
     in_list: str  # the format string of IN LIST(:name)
