@@ -357,7 +357,7 @@ class TestIndexBuilds:
         assert index_names(small) == []
 
     def test_old_pgvector_builds_no_index(self, small: Searches, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(vector_index, "_MIN_PGVECTOR_VERSION", (99, 0))
+        monkeypatch.setattr(vector_index, "_MIN_PGVECTOR_FOR_INDEX", (99, 0))
         small.indexes.ensure()
         assert index_names(small) == []
 

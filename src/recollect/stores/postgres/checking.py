@@ -1,8 +1,8 @@
 """Check a store in PostgreSQL for inconsistent data, and rebuild the data that is derived from the notes.
 
-The check derives the data from the notes again, and compares it with the tables. For the postings of a namespace, it
-keeps one number for each note: the sum of the hashes of the note's terms, minus the hashes of the note's stored
-postings. All these numbers are 0 if the postings are correct.
+The check computes the derived data from the notes again, and compares the result with the tables. All postings of a
+namespace might not fit into memory, so the check keeps only one number for each note: the sum of the hashes of the
+postings that the note should have, minus the sum of the hashes of its stored postings. It is 0 if both sums agree.
 """
 
 from __future__ import annotations
@@ -21,16 +21,15 @@ from recollect.stores.postgres.transaction import PostgresTransaction
 from recollect.stores.sql import checking as shared
 from recollect.stores.sql.checking import list_problems, read_notes
 
-BATCH_VECTORS = 1000
-BATCH_BLOCKS = 2000
-"""How many rows of ``vectors`` and of ``postings`` one query reads."""
+BATCH_VECTORS = 1000  # how many rows of the table vectors one query reads
+BATCH_BLOCKS = 2000  # how many rows of the table postings one query reads; a row is a block
 
 _INDEXED_COLUMNS = "path, title, summary, tags, content"
-_HASH_MODULUS = 1 << 64  # keeps the sums of hashes small
+_HASH_MODULUS = 1 << 64  # sums of hashes are taken modulo this number, so that they stay small
 
 
 def check(transaction: PostgresTransaction) -> list[Finding]:
-    """Check all tables and return one finding for each part; if a table is missing, return only that finding."""
+    """Check all tables; return one finding for each part of the store, or a single finding if tables are missing."""
     connection = transaction.connection
     rows = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'recollect'")
     missing = {*TABLES}.difference(name for (name,) in rows)
@@ -59,6 +58,7 @@ def rebuild(transaction: PostgresTransaction, namespace_id: int) -> None:
     connection.execute("DELETE FROM names WHERE namespace = %s", [namespace_id])
     for rows in read_notes(transaction, namespace_id, _INDEXED_COLUMNS):
         changes = [TextChange(note, None, fields) for note, *fields in rows]
+        # The index was emptied, so that all notes of the batch are new to it.
         index_notes(connection, namespace_id, changes, first_new_key=rows[0][0])
         write_names(connection, namespace_id, [row[:3] for row in rows], ())
     shared.rebuild_mentions(transaction, namespace_id)
@@ -82,7 +82,7 @@ def _name_problems(transaction: PostgresTransaction, namespace_id: int) -> Itera
 
 
 def _term_problems(transaction: PostgresTransaction, namespace_id: int) -> Iterator[str]:
-    """Compare the tsvectors, the postings and the counts of a namespace with the texts of all its notes."""
+    """Find tsvectors, postings and counts of a namespace that differ from the texts of its notes."""
     connection = transaction.connection
     hash_sums: dict[int, int] = {}
     token_count = 0
@@ -104,8 +104,8 @@ def _term_problems(transaction: PostgresTransaction, namespace_id: int) -> Itera
 
 
 def _posting_problems(connection: Connection, namespace_id: int, hash_sums: dict[int, int]) -> Iterator[str]:
-    """Find notes whose postings differ from their terms; ``hash_sums`` has the sum for each note, and is modified."""
-    cursor: tuple[str, int] = ("", 0)
+    """Find notes whose postings differ from their terms; subtract the hashes of postings from the ``hash_sums``."""
+    cursor: tuple[str, int] = ("", 0)  # the columns term and block of the last row that was read
     while rows := connection.execute(
         "SELECT term, block, count, list FROM postings WHERE namespace = %s AND (term, block) > (%s, %s) "
         "ORDER BY term, block LIMIT %s",
@@ -125,20 +125,21 @@ def _posting_problems(connection: Connection, namespace_id: int, hash_sums: dict
 
 
 def _wrong_vectors(connection: Connection) -> Iterator[tuple[tuple[int, int], str]]:
-    """Yield the keys of the note and the model of each vector that does not fit its note, and the problem."""
-    cursor = (0, 0, -1)
+    """Yield a pair for each vector that does not fit its note: the keys of its note and model, and the problem."""
+    cursor = (0, 0, -1)  # the keys of note and model, and the chunk number, of the last row that was read
     while rows := connection.execute(_VECTORS, [*cursor, BATCH_VECTORS]).fetchall():
         yield from shared.vector_problems(((note, model), *row) for note, model, _chunk, *row in rows)
         cursor = rows[-1][:3]
 
 
-# The notes whose stored tsvector is missing or differs from the expected one.
+# The notes whose row in ``words`` is missing, or whose tsvector (``words``) or completeness (``whole``) is wrong.
 _WRONG_TSVECTORS = """
 SELECT expected.note FROM unnest(%b::bigint[], %b::text[], %b::boolean[]) AS expected (note, words, whole)
 LEFT JOIN words AS w ON w.note = expected.note
 WHERE (w.words, w.whole) IS DISTINCT FROM (expected.words::tsvector, expected.whole) ORDER BY expected.note
 """
 
+# The column ``piece`` has the number of the chunk.
 _VECTORS = """
 SELECT v.note, v.model, v.piece, v.namespace, v.digest, octet_length(v.vector), m.dimension, m.precision,
     n.namespace, n.id, n.title, n.summary, n.content

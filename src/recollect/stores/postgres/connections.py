@@ -1,10 +1,10 @@
 """Connections to one PostgreSQL database: addresses, a pool, and transactions for reading and writing.
 
 A read transaction sees a consistent snapshot; if its connection breaks, the read is repeated once. A write transaction
-locks the rows of its namespaces in ``namespaces``. Each transaction sets its visible namespaces, its time and its
-timeouts when it begins. A pooled connection therefore has no state, and a pooler such as PgBouncer works, too. The pool
-is a queue with one entry for each allowed connection: an idle connection, or ``None`` if it is not open yet.
-psycopg_pool is not used, because it does not report why a server refuses connections.
+locks the rows of its namespaces in the table ``namespaces``. Each transaction sets its visible namespaces, its time and
+its timeouts when it begins, so that connections keep no state between transactions and a pooler such as PgBouncer can
+be used. The pool is a queue with one entry for each allowed connection: an idle connection, or ``None`` if it is not
+open yet. psycopg_pool is not used, because it does not report why a server refuses connections.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from recollect.stores.rows import to_microseconds
 WRITE_TIMEOUT = 60.0  # seconds that a write transaction waits for other writers
 POOL_SIZE = 8
 POOL_TIMEOUT = 10.0
-"""Seconds to wait for a free connection: less than an HTTP client waits, so that the response can say what is wrong."""
+"""Seconds to wait for a free connection. HTTP clients wait longer, so that they get a response with the reason."""
 STATEMENT_TIMEOUT = 60.0  # seconds after which the server cancels a statement
 CONNECT_TIMEOUT = 5  # seconds to wait for each host of the address
-_MAX_TIMEOUT = 86_400  # a day
+_MAX_TIMEOUT = 86_400  # the seconds of a day
 
 Result = TypeVar("Result")
 
@@ -63,7 +63,7 @@ def _parse_option(name: str, value: str) -> float:
     try:
         number = int(value) if name == "pool_size" else float(value)
     except ValueError:
-        number = -1
+        number = -1  # rejected below
     if name == "pool_size" and number < 1:
         raise ArgumentError("target", f"has {name}={value}; give a whole number from 1 on")
     if not 0 <= number < _MAX_TIMEOUT:
@@ -72,14 +72,14 @@ def _parse_option(name: str, value: str) -> float:
 
 
 def _parse_address(address: str) -> dict[str, Any]:
-    """Return the parts of an address by their libpq names. No error shows the address: it may have a password."""
+    """Return the parts of an address by their libpq names. Errors do not quote the address: it may have a password."""
     try:
         parts = dict(conninfo_to_dict(address))
     except psycopg.Error:
         parts = {"host": "@"}  # rejected below
-    ports = str(parts.get("port", "")).replace(",", "")
-    # If the password has an unescaped @ or slash, libpq reads a part of the password as the host or the database.
-    if "@" in f"{parts.get('host', '')}{parts.get('dbname', '')}" or (ports and not ports.isdecimal()):
+    port_digits = str(parts.get("port", "")).replace(",", "")  # an address with several hosts may have several ports
+    # With an unescaped @, slash or colon in the password, libpq reads a part of it as the host, database or port.
+    if "@" in f"{parts.get('host', '')}{parts.get('dbname', '')}" or (port_digits and not port_digits.isdecimal()):
         raise ArgumentError(
             "target",
             "is no address of a PostgreSQL database; write postgresql://user:password@host:port/database, "
@@ -93,7 +93,8 @@ def _display_address(parts: Mapping[str, Any]) -> str:
     """Return the address without the password."""
     host, port = str(parts.get("host", "")), parts.get("port")
     user = f"{parts['user']}@" if parts.get("user") else ""
-    server, socket_option = ("", f"?host={host}") if host.startswith("/") else (host, "")
+    has_socket = host.startswith("/")  # then the host is the folder of a Unix socket
+    server, socket_option = ("", f"?host={host}") if has_socket else (host, "")
     return f"postgresql://{user}{server}{f':{port}' if port else ''}/{parts.get('dbname', '')}{socket_option}"
 
 
@@ -109,7 +110,7 @@ class Connections:
         pool_timeout: float = POOL_TIMEOUT,
         statement_timeout: float = STATEMENT_TIMEOUT,
     ) -> None:
-        """Connect, and create or migrate the tables if necessary and allowed."""
+        """Connect; create or migrate the tables if necessary. With ``read_only``, raise an error instead."""
         parts = _parse_address(address)
         self.location = _display_address(parts)
         self.read_only = read_only
@@ -119,7 +120,7 @@ class Connections:
         self._password = parts.get("password")
         defaults = {"application_name": "recollect", "connect_timeout": CONNECT_TIMEOUT}
         self._address = make_conninfo("", **{**defaults, **parts, "client_encoding": "utf8"})
-        self._snapshot_id = ""
+        self._snapshot_id = ""  # if not empty, all transactions see this exported snapshot
         self._closed = False
         self._start_pool()
         with self._translate_errors(), self._connect() as connection:
@@ -134,7 +135,8 @@ class Connections:
     ) -> Result:
         """Return the result of ``work`` in a read transaction that sees one namespace, or all (``None``).
 
-        If the connection breaks, ``work`` is repeated once on another. A ``statement_timeout`` of 0 means no limit.
+        If the connection breaks, ``work`` is repeated once on another connection. ``statement_timeout`` is in seconds:
+        0 means no limit, ``None`` the timeout of the constructor.
         """
         namespaces = None if namespace is None else [namespace]
         begin = self._begin_sql(_READ_ONLY, namespaces, statement_timeout)
@@ -158,8 +160,9 @@ class Connections:
     ) -> Iterator[PostgresTransaction]:
         """Yield a transaction that changes these namespaces; it is committed unless an error is raised.
 
-        The namespaces are locked, unless ``lock`` is false. With ``create``, missing namespaces are created. ``None``
-        means all namespaces, without locks. ``timeout`` is how many seconds the transaction waits for other writers.
+        The namespaces are locked, unless ``lock`` is false. If ``namespaces`` is ``None``, the transaction sees all
+        namespaces and locks none. With ``create``, missing namespaces are created. ``timeout`` is how many seconds the
+        transaction waits for other writers; ``statement_timeout`` is as in :meth:`read`.
         """
         if self.read_only:
             raise StoreReadOnlyError(f"{self.location} was opened with read_only=True; open it without to change it")
@@ -180,7 +183,7 @@ class Connections:
 
     @contextmanager
     def snapshot(self) -> Iterator[Connections]:
-        """Yield read-only connections without timeouts that all see the store in its present state."""
+        """Yield read-only connections without statement timeouts; all of them see the present state of the store."""
         begin = self._begin_sql(_READ_ONLY, None, statement_timeout=0) + _SELECT_NAMESPACES.format([])
         with self._transaction(begin) as transaction:
             connections = copy(self)
@@ -210,7 +213,7 @@ class Connections:
             self._pool.put(None)
 
     def _connect(self) -> Connection:
-        # Without prepared statements: a plan for a small table would stay in use when the table has grown.
+        # No prepared statements: the plan of a statement would stay in use after its tables have grown.
         connection = psycopg.connect(self._address, autocommit=True, prepare_threshold=None)
         register_adapters(connection)
         return connection
@@ -220,9 +223,9 @@ class Connections:
         isolation_level: str,
         namespaces: Collection[str] | None,
         statement_timeout: float | None,
-        timeout: float = WRITE_TIMEOUT,
+        lock_timeout: float = WRITE_TIMEOUT,
     ) -> Composed:
-        """Return the statements that begin a transaction: they are sent together, in one round trip."""
+        """Return the statements that begin a transaction; they are sent together, in one round trip."""
         if statement_timeout is None:
             statement_timeout = self._statement_timeout
         set_snapshot = SQL("SET TRANSACTION SNAPSHOT {};").format(self._snapshot_id) if self._snapshot_id else SQL("")
@@ -233,12 +236,12 @@ class Connections:
             namespaces="*" if namespaces is None else "",
             now=str(to_microseconds(arguments.now())),
             statement_timeout=str(round(statement_timeout * 1000)),
-            lock_timeout=str(max(round(timeout * 1000), 1)),
+            lock_timeout=str(max(round(lock_timeout * 1000), 1)),  # for the server, 0 would mean no limit
         )
 
     @contextmanager
     def _transaction(self, begin: Composed) -> Iterator[PostgresTransaction]:
-        """Yield a transaction on a pooled connection; replace the connection if the server closed it while idle."""
+        """Yield a transaction on a pooled connection; replace a connection that the server closed while it was idle."""
         connection = self._wait_for_connection()
         try:
             with self._translate_errors():
@@ -276,9 +279,9 @@ class Connections:
         return connection
 
     def _begin(self, connection: Connection, statements: Composed) -> PostgresTransaction:
-        """Run the statements of ``_begin_sql``; their first result has the version, their last the namespaces."""
+        """Run the statements of ``_begin_sql``; the first result has the schema version, the last the namespaces."""
         cursor = connection.execute(statements)
-        while not cursor.description:
+        while not cursor.description:  # a statement without a result
             cursor.nextset()
         schema.require_version(cursor.fetchone(), self.location)
         while cursor.nextset():
@@ -311,7 +314,7 @@ def _lookup_hashes(namespaces: Collection[str] | None) -> list[bytes]:
 
 
 _READ_ONLY = "REPEATABLE READ READ ONLY"
-_READ_WRITE = "READ COMMITTED"  # not READ WRITE: an administrator may have made the database read-only
+_READ_WRITE = "READ COMMITTED"  # READ WRITE would override an administrator's read-only setting
 
 # The setting recollect.namespaces is "*" for all namespaces. Otherwise it is empty until the statement that selects or
 # locks the namespaces sets it to their keys. The idle timeout of five minutes releases the locks of a hanging process.
@@ -326,6 +329,7 @@ SELECT (SELECT version FROM recollect.schema_version),
     set_config('idle_in_transaction_session_timeout', '300000', true);
 """)
 
+# The column ``mark`` has the lookup hash of the name.
 _SELECT_NAMESPACES = SQL("""
 SELECT name, key, set_config('recollect.namespaces', string_agg(key::text, ',') OVER (), true)
 FROM recollect.namespaces WHERE mark = ANY ({}::bytea[])
@@ -339,7 +343,7 @@ WITH locked AS MATERIALIZED (
 SELECT name, key, set_config('recollect.namespaces', string_agg(key::text, ',') OVER (), true) FROM locked
 """)
 
-# Without the condition, ON CONFLICT would use up a key of the identity column for each existing namespace.
+# Without NOT EXISTS, the statement would use up a key of the identity column for each existing namespace.
 _CREATE_NAMESPACES = SQL("""
 INSERT INTO recollect.namespaces (name) SELECT new.name FROM unnest({}::text[]) AS new (name)
 WHERE NOT EXISTS (SELECT 1 FROM recollect.namespaces AS n WHERE n.mark = recollect.mark(new.name))
@@ -351,4 +355,5 @@ SELECT set_config('search_path', %s, false), set_config('statement_timeout', '0'
     set_config('lock_timeout', '0', false)
 """
 
+# No idle timeout: the transaction that exports the snapshot is idle while others read the snapshot.
 _EXPORT_SNAPSHOT = "SELECT set_config('idle_in_transaction_session_timeout', '0', true), pg_export_snapshot()"

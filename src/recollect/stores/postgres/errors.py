@@ -16,6 +16,7 @@ from recollect.errors import (
     StoreUnavailableError,
 )
 
+# Each message follows the location of the database, which is the subject of the sentence.
 _CONFLICT = "has conflicting writers; nothing was written; try again"
 _READ_ONLY = (
     "cannot be written to: it is a replica, or set to be read only; name a server that takes writes, "
@@ -32,13 +33,13 @@ _STATEMENT_ERRORS: tuple[tuple[_PsycopgErrors, type[StoreError], str], ...] = (
     (errors.QueryCanceled, StoreError, "took too long and was stopped; ask for less, or raise statement_timeout"),
     (errors.DiskFull, StoreFullError, "has no space left on its disk; nothing was written"),
     (errors.ReadOnlySqlTransaction, StoreReadOnlyError, _READ_ONLY),
-    (errors.FeatureNotSupported, StoreReadOnlyError, _READ_ONLY),  # a replica reports "… during recovery"
+    (errors.FeatureNotSupported, StoreReadOnlyError, _READ_ONLY),  # reported by a replica: "cannot … during recovery"
     (errors.InsufficientPrivilege, StoreError, "denies this to the role; ask its owner to grant it"),
     ((errors.UndefinedTable, errors.UndefinedColumn, errors.InvalidSchemaName), StoreDamagedError, _MISSING_TABLE),
     ((errors.DataCorrupted, errors.IndexCorrupted), StoreDamagedError, _DAMAGED),
     (errors.ProgramLimitExceeded, StoreError, "cannot store this: a text, a vector or the name of a model is too long"),
 )
-"""Classes of psycopg, the class to raise for them, and the advice of the message; the first entry that fits counts."""
+"""Each entry has the psycopg errors, the error to raise instead, and its message. The first entry that fits counts."""
 
 _DISCONNECT_ERRORS = (
     errors.AdminShutdown,
@@ -65,6 +66,7 @@ def is_disconnect(error: psycopg.Error) -> bool:
         return True
     if not isinstance(error, psycopg.OperationalError):
         return False
+    # An error of libpq itself, which is not from the server, has no SQLSTATE.
     return error.sqlstate is None or error.sqlstate.startswith(_CONNECTION_EXCEPTION_CLASS)
 
 

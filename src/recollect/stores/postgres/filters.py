@@ -23,25 +23,26 @@ from recollect.stores.postgres.postings import matching_notes
 from recollect.stores.postgres.text import escape, render_tsquery
 from recollect.stores.rows import to_microseconds
 
-_MAX_TEXT_LENGTH = 200  # a longer text of a value is replaced by its digest
+_MAX_TEXT_LENGTH = 200  # in characters; a longer text is replaced by its digest
 
 
 def candidate_conditions(
     connection: Connection, namespace_id: int, filters: Filters, without: Query | None
 ) -> tuple[str, list[Any]]:
-    """Return SQL conditions and their parameters: notes pass the filters and have no term that ``without`` excludes."""
+    """Return SQL that selects notes which pass the filters and have no NOT term of ``without``, and its parameters."""
     conditions, values = filter_conditions(filters)
     excluded = exclusion(without) if without else None
     query = render_tsquery(excluded, namespace_id) if excluded else None
     if excluded is None or query is None:
         return conditions, values
-    # The tsvector of a long note may lack terms: its postings and its text are read instead.
+    # The tsvector of a long note may lack terms, so posting lists and texts decide which long notes match.
     rows = connection.execute(_LONG_NOTES, [namespace_id]).fetchall()
     long_notes = np.array([note for (note,) in rows], np.int64)
     matching = matching_notes(connection, namespace_id, excluded) if len(long_notes) else long_notes
     return conditions + _EXCLUDED, [*values, query, np.intersect1d(matching, long_notes).tolist()]
 
 
+# In ``words``, the column ``words`` is the tsvector of a note; ``whole`` is false if it lacks terms or positions.
 _LONG_NOTES = "SELECT note FROM words JOIN notes ON key = note WHERE NOT whole AND namespace = %s"
 
 _EXCLUDED = """
@@ -65,7 +66,7 @@ def filter_conditions(filters: Filters) -> tuple[str, list[Any]]:
         add("string_to_array(n.tags, E'\\n') @> %s::text[]", list(filters.tags))
     if filters.session:
         add("n.session = %s", filters.session)
-    elif filters.session is not None:
+    elif filters.session is not None:  # "" selects the notes without a session
         add("n.session IS NULL")
     for name in ("created", "updated"):
         after, before = getattr(filters, f"{name}_after"), getattr(filters, f"{name}_before")
@@ -106,7 +107,7 @@ def _as_float(number: int) -> float:
 
 
 def _canonical(value: Any) -> str:
-    """Return JSON with one form for equal values of Python: 1 for 1, 1.0 and a nested ``true``; keys are sorted."""
+    """Return JSON that is equal for values that Python considers equal: ``1.0`` and a nested ``true`` become ``1``."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{json.dumps(key)}: {_canonical(value[key])}" for key in sorted(value)) + "}"
     if isinstance(value, list):

@@ -2,12 +2,12 @@
 
 *Format.* A posting has a note's key, the term's weight in the note and the note's number of tokens. The list of a term
 is ordered by key and split into blocks of at most ``BLOCK_SIZE`` postings. A block is a row of the table ``postings``.
-Its column ``block`` is a lower bound of its note keys, above all keys of the previous block. Its column ``list`` has
+Its column ``block`` is a start key: at most its lowest note key, and above all keys of the previous block. ``list`` has
 twelve bytes for each posting, in little-endian order: the key minus ``block`` (uint32), the weight (float32) and the
-number of tokens (uint32). The document frequency of a term is the sum of ``count`` over its blocks.
+number of tokens (uint32). The document frequency of a term is the sum of ``count``, the block sizes, over its blocks.
 
-A writer has locked the namespace, so it can read a block, change it and write it back. Scores are cached by query:
-``text_scores`` needs the scores that ``search_text`` has just computed.
+A writer has locked the namespace, so it can read a block, change it and write it back. Scores are cached by query,
+because ``text_scores`` usually needs the scores that ``search_text`` has just computed.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 BLOCK_SIZE = 160
 """The maximum number of postings in a block: about 2,000 bytes, so that four blocks fit into a page of the server."""
 MAX_SCORES = 1_000_000
-"""How many scores all cached queries may have, at 16 bytes each; those of the latest query are always cached."""
+"""The maximum number of cached scores, each of 16 bytes; the latest query is cached even if it has more scores."""
 MAX_QUERIES = 256  # how many queries may have cached scores
 
-_DTYPE = np.dtype([("offset", "<u4"), ("weight", "<f4"), ("tokens", "<u4")])
-_STRUCT = Struct("<IfI")  # one posting, as in _DTYPE
+_POSTING_DTYPE = np.dtype([("offset", "<u4"), ("weight", "<f4"), ("tokens", "<u4")])
+_POSTING_STRUCT = Struct("<IfI")  # the same format as _POSTING_DTYPE
 _BLOCK_RANGE = 1 << 32  # the offset of a note's key from the start of its block is a uint32
 
 
@@ -54,8 +54,7 @@ class Posting(NamedTuple):
     """An entry of the posting list of a term."""
 
     note: int
-    weight: float
-    """The sum of the field weights of the term's occurrences."""
+    weight: float  # the sum of the field weights of the term's occurrences in the note
     tokens: int  # the number of tokens of the note
 
 
@@ -69,8 +68,8 @@ class Postings(NamedTuple):
     @classmethod
     def of_blocks(cls, blocks: Sequence[tuple[int, bytes]]) -> Postings:
         """Decode the blocks of a term, given by the columns ``block`` and ``list``, in ascending order."""
-        rows = np.frombuffer(b"".join(data for _, data in blocks), _DTYPE)
-        sizes = [len(data) // _DTYPE.itemsize for _, data in blocks]
+        rows = np.frombuffer(b"".join(data for _, data in blocks), _POSTING_DTYPE)
+        sizes = [len(data) // _POSTING_DTYPE.itemsize for _, data in blocks]
         starts = np.repeat(np.array([block for block, _ in blocks], np.int64), sizes)
         return cls(starts + rows["offset"], rows["weight"].astype(np.float64), rows["tokens"].astype(np.float64))
 
@@ -93,16 +92,12 @@ class TextChange(NamedTuple):
 
 
 def index_notes(
-    connection: Connection,
-    namespace_id: int,
-    changes: Sequence[TextChange],
-    *,
-    first_new_key: int | None = None,
+    connection: Connection, namespace_id: int, changes: Sequence[TextChange], *, first_new_key: int | None = None
 ) -> None:
     """Update postings, tsvectors and counts for changed notes; the namespace must be locked.
 
-    A note must occur once in ``changes``, and have its row in ``notes`` unless it is deleted. Notes whose key is
-    ``first_new_key`` or higher are new, and have higher keys than all indexed notes.
+    A note must occur at most once in ``changes``; unless it is deleted, the table ``notes`` must already have it. Notes
+    whose key is ``first_new_key`` or higher are new, and have higher keys than all indexed notes.
     """
     added: dict[str, list[Posting]] = {}
     removed: dict[str, list[int]] = {}
@@ -111,7 +106,7 @@ def index_notes(
     deleted = [change.note for change in changes if change.new_fields is None]
     token_difference = 0
     for note, old_fields, new_fields in changes:
-        # A posting has the length of its note, so a changed note is written again for all its terms.
+        # A posting contains the number of tokens of its note, so all postings of a changed note are replaced.
         if old_fields is not None:
             old_terms = read_terms(old_fields)
             token_difference -= old_terms.tokens
@@ -132,6 +127,7 @@ def index_notes(
     )
 
 
+# The column ``whole`` is false if the tsvector lacks terms or positions.
 _WRITE_TSVECTORS = """
 INSERT INTO words (note, words, whole)
 SELECT note, words::tsvector, whole FROM unnest(%b::bigint[], %b::text[], %b::boolean[]) AS new (note, words, whole)
@@ -147,19 +143,20 @@ def update_postings(
     *,
     first_new_key: int | None = None,
 ) -> None:
-    """Remove notes from the posting lists of terms and add postings; a note in both mappings is replaced.
+    """Add postings to the posting lists of terms, and remove notes from them; the namespace must be locked.
 
-    Notes whose key is ``first_new_key`` or higher are in no list yet, and have higher keys than all indexed notes: only
-    the last block of each term is read for them. The namespace must be locked.
+    If both mappings have a note for the same term, its posting is replaced. Notes whose key is ``first_new_key`` or
+    higher are in no list yet, and have higher keys than all indexed notes, so that only the last block of each term is
+    read for them.
     """
-    changed_notes = {
+    notes_by_term = {
         term: {posting.note for posting in added.get(term, ())} | set(removed.get(term, ()))
         for term in sorted(added.keys() | removed.keys())
     }
-    stored_blocks = _read_blocks(connection, namespace_id, changed_notes, first_new_key)
+    stored_blocks = _read_blocks(connection, namespace_id, notes_by_term, first_new_key)
     written: list[tuple[str, int, bytes]] = []
     deleted: list[tuple[str, int]] = []
-    for term, notes in changed_notes.items():
+    for term, notes in notes_by_term.items():
         old_blocks = stored_blocks.get(term, {})
         postings = sorted(added.get(term, ()))
         new_blocks = _append(old_blocks, postings, min(notes)) or _rebuild(old_blocks, postings, notes)
@@ -168,7 +165,7 @@ def update_postings(
     if deleted:
         connection.execute(_DELETE, [[term for term, _ in deleted], [block for _, block in deleted], namespace_id])
     if written:
-        sizes = [len(data) // _DTYPE.itemsize for *_, data in written]
+        sizes = [len(data) // _POSTING_DTYPE.itemsize for *_, data in written]
         terms, blocks, data = ([row[index] for row in written] for index in range(3))
         connection.execute(_WRITE, [namespace_id, terms, blocks, sizes, data])
 
@@ -176,14 +173,15 @@ def update_postings(
 def _read_blocks(
     connection: Connection, namespace_id: int, notes_by_term: Mapping[str, Collection[int]], first_new_key: int | None
 ) -> dict[str, dict[int, bytes]]:
-    """Return for each term the stored blocks that may contain its notes: the data of each block, by start key."""
-    pairs = [
-        (term, note)
-        for term, notes in notes_by_term.items()
-        for note in (notes if first_new_key is None else {min(note, first_new_key) for note in notes})
-    ]
-    terms, notes = [term for term, _ in pairs], [note for _, note in pairs]
-    rows = connection.execute(_READ, [terms, notes, namespace_id], binary=True)
+    """Return for each term the stored blocks to which its notes belong: the data of each block, by start key."""
+    terms: list[str] = []
+    keys: list[int] = []
+    for term, notes in notes_by_term.items():
+        # All new notes belong to the last block, which looking up the first new key finds.
+        term_keys = notes if first_new_key is None else {min(note, first_new_key) for note in notes}
+        terms += [term] * len(term_keys)
+        keys += term_keys
+    rows = connection.execute(_READ, [terms, keys, namespace_id], binary=True)
     blocks: dict[str, dict[int, bytes]] = {}
     for term, block, data in rows:
         blocks.setdefault(term, {})[block] = data
@@ -191,23 +189,29 @@ def _read_blocks(
 
 
 def _append(old_blocks: Mapping[int, bytes], added: Sequence[Posting], lowest_note: int) -> dict[int, bytes] | None:
-    """Append postings to the only block of a term; return ``None`` if it must be rebuilt instead, which is rare."""
+    """Append postings to the only old block, or to a new one; return ``None`` if blocks must be rebuilt instead.
+
+    ``lowest_note`` is the lowest key of all added and removed notes. Rebuilding is rarely necessary.
+    """
     if not added or len(old_blocks) > 1:
         return None
     block, data = next(iter(old_blocks.items()), (added[0].note, b""))
-    if data and lowest_note <= block + _STRUCT.unpack_from(data, len(data) - _STRUCT.size)[0]:
+    if data:
+        last_offset, *_ = _POSTING_STRUCT.unpack_from(data, len(data) - _POSTING_STRUCT.size)
+        if lowest_note <= block + last_offset:
+            return None
+    new_size = len(data) // _POSTING_STRUCT.size + len(added)
+    if added[-1].note - block >= _BLOCK_RANGE or new_size > BLOCK_SIZE:
         return None
-    if added[-1].note - block >= _BLOCK_RANGE or len(data) + len(added) * _STRUCT.size > BLOCK_SIZE * _STRUCT.size:
-        return None
-    return {block: data + b"".join([_STRUCT.pack(note - block, weight, tokens) for note, weight, tokens in added])}
+    return {block: data + _encode(added, block)}
 
 
 def _rebuild(old_blocks: Mapping[int, bytes], added: Sequence[Posting], removed: Collection[int]) -> dict[int, bytes]:
-    """Return the new blocks of a term: empty blocks are dropped, long blocks are split."""
+    """Remove notes from the blocks of a term, add postings, split long blocks, and return the new data by start key."""
     postings_by_start = {
         block: [
             Posting(block + offset, weight, tokens)
-            for offset, weight, tokens in _STRUCT.iter_unpack(data)
+            for offset, weight, tokens in _POSTING_STRUCT.iter_unpack(data)
             if block + offset not in removed
         ]
         for block, data in old_blocks.items()
@@ -215,7 +219,7 @@ def _rebuild(old_blocks: Mapping[int, bytes], added: Sequence[Posting], removed:
     starts = sorted(postings_by_start)
     for posting in added:
         index = bisect_right(starts, posting.note) - 1
-        if index < 0 or posting.note - starts[index] >= _BLOCK_RANGE:
+        if index < 0 or posting.note - starts[index] >= _BLOCK_RANGE:  # no block for this key: start a new block
             index += 1
             starts.insert(index, posting.note)
             postings_by_start[posting.note] = []
@@ -225,9 +229,14 @@ def _rebuild(old_blocks: Mapping[int, bytes], added: Sequence[Posting], removed:
         postings.sort()
         for first in range(0, len(postings), BLOCK_SIZE):
             part = postings[first : first + BLOCK_SIZE]
-            start = part[0].note if first else block
-            new_blocks[start] = b"".join([_STRUCT.pack(note - start, weight, tokens) for note, weight, tokens in part])
+            start = part[0].note if first else block  # the first part keeps the start key
+            new_blocks[start] = _encode(part, start)
     return new_blocks
+
+
+def _encode(postings: Sequence[Posting], start: int) -> bytes:
+    """Return the data of a block with this start key."""
+    return b"".join([_POSTING_STRUCT.pack(note - start, weight, tokens) for note, weight, tokens in postings])
 
 
 # For each pair of a term and a note, the last block of the term that does not start after the note.
@@ -267,9 +276,9 @@ def score_notes(connection: Connection, namespace_id: int, node: Expression) -> 
 
 
 def count_matches(connection: Connection, namespace_id: int, nodes: set[Expression]) -> dict[Expression, int]:
-    """Return how many notes match each expression; for a single term, the lengths of its blocks are summed."""
-    stems = {node: query_terms(node.text) for node in nodes if isinstance(node, Match) and node.kind != "prefix"}
-    terms = {node: index_term(node_stems[0]) for node, node_stems in stems.items() if len(node_stems) == 1}
+    """Return how many notes match each expression. For a single term, that is the sum of ``count`` over its blocks."""
+    node_stems = {node: query_terms(node.text) for node in nodes if isinstance(node, Match) and node.kind != "prefix"}
+    terms = {node: index_term(stems[0]) for node, stems in node_stems.items() if len(stems) == 1}
     rows = connection.execute(_COUNTS.format("term = ANY (%s)"), [namespace_id, list(set(terms.values()))])
     counts = {term: count for term, count in rows}  # noqa: C416 (rows have any length for mypy)
     return {
@@ -279,7 +288,7 @@ def count_matches(connection: Connection, namespace_id: int, nodes: set[Expressi
 
 
 def read_vocabulary(transaction: PostgresTransaction, namespace_id: int, _: Vocabulary | None) -> Vocabulary:
-    """Return the terms of a namespace with their document frequencies, for spelling suggestions."""
+    """Return the terms of a namespace with their document frequencies; the previous vocabulary (``_``) is not used."""
     rows = transaction.connection.execute(_COUNTS.format("length(term) <= %s"), [namespace_id, MAX_LENGTH])
     return build_vocabulary(rows.fetchall())
 
@@ -293,21 +302,21 @@ class ScoreCache:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._queries: dict[tuple[int, int, Expression], Scores] = {}
+        self._scores: dict[tuple[int, int, Expression], Scores] = {}
 
     def scores(self, connection: Connection, namespace_id: int, node: Expression) -> Scores:
         """Return all notes that match an expression, with their BM25 scores, in the state that the transaction sees."""
         ((revision,),) = connection.execute("SELECT revision FROM namespaces WHERE key = %s", [namespace_id]).fetchall()
         key = namespace_id, revision, node
         with self._lock:
-            scores = self._queries.pop(key, None)
+            scores = self._scores.pop(key, None)
         if scores is None:
             scores = score_notes(connection, namespace_id, node)
         with self._lock:
-            self._queries[key] = scores
-            size = sum(len(cached.notes) for cached in self._queries.values())
-            while len(self._queries) > 1 and (size > MAX_SCORES or len(self._queries) > MAX_QUERIES):
-                size -= len(self._queries.pop(next(iter(self._queries))).notes)
+            self._scores[key] = scores
+            score_count = sum(len(cached.notes) for cached in self._scores.values())
+            while len(self._scores) > 1 and (score_count > MAX_SCORES or len(self._scores) > MAX_QUERIES):
+                score_count -= len(self._scores.pop(next(iter(self._scores))).notes)
         return scores
 
 
@@ -320,16 +329,16 @@ def _read_lists(connection: Connection, namespace_id: int, leaves: Sequence[Matc
         terms.update(map(index_term, stems[:-1] if leaf.kind == "prefix" else stems))
     with connection.pipeline():
         counts = connection.execute("SELECT notes, tokens FROM namespaces WHERE key = %s", [namespace_id])
-        by_term = connection.execute(_LISTS.format("term = ANY (%s)"), [namespace_id, list(terms)], binary=True)
-        by_prefix = {}
+        term_rows = connection.execute(_LISTS.format("term = ANY (%s)"), [namespace_id, list(terms)], binary=True)
+        prefix_rows = {}
         for prefix in prefixes:
             start = term_prefix(prefix)
-            bounds = [namespace_id, start, start + "\U0010ffff"]  # the last character of Unicode
-            by_prefix[prefix] = connection.execute(_LISTS.format("term >= %s AND term < %s"), bounds, binary=True)
+            bounds = [namespace_id, start, start + "\U0010ffff"]  # below the last character of Unicode
+            prefix_rows[prefix] = connection.execute(_LISTS.format("term >= %s AND term < %s"), bounds, binary=True)
     ((note_count, token_count),) = counts.fetchall()
-    term_lists = _decode(by_term.fetchall())
-    prefix_lists = {
-        prefix: union([_NO_POSTINGS, *_decode(cursor.fetchall()).values()]) for prefix, cursor in by_prefix.items()
+    term_lists = _decode(term_rows.fetchall())
+    prefix_lists = {  # _NO_POSTINGS is in each union, because a union needs at least one list
+        prefix: union([_NO_POSTINGS, *_decode(cursor.fetchall()).values()]) for prefix, cursor in prefix_rows.items()
     }
     lists = {}
     for leaf, stems in stems_by_leaf.items():
@@ -346,7 +355,7 @@ def _read_lists(connection: Connection, namespace_id: int, leaves: Sequence[Matc
 def _read_phrase(
     connection: Connection, namespace_id: int, leaf: Match, stems: Sequence[str], lists: Sequence[Postings]
 ) -> Postings:
-    """Return the postings of a phrase, given by its stems and their posting lists; texts are read for positions."""
+    """Return the postings of a phrase, given by its stems and their posting lists; positions are found in the texts."""
     notes = lists[0].notes
     for postings in lists[1:]:
         notes = np.intersect1d(notes, postings.notes, assume_unique=True)

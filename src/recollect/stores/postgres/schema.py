@@ -13,8 +13,8 @@ operators ``@@`` and ``%`` are not leakproof. Queries take only note keys from t
 which has the policy. Each lexeme in ``words`` starts with the key of its namespace.
 
 *Text* is compared byte by byte (``COLLATE "C"``), as in SQLite and Python. A text that queries look up by equality has
-a 16-byte hash in a second column (``…_mark``), because an id or a path may be too long for an index row. The hash is a
-column and not an expression of the index, because the policy would prevent the use of such an index.
+a 16-byte hash in a second column (``…_mark``), because an id or a path may be too long for an index row. The hash is
+stored in a column, because under the policy PostgreSQL would not use an index on an expression.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ CREATE TABLE namespaces (
 CREATE TABLE documents (
     key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     namespace int NOT NULL REFERENCES namespaces,
-    root text COLLATE "C" NOT NULL,
-    name text COLLATE "C" NOT NULL,
-    fingerprint text COLLATE "C" NOT NULL,
+    root text COLLATE "C" NOT NULL,      -- the ingested folder
+    name text COLLATE "C" NOT NULL,      -- the path of the file below the root
+    fingerprint text COLLATE "C" NOT NULL,  -- changes whenever the file changes
     root_mark bytea NOT NULL GENERATED ALWAYS AS (mark(root)) STORED,
     name_mark bytea NOT NULL GENERATED ALWAYS AS (mark(name)) STORED,
     UNIQUE (namespace, root_mark, name_mark)
@@ -60,7 +60,7 @@ CREATE TABLE notes (
     path text COLLATE "C",
     name text COLLATE "C",               -- the target of a wikilink: end of the path, case-folded, without .md
     session text COLLATE "C",
-    position bigint,
+    position bigint,                     -- of the note in its session
     importance double precision NOT NULL,
     created_at bigint NOT NULL,          -- microseconds since 1970 in UTC
     updated_at bigint NOT NULL,
@@ -169,7 +169,7 @@ CREATE TABLE titles (                    -- distinct titles, which the texts of 
     stems text COLLATE "C" NOT NULL,     -- the stems of the title, separated by spaces
     words text COLLATE "C" NOT NULL,     -- the words of the title, not stemmed
     namers bigint NOT NULL DEFAULT 0,    -- how many notes mention the title
-    common boolean NOT NULL DEFAULT false  -- whether too many notes mention the title for it to make edges
+    common boolean NOT NULL DEFAULT false  -- whether so many notes mention the title that it makes no edges
 );
 CREATE INDEX titles_by_stems ON titles (namespace, stems);
 
@@ -224,9 +224,10 @@ CREATE INDEX entities_by_name ON entities (namespace, name_mark);
 ISOLATED_TABLES = ("documents", "notes", "links", "postings", "vectors", "titles", "entities")
 """The tables with a row-level security policy."""
 
-TABLES = (*ISOLATED_TABLES, "namespaces", "words", "names", "models", "titled", "mentions")
+TABLES = (*ISOLATED_TABLES, "namespaces", "words", "names", "models", "titled", "mentions")  # all but schema_version
 
 # The policy reads the setting in sub-selects, so that PostgreSQL reads it once for each statement, not for each row.
+# The setting ``*`` makes all rows visible; if it is empty or missing, no row is visible.
 _POLICIES = "".join(
     f"""
 ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
@@ -242,14 +243,14 @@ CREATE POLICY wall ON {table} USING (
 )
 
 _MIGRATIONS = (_NOTES + _LEXICAL + _VECTORS + _GRAPH + _POLICIES,)
-"""Migration n migrates a store from version n to n + 1. Never change one, only append."""
+"""Migration n migrates a store from version n to n + 1. Never change a migration, only append new ones."""
 
 SCHEMA_VERSION = len(_MIGRATIONS)
 
 _MIN_SERVER_VERSION = 150000  # PostgreSQL 15, the first with security_invoker views
 _MIN_PGVECTOR_VERSION = (0, 7)  # the first with halfvec
 _MIGRATION_LOCK = (0x5265636C, 0)  # the two keys of an advisory lock: "Recl" in ASCII, and the number of the lock
-# The required extensions, and the package that has each.
+# The required extensions, each with the package that installs it.
 _EXTENSION_PACKAGES = {"vector": "pgvector", "pg_trgm": "PostgreSQL's contrib modules"}
 
 
@@ -275,7 +276,7 @@ def prepare(connection: Connection, location: str, *, read_only: bool = False) -
 
 
 def require_version(row: Sequence[Any] | None, location: str) -> None:
-    """Raise an error unless ``row``, the result of a query for the schema version, has a version that we support."""
+    """Raise an error if the version in ``row``, the result of a query for the schema version, is missing or too new."""
     version = row[0] if row else None
     if version is None:
         raise StoreDamagedError(f"{location} has no schema version; restore a backup")
@@ -316,7 +317,7 @@ def _migrate(connection: Connection, location: str) -> None:
                 raise StoreError(f"{location} has no extension {name!r}; install {package} on the server") from error
         if version == 0:
             statement = "CREATE SCHEMA IF NOT EXISTS recollect"
-            advice = "CREATE SCHEMA recollect AUTHORIZATION with the name of the role"
+            advice = "CREATE SCHEMA recollect AUTHORIZATION <role>"
             _create(connection, location, "schema 'recollect'", statement, advice)
             connection.execute("CREATE TABLE recollect.schema_version (version int NOT NULL)")
             connection.execute("INSERT INTO recollect.schema_version VALUES (0)")
@@ -363,8 +364,8 @@ def _warn_of_bypassed_policies(connection: Connection, location: str) -> None:
     )
     if bypasses_policies:
         warnings.warn(
-            f"{location} is opened by {role!r}, who bypasses row-level security: only the queries isolate "
-            "namespaces; use a role that is no superuser and has no BYPASSRLS",
+            f"{location} is opened by {role!r}, who bypasses row-level security, so that namespaces are isolated only "
+            "by the conditions in Recollect's own queries; use a role that is no superuser and has no BYPASSRLS",
             RecollectWarning,
             stacklevel=2,
         )

@@ -2,8 +2,9 @@
 
 Vector search compares the query with all vectors of a namespace, or with those that an HNSW index returns. The server
 computes similarities in half precision, whose error is bounded. Every note that can be among the nearest is then scored
-in float64, so that a score depends only on the two vectors. A note has one row in ``vectors`` for each chunk; its
-similarity is that of its best chunk.
+in float64, so that a score depends only on the vectors of query and note. A note has one row in ``vectors`` for each
+chunk, whose number is in the column ``piece``. A note's similarity is that of its best chunk. A column ``…_mark`` has
+the lookup hash of a text (see ``schema.py``).
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
 NOTE_COLUMNS = ", ".join(f"n.{column}" for column in CANDIDATE_COLUMNS.split(", "))
-"""The columns of a candidate, of ``living AS n``."""
+"""The columns of a candidate, to select from ``living AS n``."""
 FILTERED_NOTES = 1024  # how many of the best notes lexical search reads first if there are filters
-_DEPTH_FACTOR = 4  # each further read continues to four times as many notes
+_DEPTH_FACTOR = 4  # each further read goes this many times as deep into the ranking as the one before
 HALF_PRECISION_ERROR = 0.0025
-"""An upper bound of the error when two half-precision dot products are compared: four roundings by 2**-11."""
+"""An upper bound of the error of comparing two dot products: four vectors are rounded by 2**-11 each; with a margin."""
 MAX_INDEX_RESULTS = 1000
 """The maximum number of rows that one search of the HNSW index returns, which is the maximum of ``hnsw.ef_search``."""
 
@@ -61,7 +62,7 @@ class NamespaceSearch(NamedTuple):
     indexes: VectorIndexes
 
     def search_text(self, query: Query, semantics: Semantics, limit: int, filters: Filters) -> list[Candidate]:
-        """Return the best notes by BM25; ties by path, then id."""
+        """Return the best notes by BM25; ties are ordered by path, then id."""
         node = expression(query, semantics)
         if node is None:
             return []
@@ -83,21 +84,21 @@ class NamespaceSearch(NamedTuple):
         conditions, values = filter_conditions(filters)
         depth = max(limit, FILTERED_NOTES) if filters else limit
         best_rows: list[tuple[Any, ...]] = []
-        read = 0
-        while read < len(scores.notes) and len(best_rows) < limit:
+        read_count = 0
+        while read_count < len(scores.notes) and len(best_rows) < limit:
             notes, note_scores = scores.best(depth)
             best_rows += self.connection.execute(
                 f"SELECT scored.score, {NOTE_COLUMNS} FROM unnest(%s::bigint[], %s::float8[]) AS scored (key, score) "  # noqa: S608 (fixed names)
                 f"JOIN living AS n ON n.key = scored.key WHERE true {conditions} "
                 "ORDER BY scored.score DESC, coalesce(n.path, ''), n.id LIMIT %s",
-                [notes[read:].tolist(), note_scores[read:].tolist(), *values, limit - len(best_rows)],
+                [notes[read_count:].tolist(), note_scores[read_count:].tolist(), *values, limit - len(best_rows)],
             )
-            read = len(notes)
+            read_count = len(notes)
             depth *= _DEPTH_FACTOR
         return best_rows
 
     def text_scores(self, query: Query, semantics: Semantics, ids: Sequence[str]) -> dict[str, float]:
-        """Return the ``search_text`` scores, by id, of the notes with these ids that match."""
+        """Return the scores of ``search_text``, by id, for those of the notes with these ids that match."""
         node = expression(query, semantics)
         if node is None:
             return {}
@@ -134,16 +135,16 @@ class NamespaceSearch(NamedTuple):
         return bool(self._best(self.scores.scores(self.connection, self.namespace_id, node), 1, Filters()))
 
     def spellings(self, stem: str) -> Counter[str]:
-        """Return the words with a stem in the first notes that contain it, and how often each occurs."""
+        """Return how often each word with this stem occurs in the first notes that contain the stem."""
         blocks = self.connection.execute(
             _FIRST_BLOCKS, [self.namespace_id, stem, SPELLING_NOTES], binary=True
         ).fetchall()
         notes = Postings.of_blocks(blocks).notes[:SPELLING_NOTES].tolist()
         rows = self.connection.execute(_FIELDS, [notes])
         texts = (tokens.indexed(field) for row in rows for field in row if field)
-        matching = islice((text for text in texts if stem in tokens.stems_of(text)), SPELLING_NOTES)
+        texts_with_stem = islice((text for text in texts if stem in tokens.stems_of(text)), SPELLING_NOTES)
         return Counter(
-            word for text in matching for _, word in tokens.spellings_of(text[:SPELLING_CHARACTERS], (stem,))
+            word for text in texts_with_stem for _, word in tokens.spellings_of(text[:SPELLING_CHARACTERS], (stem,))
         )
 
     def select_candidates(self, ids: Sequence[str], filters: Filters, without: Query | None) -> list[Candidate]:
@@ -158,7 +159,7 @@ class NamespaceSearch(NamedTuple):
         return [candidates[note_id] for note_id in dict.fromkeys(ids) if note_id in candidates]
 
     def similarities(self, active: ActiveModel, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
-        """Return the ``search_vectors`` similarities, by id, of the notes with these ids to a unit vector."""
+        """Return the similarities of the notes with these ids to a unit vector, by id, as ``search_vectors`` does."""
         rows = self.connection.execute(
             "SELECT n.id, string_agg(v.vector, ''::bytea ORDER BY v.piece) FROM living AS n "
             "JOIN vectors AS v ON v.note = n.key AND v.model = %s "
@@ -172,9 +173,9 @@ class NamespaceSearch(NamedTuple):
     def search_vectors(
         self, active: ActiveModel, vector: Vector, limit: int, filters: Filters, without: Query | None
     ) -> list[Candidate]:
-        """Return the notes with the nearest vectors to a unit vector; ties by path, then id."""
-        conditions = candidate_conditions(self.connection, self.namespace_id, filters, without)
-        search = _VectorSearch(self.connection, self.namespace_id, active, vector, *conditions)
+        """Return the notes with the nearest vectors to a unit vector; ties are ordered by path, then id."""
+        conditions, values = candidate_conditions(self.connection, self.namespace_id, filters, without)
+        search = _VectorSearch(self.connection, self.namespace_id, active, vector, conditions, values)
         ef_search = self.indexes.ef_search(self.connection, self.namespace_id, active)
         results = search.by_index(limit, ef_search) if ef_search else None
         if results is None:
@@ -188,7 +189,7 @@ class NamespaceSearch(NamedTuple):
 
 
 _Result = tuple[float, str, str, int]
-"""The negative similarity, path, id and key of a note, so that the nearest notes sort first."""
+"""The negative similarity, path, id and key of a note: sorted, the nearest notes come first."""
 
 
 class _VectorSearch(NamedTuple):
@@ -198,9 +199,8 @@ class _VectorSearch(NamedTuple):
     namespace_id: int
     active: ActiveModel
     vector: Vector
-    conditions: str
-    """SQL on ``living AS n``, whose parameters are ``values``."""
-    values: list[Any]
+    conditions: str  # SQL conditions on ``living AS n``, each of which starts with AND
+    values: list[Any]  # the parameters of the conditions
 
     def by_scan(self, limit: int) -> list[_Result]:
         """Return all notes that pass the conditions and can be among the nearest ``limit``."""
@@ -209,15 +209,16 @@ class _VectorSearch(NamedTuple):
             join, conditions = "", _NOT_EXPIRED
         rows = self.connection.execute(
             f"""
-            WITH near AS MATERIALIZED (
+            WITH note_distances AS MATERIALIZED (
                 SELECT note, min(distance) AS distance FROM (
-                    SELECT v.note, v.near <#> %s::halfvec AS distance FROM vectors AS v {join}
-                    WHERE v.namespace = %s AND v.model = %s {conditions} OFFSET 0  -- passes on distances, not vectors
+                    SELECT v.note, v.near <#> %s::halfvec AS distance  -- the negative dot product
+                    FROM vectors AS v {join} WHERE v.namespace = %s AND v.model = %s {conditions}
+                    OFFSET 0  -- keeps the sub-select, so that the grouping gets distances, not vectors
                 ) AS chunks GROUP BY note
             ),
-            edge AS (SELECT distance FROM near ORDER BY distance LIMIT 1 OFFSET %s)  -- of the last of the nearest
-            SELECT note FROM near
-            WHERE distance <= coalesce((SELECT distance FROM edge), 'infinity') + {HALF_PRECISION_ERROR}
+            last_result AS (SELECT distance FROM note_distances ORDER BY distance LIMIT 1 OFFSET %s)  -- at rank limit
+            SELECT note FROM note_distances
+            WHERE distance <= coalesce((SELECT distance FROM last_result), 'infinity') + {HALF_PRECISION_ERROR}
             """,  # noqa: S608 (fixed conditions and numbers)
             [vector_literal(self.vector), self.namespace_id, self.active.key, *self.values, limit - 1],
         )
@@ -230,17 +231,18 @@ class _VectorSearch(NamedTuple):
             results = self._search_index(depth)
             if len(results) >= limit:
                 return results
+            # Twice the depth that would be enough if the same share of rows passed.
             depth = 2 * depth * limit // max(1, len(results))
         return None
 
     def _search_index(self, depth: int) -> list[_Result]:
-        """Return the notes that pass the conditions among the first ``depth`` rows of the HNSW index."""
+        """Return the notes that pass the conditions among the first ``depth`` rows that the HNSW index returns."""
         with self.connection.pipeline():
             self.connection.execute(SEARCH_SETTINGS, {"ef_search": str(depth), "in_transaction": True})
             rows = self.connection.execute(
                 index_query(*self.active), [self.namespace_id, vector_literal(self.vector), depth]
             )
-            self.connection.execute("SELECT set_config('enable_sort', 'on', true)")
+            self.connection.execute("SELECT set_config('enable_sort', 'on', true)")  # SEARCH_SETTINGS turned it off
         return self._rescore([note for (note,) in rows])
 
     def _rescore(self, keys: Sequence[int]) -> list[_Result]:
@@ -276,7 +278,7 @@ _FIRST_BLOCKS = "SELECT block, list FROM postings WHERE namespace = %s AND term 
 
 _FIELDS = "SELECT path, title, summary, tags, content FROM notes WHERE key = ANY (%s::bigint[]) ORDER BY key"
 
-# It is faster to exclude the few expired notes than to join all others.
+# It is faster to exclude the few expired notes than to join all notes that have not expired.
 _NOT_EXPIRED = """AND v.note NOT IN (
     SELECT key FROM notes WHERE expires_at <= (SELECT current_setting('recollect.now')::bigint)
 )"""

@@ -80,17 +80,17 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             yield transaction
 
     def expire(self, now: datetime, *, limit: int | None = None) -> int:
-        """Delete at most ``limit`` expired notes; raise ``StoreBusyError`` if another writer has locked a namespace."""
+        """Delete at most ``limit`` expired notes; raise ``StoreBusyError`` if another writer locks their namespace."""
         if self.read_only:
             return 0
-        moment = to_microseconds(now)
+        now_microseconds = to_microseconds(now)
         sql = "SELECT name FROM namespaces WHERE key IN (SELECT namespace FROM notes WHERE expires_at <= :now)"
-        names = self._read(lambda transaction: transaction.fetch_column(sql, now=moment), None)
+        names = self._read(lambda transaction: transaction.fetch_column(sql, now=now_microseconds), None)
         if not names:
             return 0
         with self._connections.write(names, timeout=0) as transaction:
             namespace_ids = list(transaction.namespaces.values())
-            return remove_expired(transaction, moment, namespace_ids=namespace_ids, limit=limit)
+            return remove_expired(transaction, now_microseconds, namespace_ids=namespace_ids, limit=limit)
 
     def _search(self, transaction: PostgresTransaction, namespace_id: int) -> NamespaceSearch:
         return NamespaceSearch(transaction.connection, namespace_id, self._scores, self._vector_indexes)
@@ -113,8 +113,8 @@ class PostgresStore(SqlStore[PostgresTransaction]):
                 raise ModelChangedError(active.model)
             if namespace_id is None or active is None or limit <= 0:
                 return []
-            unit, count = unit_query(vector, active.model), min(limit, MAX_INTEGER)
-            return self._search(transaction, namespace_id).search_vectors(active, unit, count, filters, without)
+            unit_vector, count = unit_query(vector, active.model), min(limit, MAX_INTEGER)
+            return self._search(transaction, namespace_id).search_vectors(active, unit_vector, count, filters, without)
 
         return self._read(work, namespace)
 
@@ -187,7 +187,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         return self.check()
 
     def backup(self, target: Path, *, overwrite: bool = False) -> None:
-        """Write the current state of the store to an SQLite file; others may read and write meanwhile."""
+        """Write the current state of the store to an SQLite file; meanwhile others may read and write the store."""
         with new_file(target, overwrite=overwrite) as temporary_file, self._connections.snapshot() as snapshot:
             snapshot_store = copy(self)
             snapshot_store._connections = snapshot

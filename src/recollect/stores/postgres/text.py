@@ -1,7 +1,8 @@
 """Text for PostgreSQL: escaping, lookup hashes, and terms as ``tsvector`` and ``tsquery``.
 
-Terms are the stems of FTS5's own tokenizer, so that both engines match the same notes. The one exception: PostgreSQL
-compares only the first ``MAX_TERM_BYTES`` bytes of a prefix. A lexeme has the key of its namespace before the term.
+Terms are the stems that FTS5's tokenizer returns, so that both engines match the same notes, with one exception:
+PostgreSQL compares only the first ``MAX_TERM_BYTES`` bytes of a prefix. A lexeme, which is an entry of a ``tsvector``,
+consists of the key of the namespace, a separator and a term.
 """
 
 from __future__ import annotations
@@ -25,19 +26,19 @@ from recollect.stores.base import FIELD_WEIGHTS
 from recollect.stores.tokens import stems_of
 
 MAX_TERM_BYTES = 1000
-"""Longer terms are truncated and end in a digest; a lexeme may have 2,046 bytes, and an index row 2,700."""
+"""Longer terms are truncated and end in a digest, because the server limits a lexeme to 2,046 bytes."""
 _MAX_FTS5_BYTES = 32_768  # FTS5 ignores the rest of a longer token
 _HASH_BYTES = 16
-_SEPARATOR = "\x1f"  # whitespace for the tokenizer, so no term contains it
-_TRUNCATION_MARK = "\x7f"  # also in no term
-_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # and lone surrogates
+_SEPARATOR = "\x1f"  # no term contains it, because the tokenizer splits texts at control characters
+_TRUNCATION_MARK = "\x7f"  # no term contains it, for the same reason
+_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # also lone surrogates, which UTF-8 lacks
 
 _WEIGHTS = tuple(FIELD_WEIGHTS.values())
 _FIELD_GAP = 16  # unused positions between two fields, so that no phrase continues from one field to the next
-# The limits of a tsvector. Its size may be at most 1,048,575 bytes; ours leaves a margin.
+# The limits of a tsvector.
 _MAX_POSITION = 16_383
-_MAX_POSITIONS = 255  # of one lexeme
-_MAX_TSVECTOR_BYTES = 1_000_000
+_MAX_POSITIONS = 255  # the maximum number of positions of one lexeme
+_MAX_TSVECTOR_BYTES = 1_000_000  # the server allows 1,048,575 bytes; the rest is a margin
 
 _REAL_OID = 700
 _REAL_ARRAY_OID = 1021
@@ -57,7 +58,7 @@ def unescape(text: str) -> str:
 
 
 def lookup_hash(text: str) -> bytes:
-    """Return the 16-byte hash by which a text of any length is looked up; the SQL function ``mark`` computes it too."""
+    """Return the 16-byte hash by which a text of any length is looked up; the SQL function ``mark`` does the same."""
     return sha256(escape(text).encode()).digest()[:_HASH_BYTES]
 
 
@@ -84,20 +85,18 @@ class NoteTerms(NamedTuple):
     """The terms of a note, as :func:`index_term` returns them."""
 
     tokens: int  # the number of tokens
-    weights: dict[str, float]
-    """The sum of the field weights of each term's occurrences."""
-    positions: dict[str, list[int]]
-    """The ascending positions of each term; positions are counted over all fields, from 1."""
-    field_starts: Sequence[int] = (0,) * 5
-    """The first position of each field."""
+    weights: dict[str, float]  # the sum of the field weights of each term's occurrences
+    positions: dict[str, list[int]]  # the ascending positions of each term, counted over all fields from 1
+    field_starts: Sequence[int] = (0,) * 5  # the first position of each field
 
     def tsvector(self, namespace_id: int) -> tuple[str, bool]:
-        """Return the text of the ``tsvector``, and whether it is complete: a long note may exceed its limits.
+        """Return the text of the ``tsvector``, and whether it has all terms with all their positions.
 
-        Positions in the summary or the content have the label A. An incomplete tsvector lacks positions, so that a
-        phrase may not match; from about 100,000 distinct terms on, it also lacks terms.
+        Positions in the summary or the content have the label A, by which a query can select them. A long note may
+        exceed the limits of a tsvector. Then the tsvector lacks positions, so that a phrase may not match; from about
+        100,000 distinct terms on, it also lacks terms.
         """
-        _, _, summary, tags, content = self.field_starts
+        _, _, summary_start, tags_start, content_start = self.field_starts
         complete = all(
             len(positions) <= _MAX_POSITIONS and positions[-1] < _MAX_POSITION for positions in self.positions.values()
         )
@@ -105,17 +104,19 @@ class NoteTerms(NamedTuple):
             lexeme(namespace_id, term)
             + ":"
             + ",".join(
-                f"{min(position, _MAX_POSITION)}{'A' if position >= content or summary <= position < tags else ''}"
+                f"{min(position, _MAX_POSITION)}"
+                f"{'A' if summary_start <= position < tags_start or position >= content_start else ''}"
                 for position in positions[:_MAX_POSITIONS]
             )
             for term, positions in self.positions.items()
         )
-        # A character has at most four bytes in UTF-8.
+        # As a character has at most four bytes in UTF-8, most texts need not be encoded to be measured.
         if len(text) * 4 <= _MAX_TSVECTOR_BYTES or len(text.encode()) <= _MAX_TSVECTOR_BYTES:
             return text, complete
+        # The text is too long: leave out all positions, and the terms that do not fit even then.
         lexemes = [lexeme(namespace_id, term) for term in self.positions]
-        ends = accumulate(len(text.encode()) + 1 for text in lexemes)
-        return " ".join(text for text, end in zip(lexemes, ends, strict=True) if end <= _MAX_TSVECTOR_BYTES), False
+        ends = accumulate(len(quoted.encode()) + 1 for quoted in lexemes)
+        return " ".join(quoted for quoted, end in zip(lexemes, ends, strict=True) if end <= _MAX_TSVECTOR_BYTES), False
 
 
 def read_terms(fields: Sequence[str | None]) -> NoteTerms:
@@ -138,19 +139,19 @@ def read_terms(fields: Sequence[str | None]) -> NoteTerms:
 
 def phrase_weight(fields: Sequence[str | None], phrase: Sequence[str], *, prefix: bool = False) -> float:
     """Return the summed field weights of a phrase's occurrences; with ``prefix``, its last stem matches as a prefix."""
-    *front, last = phrase
+    *first_stems, last_stem = phrase
     total = 0.0
     for text, weight in zip(fields, _WEIGHTS, strict=True):
         stems = stems_of(text) if text else []
-        for end in range(len(front), len(stems)):
-            matches = stems[end].startswith(last) if prefix else stems[end] == last
-            if matches and stems[end - len(front) : end] == front:
+        for last in range(len(first_stems), len(stems)):
+            matches = stems[last].startswith(last_stem) if prefix else stems[last] == last_stem
+            if matches and stems[last - len(first_stems) : last] == first_stems:
                 total += weight
     return total
 
 
 def query_terms(text: str) -> list[str]:
-    """Return the stems of an operand of a query; a term or prefix may have several, as a phrase has."""
+    """Return the stems of an operand of a query; a term or prefix with several stems is matched like a phrase."""
     return stems_of(_CONTROL_CHARACTERS.sub(" ", text))
 
 
@@ -160,7 +161,7 @@ def render_tsquery(node: Expression, namespace_id: int) -> str | None:
 
 
 class _TsQuery:
-    """Renders nodes in tsquery syntax; ``None`` is a node that no note can match, such as punctuation alone."""
+    """Renders nodes in tsquery syntax; ``None`` stands for a node that no note can match, such as only punctuation."""
 
     def __init__(self, namespace_id: int) -> None:
         self._namespace_id = namespace_id
@@ -175,19 +176,21 @@ class _TsQuery:
         return _balanced(parts, "<->")
 
     def any_of(self, parts: Sequence[str | None]) -> str | None:
-        possible = [part for part in parts if part is not None]
-        return _balanced(possible, "|") if possible else None
+        matchable = [part for part in parts if part is not None]
+        return _balanced(matchable, "|") if matchable else None
 
     def all_of(self, parts: Sequence[str | None]) -> str | None:
-        possible = [part for part in parts if part is not None]
-        return _balanced(possible, "&") if len(possible) == len(parts) else None
+        matchable = [part for part in parts if part is not None]
+        return _balanced(matchable, "&") if len(matchable) == len(parts) else None
 
     def without(self, wanted: str | None, excluded: str | None) -> str | None:
-        return wanted if wanted is None or excluded is None else f"({wanted} & !{excluded})"
+        if wanted is None or excluded is None:
+            return wanted
+        return f"({wanted} & !{excluded})"
 
 
 def _balanced(parts: Sequence[str], operator: str) -> str:
-    """Join parts as a balanced tree: a chain of 20,000 terms exceeds the server's stack."""
+    """Join parts as a balanced tree, because a chain of 20,000 terms would exceed the server's stack."""
     while len(parts) > 1:
         parts = [
             f"({parts[index]} {operator} {parts[index + 1]})" if index + 1 < len(parts) else parts[index]

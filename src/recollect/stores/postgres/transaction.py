@@ -1,6 +1,7 @@
-"""A transaction of PostgreSQL: runs neutral SQL, and has the statements that only PostgreSQL runs.
+"""A transaction of PostgreSQL: it runs the neutral SQL of ``sql/dialect.py``, and adds statements for PostgreSQL only.
 
-A statement gets all rows of a batch at once, as one array for each column, so that a batch needs few round trips.
+A statement gets all rows of a batch at once, as one array for each column, so that a batch needs few round trips. A
+column ``…_mark`` has the lookup hash of a text, which the SQL function ``mark`` computes (see ``schema.py``).
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ _DIALECT = Dialect(
     parameter="%({})s",
     in_list="= ANY (%({})s)",
     column=lambda name, _: f"{name}_mark",
-    replacements={"STRAIGHT_JOIN": "JOIN", "visible_notes": "living", "%": "%%"},
+    replacements={"STRAIGHT_JOIN": "JOIN", "visible_notes": "living", "%": "%%"},  # psycopg reads % as a placeholder
     list_value=list,
     lookup_value=lookup_hash,
     statements={},
 )
 
 _HASHED_COLUMNS = {("entities", "name"), ("links", "name")}
-"""Tables and columns of which only the lookup hash is stored."""
+"""Pairs of a table and a column of neutral SQL; PostgreSQL stores only the lookup hash of these texts."""
 _CONFLICT_COLUMNS = {"documents": "(namespace, root_mark, name_mark)"}
 """The unique columns of a table, which ``ON CONFLICT … DO UPDATE`` has to name."""
 
@@ -109,11 +110,11 @@ class PostgresTransaction(SqlTransaction):
     def insert_notes(self, rows: Sequence[NoteRow]) -> None:
         if rows:
             values = [(*row, comparable_metadata(row.metadata)) for row in rows]
-            self.connection.execute(_INSERT, _columns(values, len(_NOTE_TYPES)))
+            self.connection.execute(_INSERT_NOTES, _columns(values, len(_NOTE_TYPES)))
 
     def update_notes(self, changes: Sequence[Change]) -> None:
         renamed = [change.new.key for change in changes if change.renamed]
-        if renamed:  # temporary ids and no paths, so that notes can swap them
+        if renamed:  # first set temporary ids and no paths, so that two notes can swap ids or paths
             self.connection.execute("UPDATE notes SET id = chr(1) || key, path = NULL WHERE key = ANY (%s)", [renamed])
         rows = [
             (*change.new, comparable_metadata(change.new.metadata), change.old.last_accessed_at)
@@ -121,7 +122,7 @@ class PostgresTransaction(SqlTransaction):
             if change.old
         ]
         if rows:
-            self.connection.execute(_UPDATE, _columns(rows, len(_NOTE_TYPES) + 1))
+            self.connection.execute(_UPDATE_NOTES, _columns(rows, len(_NOTE_TYPES) + 1))
 
     def unindex_texts(self, namespace_id: int, notes: Sequence[int]) -> None:
         """Do nothing: ``index_texts`` removes the old terms."""
@@ -138,37 +139,38 @@ class PostgresTransaction(SqlTransaction):
             ],
             first_new_key=min((change.new.key for change in changes if not change.old), default=None),
         )
-        renamed = [
+        names_changed = [
             change
             for change in changes
             if not change.old or (change.old.path, change.old.title) != (change.new.path, change.new.title)
         ]
-        if renamed:
+        if names_changed:
             write_names(
                 self.connection,
                 namespace_id,
-                [(change.new.key, change.new.path, change.new.title) for change in renamed],
-                [change.new.key for change in renamed if change.old],
+                [(change.new.key, change.new.path, change.new.title) for change in names_changed],
+                [change.new.key for change in names_changed if change.old],
             )
 
     def remove_from_indexes(self, namespace_id: int, notes: Sequence[int]) -> None:
         rows = self.connection.execute(f"SELECT {COLUMNS} FROM notes WHERE key = ANY (%s)", [notes])  # noqa: S608 (names of our own)
         removed = map(NoteRow._make, rows.fetchall())
         index_notes(self.connection, namespace_id, [TextChange(row.key, row.indexed_fields, None) for row in removed])
-        # Cascades of the deletion would delete these rows, and run their triggers, for each note separately.
+        # Otherwise the cascades of DELETE FROM notes would delete these rows and run triggers for each note separately.
         for table in ("mentions", "titled", "vectors"):
             self.connection.execute(f"DELETE FROM {table} WHERE note = ANY (%s)", [notes])  # noqa: S608 (a name of our own)
 
     def resolve_links(self, namespace_id: int, targets: Iterable[str]) -> dict[str, int]:
-        names = sorted(targets)
-        if not names:
+        sorted_targets = sorted(targets)
+        if not sorted_targets:
             return {}
         params = {
             "namespace": namespace_id,
-            "targets": names,
-            "plain": [lookup_hash(target) for target in names],
-            "suffixed": [lookup_hash(f"{target}.md") for target in names],
-            "names": [None if "/" in target else lookup_hash(folded_name(target)) for target in names],
+            "targets": sorted_targets,
+            "plain": [lookup_hash(target) for target in sorted_targets],
+            "suffixed": [lookup_hash(f"{target}.md") for target in sorted_targets],
+            # A target with a slash is a path, and no name.
+            "names": [None if "/" in target else lookup_hash(folded_name(target)) for target in sorted_targets],
         }
         rows = self.connection.execute(_RESOLVE, params)
         return {target: note for target, note in rows if note is not None}
@@ -204,8 +206,8 @@ class PostgresTransaction(SqlTransaction):
         return (term for (term,) in rows)
 
     def titles_starting_with(self, namespace_id: int, runs: Sequence[str]) -> Iterable[Row]:
-        # A title that starts with a run is the run itself, or continues with a space. "!" follows the space in Unicode,
-        # so these titles sort from the run (inclusive) to the run with "!" (exclusive).
+        # A run is a sequence of stems. A title that starts with the run is the run itself, or continues with a space.
+        # "!" follows the space in Unicode, so all these titles are >= run and < run + "!".
         params = {"namespace": namespace_id, "runs": runs, "ends": [f"{run}!" for run in runs]}
         return self.connection.execute(_TITLES, params)
 
@@ -216,12 +218,14 @@ class PostgresTransaction(SqlTransaction):
         rows = self.connection.execute(
             _CONTAINING, [exclude, limit + 1, namespace_id, exclude, *_columns(queries, 3)]
         ).fetchall()
-        long_notes = list({note for _, _, possible in rows for note in possible})
+        # The tsvector of a long note may be incomplete, so that its text decides whether it matches.
+        all_long_notes = list({note for _, _, long_notes in rows for note in long_notes})
         sql = "SELECT key, title, summary, content FROM notes WHERE key = ANY (%s::bigint[])"
-        texts = {row[0]: NoteText(*row) for row in self.connection.execute(sql, [long_notes])} if long_notes else {}
+        text_rows = self.connection.execute(sql, [all_long_notes]) if all_long_notes else ()
+        texts = {row[0]: NoteText(*row) for row in text_rows}
         return {
-            key: [*matching, *(note for note in possible if _contains(texts[note], titles[key]))]
-            for key, matching, possible in rows
+            key: [*matching, *(note for note in long_notes if _contains(texts[note], titles[key]))]
+            for key, matching, long_notes in rows
         }
 
     def lock_models(self) -> None:
@@ -258,12 +262,12 @@ class PostgresTransaction(SqlTransaction):
                 for name, note_id, digest in notes[start : start + BATCH_VECTORS]
             ]
             rows = self.connection.execute(_STORED_VECTORS, [*_columns(batch, 3), model_key], binary=True)
-            stored.update((start + ordinality - 1, vector) for ordinality, vector in rows)
+            stored.update((start + number - 1, vector) for number, vector in rows)  # numbers count from 1
         return stored
 
 
 def _title_queries(namespace_id: int, title: Title) -> tuple[str, str]:
-    """Return two tsqueries for a title: its phrase in a summary or content (label A), and all its terms anywhere."""
+    """Return two tsqueries for a title: its phrase in summary or content (label A), and all its terms in any field."""
     lexemes = [lexeme(namespace_id, index_term(stem)) for stem in title.stems.split(" ")]
     return " <-> ".join(f"{text}:A" for text in lexemes), " & ".join(lexemes)
 
@@ -283,33 +287,35 @@ _NOTE_TYPES = {
     "facts": "jsonb",
 }
 """The SQL types of the columns of ``notes``; ``facts`` has the texts of the metadata values, which filters compare."""
-_NAMES = ", ".join(_NOTE_TYPES)
-_ARRAYS = ", ".join(f"%b::{sql_type}[]" for sql_type in _NOTE_TYPES.values())
+_NOTE_COLUMNS = ", ".join(_NOTE_TYPES)
+_NOTE_ARRAYS = ", ".join(f"%b::{sql_type}[]" for sql_type in _NOTE_TYPES.values())
 
-_INSERT = f"INSERT INTO notes ({_NAMES}) SELECT {_NAMES} FROM unnest({_ARRAYS}) AS new ({_NAMES})"  # noqa: S608 (names of our own)
+_INSERT_NOTES = f"INSERT INTO notes ({_NOTE_COLUMNS}) SELECT * FROM unnest({_NOTE_ARRAYS})"  # noqa: S608 (names of our own)
 
-# A transaction that records accesses does not lock the namespace, so the stored time may be later than the one that the
-# batch has read: it stays, unless the batch itself changes the time.
+# A transaction that records accesses does not lock the namespace, so it may change the access time of a note after the
+# batch has read the note. That time is kept, unless the batch itself changes the time that it has read.
 _NEW_VALUES = {name: f"new.{name}" for name in _NOTE_TYPES} | {
-    "last_accessed_at": "CASE WHEN new.last_accessed_at IS DISTINCT FROM new.accessed_before "
+    "last_accessed_at": "CASE WHEN new.last_accessed_at IS DISTINCT FROM new.read_access_time "
     "THEN new.last_accessed_at ELSE notes.last_accessed_at END"
 }
-_UPDATE = (
-    f"UPDATE notes SET ({_NAMES}) = ROW ({', '.join(_NEW_VALUES.values())}) "  # noqa: S608 (names of our own)
-    f"FROM unnest({_ARRAYS}, %b::bigint[]) AS new ({_NAMES}, accessed_before) WHERE notes.key = new.key"
+_UPDATE_NOTES = (
+    f"UPDATE notes SET ({_NOTE_COLUMNS}) = ROW ({', '.join(_NEW_VALUES.values())}) "  # noqa: S608 (names of our own)
+    f"FROM unnest({_NOTE_ARRAYS}, %b::bigint[]) AS new ({_NOTE_COLUMNS}, read_access_time) WHERE notes.key = new.key"
 )
 
-# Rows are locked in the order of their keys, so that two transactions that touch the same notes do not deadlock.
+# Only accesses that are newer than the stored time are written. Rows are locked in the order of their keys, so that two
+# transactions that touch the same notes do not deadlock.
 _TOUCH = """
-WITH late AS MATERIALIZED (
-    SELECT n.key, new.moment FROM unnest(%b::bytea[], %b::bigint[]) AS new (note, moment)
-    JOIN living AS n ON n.namespace = %s AND n.id_mark = new.note
-    WHERE coalesce(n.last_accessed_at < new.moment, true) ORDER BY n.key FOR NO KEY UPDATE OF n
+WITH newer AS MATERIALIZED (
+    SELECT n.key, access.moment FROM unnest(%b::bytea[], %b::bigint[]) AS access (id_mark, moment)
+    JOIN living AS n ON n.namespace = %s AND n.id_mark = access.id_mark
+    WHERE coalesce(n.last_accessed_at < access.moment, true) ORDER BY n.key FOR NO KEY UPDATE OF n
 )
-UPDATE notes AS n SET last_accessed_at = late.moment FROM late WHERE n.key = late.key
+UPDATE notes AS n SET last_accessed_at = newer.moment FROM newer WHERE n.key = newer.key
 """
 
-# The note that a link points to: by id, by path, by either of them with the suffix .md, or by name.
+# The note that a link points to: by id, by path, by either of them with the suffix .md, or by name. ``plain`` is the
+# hash of the target, ``suffixed`` that of the target with .md, and ``name`` that of the target as a name, or NULL.
 _LINKED_NOTE = """coalesce(
     (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.id_mark = {plain}),
     (SELECT key FROM living AS t WHERE t.namespace = %(namespace)s AND t.path_mark = {plain}),
@@ -327,34 +333,39 @@ FROM unnest(%(targets)s::text[], %(plain)s::bytea[], %(suffixed)s::bytea[], %(na
 
 # Notes with the same position are ordered by key.
 _ADJACENT = """
-SELECT n.key, beside.key FROM notes AS n CROSS JOIN LATERAL (
+SELECT n.key, neighbour.key FROM notes AS n CROSS JOIN LATERAL (
     SELECT other.key, other.position FROM living AS other
     WHERE other.namespace = n.namespace AND other.session_mark = n.session_mark
     AND (other.position, other.key) {comparison} (n.position, n.key)
     ORDER BY other.position {order}, other.key {order} LIMIT %s
-) AS beside
-WHERE n.key = ANY (%s::bigint[]) ORDER BY n.key, beside.position {order}, beside.key {order}
+) AS neighbour
+WHERE n.key = ANY (%s::bigint[]) ORDER BY n.key, neighbour.position {order}, neighbour.key {order}
 """
 _PREVIOUS = _ADJACENT.format(comparison="<", order="DESC")
 _NEXT = _ADJACENT.format(comparison=">", order="ASC")
 
+# ``last_title`` has the stems of the last title, in sort order, that starts with the run. If they differ from the run,
+# a longer title starts with the run.
 _TITLES = """
 WITH runs AS MATERIALIZED (
     SELECT run, (
-        SELECT stems FROM titles WHERE namespace = %(namespace)s AND stems >= run AND stems < behind
+        SELECT stems FROM titles WHERE namespace = %(namespace)s AND stems >= run AND stems < run_end
         ORDER BY stems DESC LIMIT 1
-    ) AS last
-    FROM unnest(%(runs)b::text[], %(ends)b::text[]) AS a (run, behind)
+    ) AS last_title
+    FROM unnest(%(runs)b::text[], %(ends)b::text[]) AS bounds (run, run_end)
 )
-SELECT run, last, key, words FROM runs LEFT JOIN titles ON namespace = %(namespace)s AND stems = run AND NOT common
-WHERE last IS NOT NULL
+SELECT run, last_title, key, words
+FROM runs LEFT JOIN titles ON namespace = %(namespace)s AND stems = run AND NOT common
+WHERE last_title IS NOT NULL
 """
 
-# A tsvector that lacks terms has more lexemes than this: a million bytes, with at most about 1,000 for each lexeme.
+# A tsvector lacks terms only if it reached its limit of a million bytes. A lexeme takes at most about 1,000 bytes, so
+# such a tsvector has more lexemes than this number.
 _MIN_TRUNCATED_LEXEMES = 900
 
-# The first array of a title has the notes whose tsvector has the phrase. The second has long notes, whose tsvector is
-# incomplete: the caller has to read their texts. Long notes are joined with ``notes`` to select their namespace.
+# The first array of a title has the notes whose complete tsvector (``whole``) has the phrase. The second has long notes
+# that may contain the title: their tsvector is incomplete, so the caller has to read their texts. They are joined with
+# ``notes`` to select their namespace.
 _CONTAINING = f"""
 SELECT title.key,
     ARRAY(SELECT note FROM words WHERE words @@ title.phrase::tsquery AND whole AND note <> ALL (%s) LIMIT %s),
@@ -364,24 +375,26 @@ SELECT title.key,
 FROM unnest(%b::bigint[], %b::text[], %b::text[]) AS title (key, phrase, words)
 """  # noqa: S608 (a number of our own)
 
-# The rows of all vectors are sent as one array of numbers, from which each row takes its part.
+# The numbers of all vectors are sent as one array, from which each row takes the slice with its own numbers (``near``).
 _INSERT_VECTORS = """
 INSERT INTO vectors (model, near, note, piece, namespace, digest, vector)
-SELECT %s, (%s)[(at - 1) * %s + 1 : at * %s]::halfvec, note, piece, namespace, digest, vector
+SELECT %s, (%s)[(row_number - 1) * %s + 1 : row_number * %s]::halfvec, note, piece, namespace, digest, vector
 FROM unnest(%b::bigint[], %b::int[], %b::int[], %b::bytea[], %b::bytea[])
-    WITH ORDINALITY AS new (note, piece, namespace, digest, vector, at)
+    WITH ORDINALITY AS new (note, piece, namespace, digest, vector, row_number)
 """
 
 _STORED_VECTORS = """
-SELECT given.position, string_agg(v.vector, ''::bytea ORDER BY v.piece)
-FROM unnest(%b::bytea[], %b::bytea[], %b::bytea[]) WITH ORDINALITY AS given (namespace, id, digest, position)
-JOIN namespaces AS s ON s.mark = given.namespace
-JOIN living AS n ON n.namespace = s.key AND n.id_mark = given.id
-JOIN vectors AS v ON v.note = n.key AND v.model = %s AND v.digest = given.digest
-GROUP BY given.position
+SELECT request.number, string_agg(v.vector, ''::bytea ORDER BY v.piece)
+FROM unnest(%b::bytea[], %b::bytea[], %b::bytea[])
+    WITH ORDINALITY AS request (namespace_mark, id_mark, digest, number)
+JOIN namespaces AS s ON s.mark = request.namespace_mark
+JOIN living AS n ON n.namespace = s.key AND n.id_mark = request.id_mark
+JOIN vectors AS v ON v.note = n.key AND v.model = %s AND v.digest = request.digest
+GROUP BY request.number
 """
 
-# The sub-select computes the hashes first: under row-level security, no index is used to compare with a function.
+# The note that the link ``l`` points to. The sub-select computes the hashes first, because under row-level security
+# PostgreSQL uses no index for a comparison whose right side calls a function.
 _TARGET = f"""(
     SELECT {_LINKED_NOTE.format(plain="l.target_mark", suffixed="link.suffixed", name="link.name")} FROM (
         SELECT mark(l.target || '.md') AS suffixed, CASE WHEN strpos(l.target, '/') = 0 THEN l.name_mark END AS name
@@ -389,8 +402,10 @@ _TARGET = f"""(
     ) AS link
 )"""  # noqa: S608 (an expression of our own)
 
+# A row of ``chain`` has a superseded note (NULL in the first rows) and its direct successor. A successor has a link
+# "supersedes" to the note, by id or path (``spelled``) or by name; or the note has a link "superseded-by" to it.
 # UNION drops duplicate pairs, so that a cycle ends. OFFSET 0 makes the planner look links up by their target, which few
-# links share, and not by their kind: without statistics of the table it might choose the kind.
+# links share. Without statistics of the table, it might otherwise look them up by their kind.
 _CHAINS = f"""
 WITH RECURSIVE chain (old, new) AS (
     SELECT NULL::bigint, key FROM living
@@ -419,8 +434,8 @@ WITH RECURSIVE chain (old, new) AS (
         UNION ALL
         SELECT {_TARGET} FROM (SELECT * FROM links WHERE source = n.key OFFSET 0) AS l
         WHERE l.kind_mark = %(superseded_by)s
-    ) AS followed
-    CROSS JOIN LATERAL (SELECT key, created_at FROM living WHERE key = followed.key OFFSET 0) AS successor
+    ) AS linked
+    CROSS JOIN LATERAL (SELECT key, created_at FROM living WHERE key = linked.key OFFSET 0) AS successor
     WHERE successor.key <> n.key AND successor.created_at < %(before)s
 ),
 bounded AS MATERIALIZED (SELECT old, new FROM chain LIMIT %(limit)s)

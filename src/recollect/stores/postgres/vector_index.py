@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 
 MAX_EXACT_NOTES = 20_000  # up to this many notes, a search compares all vectors of a namespace
 MIN_SHARE = 0.2
-"""The minimum share of all notes for a namespace to use the index, which finds too few notes of a small namespace."""
+"""A namespace uses the index only if it has at least this share of all notes; else too few results belong to it."""
 MAX_INDEX_DIMENSION = 4000  # the limit of an HNSW index of halfvec
 RETEST_GROWTH = 2
 """An index is tested again when the store has more than this many times as many notes as at the last test."""
-RETRY_SECONDS = 30.0  # before a missing index is looked for again: another process may be building it
+RETRY_SECONDS = 30.0  # seconds until a missing index is looked for again: another process may be building it
 EF_SEARCH = (200, 400, 800)
 """The values of ``hnsw.ef_search`` to test; with lower values, some queries find no neighbours at all."""
-MIN_RECALL = 0.97  # of the nearest _TEST_LIMIT notes, over _TEST_QUERIES queries
+MIN_RECALL = 0.97  # measure_recall defines the recall
 _TEST_QUERIES = 24
-_TEST_LIMIT = 10
+_TEST_LIMIT = 10  # how many nearest notes of each query a test looks for
 
 _INDEX_PREFIX = "vectors_near_"  # the key of the model follows
 _BUILD_LOCK = (0x5265636C, 1)  # an advisory lock; schema.py has the lock of migrations
-_MIN_PGVECTOR_VERSION = (0, 8)  # earlier versions have no iterative scan, and may return too few rows
+_MIN_PGVECTOR_FOR_INDEX = (0, 8)  # earlier versions have no iterative scan, and may return too few rows
 _BUILD_MEMORY = 256  # megabytes; an index that needs more memory is built much slower
 
 
@@ -51,10 +51,8 @@ def halfvec(value: str, model: Model) -> str:
 class RecallTest(NamedTuple):
     """The result of a recall test of an index."""
 
-    ef_search: int
-    """The lowest value with enough recall; 0 if the recall is too low at every value."""
-    notes: int
-    """The number of notes of the store at the time of the test."""
+    ef_search: int  # the lowest value with enough recall; 0 if the recall is too low at every value
+    notes: int  # the number of notes of the store at the time of the test
 
     def __str__(self) -> str:
         """Return the comment of the index, in which ``ef_search`` is called breadth."""
@@ -76,12 +74,12 @@ class VectorIndexes:
         self._thread: threading.Thread | None = None
         self._failed = False
         self._closed = False
-        self._start_time = -math.inf  # of the last thread, in seconds of time.monotonic
+        self._start_time = -math.inf  # when the last thread started, in seconds of time.monotonic
 
     def ef_search(self, connection: Connection, namespace_id: int, active: ActiveModel) -> int:
         """Return the ``ef_search`` for this namespace; 0 if all vectors must be compared.
 
-        A missing index is built in the background, and one that has grown much is tested again.
+        A missing index is built in the background, and an index that has grown much is tested again there.
         """
         key, model = active
         if model.dimension > MAX_INDEX_DIMENSION:
@@ -92,13 +90,13 @@ class VectorIndexes:
         if notes <= MAX_EXACT_NOTES:
             return 0
         test = RecallTest.parse(comment)
-        outdated = test is None or all_notes > RETEST_GROWTH * test.notes
-        if outdated and time.monotonic() - self._start_time >= RETRY_SECONDS:
+        needs_test = test is None or all_notes > RETEST_GROWTH * test.notes
+        if needs_test and time.monotonic() - self._start_time >= RETRY_SECONDS:
             self.start()
         return test.ef_search if test and notes >= MIN_SHARE * all_notes else 0
 
     def start(self) -> None:
-        """Run :meth:`ensure` in a background thread, unless one is running or an earlier one failed."""
+        """Run :meth:`ensure` in a thread, unless one is running or has failed, or the store is closed or read-only."""
         with self._lock:
             running = self._thread is not None and self._thread.is_alive()
             if running or self._failed or self._closed or self._connections.read_only:
@@ -108,8 +106,8 @@ class VectorIndexes:
             self._thread.start()
 
     def finish(self) -> None:
-        """Build missing indexes, and wait until they are built: a background thread would end with the process."""
-        self.wait()  # a running thread may have started before something changed
+        """Build missing indexes, and wait until they are built, because the background thread ends with the process."""
+        self.wait()  # a running thread may have read the models before the last change
         self._failed = False
         self.start()
         self.wait()
@@ -141,20 +139,21 @@ class VectorIndexes:
         """Build the index of the active model, if a namespace is large enough; drop the indexes of other models.
 
         Two processes that build an index would deadlock until the server cancels one, so only the process with the lock
-        builds. The server holds the lock for the connection, and keeps building when the process ends.
+        builds. If the process ends, the server still finishes the index, and keeps the lock until then.
         """
         with self._connections.autocommit_connection() as connection:
             ((locked, version, dimensions, largest_namespace),) = connection.execute(_PLAN, _BUILD_LOCK).fetchall()
-            if not locked or tuple(map(int, version.split(".")[:2])) < _MIN_PGVECTOR_VERSION:
+            if not locked or tuple(map(int, version.split(".")[:2])) < _MIN_PGVECTOR_FOR_INDEX:
                 return
-            active_dimensions: dict[str, int] = dimensions or {}  # by the key of the active model; empty without one
+            active_dimensions: dict[str, int] = dimensions or {}  # by key; there is at most one active model
             for name, valid, building in connection.execute(_EXISTING, [f"{_INDEX_PREFIX}%"]).fetchall():
                 key = name.removeprefix(_INDEX_PREFIX)
-                if key not in active_dimensions or not (valid or building):
+                build_failed = not valid and not building
+                if key not in active_dimensions or build_failed:
                     connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {_INDEX_PREFIX}{int(key):d}")
             for key, dimension in active_dimensions.items():
                 if (largest_namespace or 0) > MAX_EXACT_NOTES and dimension <= MAX_INDEX_DIMENSION:
-                    self._build(connection, int(key), Model("", dimension))
+                    self._build(connection, int(key), Model("", dimension))  # the name is not used
 
     def _build(self, connection: Connection, key: int, model: Model) -> None:
         """Build the index of a model, unless it exists, and test it, unless it has a recent test result."""
@@ -164,10 +163,10 @@ class VectorIndexes:
             f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {_INDEX_PREFIX}{key:d} ON vectors "
             f"USING hnsw ({near} halfvec_ip_ops) WHERE model = {key:d}"
         )
-        ((comment, all_notes),) = connection.execute(_TESTED, [f"recollect.{_INDEX_PREFIX}{key}"]).fetchall()
+        ((comment, all_notes),) = connection.execute(_TEST_RESULT, [f"recollect.{_INDEX_PREFIX}{key}"]).fetchall()
         test = RecallTest.parse(comment)
         if test is None or all_notes > RETEST_GROWTH * test.notes:
-            # From a new index the planner knows the number of rows, but not the statistics of their values.
+            # The planner needs statistics of the values; building the index updated only the number of rows.
             connection.execute("ANALYZE vectors, notes")
             test = RecallTest(measure_recall(connection, key, model), all_notes)
             connection.execute(f"COMMENT ON INDEX {_INDEX_PREFIX}{key:d} IS '{test}'")
@@ -176,8 +175,8 @@ class VectorIndexes:
 def measure_recall(connection: Connection, key: int, model: Model) -> int:
     """Return the lowest ``ef_search`` with enough recall for the index of a model; 0 if none has enough.
 
-    The recall is the share of the exact ``_TEST_LIMIT`` nearest notes among ``ef_search`` rows of the index, which a
-    search scores again. The connection must be in no transaction; afterwards it sees all namespaces.
+    The recall is the share of the ``_TEST_LIMIT`` nearest notes that is among the first ``ef_search`` rows of the
+    index. The connection must be in no transaction; afterwards it sees all namespaces.
     """
     connection.execute("SELECT set_config('recollect.namespaces', '*', false)")
     ((first, last),) = connection.execute(_KEY_RANGE, [key]).fetchall()
@@ -187,7 +186,7 @@ def measure_recall(connection: Connection, key: int, model: Model) -> int:
     def search(statement: str, vector: str, limit: int) -> set[int]:
         return {note for (note,) in connection.execute(statement, [vector, limit])}
 
-    # This statement does not use the index, which is on a cast of the column.
+    # This statement does not use the index, because the index is on a cast of the column.
     exact = f"SELECT note FROM vectors WHERE model = {key:d} ORDER BY near <#> %s::halfvec LIMIT %s"  # noqa: S608 (a number)
     expected = [search(exact, query, _TEST_LIMIT) for query in queries]
     near, parameter = halfvec("near", model), halfvec("%s", model)
@@ -210,7 +209,7 @@ SELECT s.notes, (SELECT sum(notes)::bigint FROM namespaces),
 FROM namespaces AS s WHERE s.key = %s
 """
 
-_TESTED = "SELECT obj_description(to_regclass(%s), 'pg_class'), (SELECT sum(notes)::bigint FROM namespaces)"
+_TEST_RESULT = "SELECT obj_description(to_regclass(%s), 'pg_class'), (SELECT sum(notes)::bigint FROM namespaces)"
 
 # One statement, because a process that ends soon has little time to send several.
 _PLAN = """
@@ -243,8 +242,8 @@ SELECT v.near::text FROM unnest(%s::bigint[]) AS sample (key) CROSS JOIN LATERAL
 ) AS v
 """
 
-# Without sorting, the planner has to use the index. It would sort the rows of a table that has just grown and has no
-# statistics yet. The settings are for the transaction, or else for the connection.
+# Sorting is turned off, so that the planner has to use the index. Otherwise it would sort the rows of a table that has
+# just grown and has no statistics yet. With ``in_transaction``, the settings end with the transaction.
 SEARCH_SETTINGS = """
 SELECT set_config('hnsw.ef_search', %(ef_search)s, %(in_transaction)s),
     set_config('hnsw.iterative_scan', 'relaxed_order', %(in_transaction)s),

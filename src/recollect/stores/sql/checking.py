@@ -12,8 +12,7 @@ from recollect.stores.sql import writing
 from recollect.stores.sql.dialect import Row, SqlTransaction
 from recollect.stores.tokens import Mention, NoteText, find_mentions, titles_by_note
 
-CHECKED_NOTES = 2000
-"""About the maximum number of notes whose mentions are checked; a larger namespace is sampled."""
+CHECKED_NOTES = 2000  # the mentions of about this many notes are checked; a larger namespace is sampled
 BATCH_NOTES = 2000  # how many notes one query reads
 MAX_LISTED = 3  # the maximum number of problems that a finding lists
 _BYTES_PER_NUMBER = {"float32": 4, "float16": 2}
@@ -25,17 +24,17 @@ def namespaces(transaction: SqlTransaction) -> list[tuple[int, str]]:
 
 
 def list_problems(problems: Iterable[str]) -> str:
-    """Return the first problems in one line, with the number of the others; empty if there are none."""
+    """Return the first problems in one line, with the number of the other problems; "" if there are no problems."""
     all_problems = list(problems)
     more = f" and {len(all_problems) - MAX_LISTED} more" if len(all_problems) > MAX_LISTED else ""
     return "; ".join(all_problems[:MAX_LISTED]) + more
 
 
 def vector_problems(rows: Iterable[Row]) -> Iterator[tuple[Any, str]]:
-    """Yield the key of each vector that does not fit its note, with the problem.
+    """Yield a pair for each vector that does not fit its note: the vector's key and the problem.
 
     A row has the vector's key, namespace, digest and size in bytes, the model's dimension and precision, and the note's
-    namespace, id, title, summary and content. The bytes of a vector may be those of several chunks.
+    namespace, id, title, summary and content. SQLite has the vectors of all chunks of a note in one row.
     """
     for key, namespace_id, digest, size, dimension, precision, note_namespace, note_id, *text in rows:
         chunk_size = (dimension or 0) * _BYTES_PER_NUMBER.get(precision, 0)
@@ -51,7 +50,7 @@ def vector_problems(rows: Iterable[Row]) -> Iterator[tuple[Any, str]]:
 
 def rebuild_mentions(transaction: SqlTransaction, namespace_id: int) -> None:
     """Delete the titles and mentions of a namespace, and derive them from its notes again."""
-    transaction.execute("DELETE FROM titles WHERE namespace = :namespace", namespace=namespace_id)
+    transaction.execute("DELETE FROM titles WHERE namespace = :namespace", namespace=namespace_id)  # and their mentions
     for texts in _read_texts(transaction, namespace_id, "title <> ''"):
         writing.write_titles(transaction, namespace_id, titles_by_note(texts))
     _revision, _has_terms, has_titles = transaction.index_state(namespace_id)
@@ -62,6 +61,7 @@ def rebuild_mentions(transaction: SqlTransaction, namespace_id: int) -> None:
 
 def mention_problems(transaction: SqlTransaction, namespace_id: int) -> Iterator[str]:
     """Find stored titles that differ from the notes' titles, and, in a sample, mentions that differ from the texts."""
+    # ``titled`` has pairs of a note and its title. The column ``namers`` has the stored number of mentions of a title.
     for title in transaction.fetch_column(
         "SELECT key FROM titles AS t WHERE namespace = :namespace "
         "AND NOT EXISTS (SELECT 1 FROM titled WHERE title = t.key)",
@@ -75,15 +75,15 @@ def mention_problems(transaction: SqlTransaction, namespace_id: int) -> Iterator
     ):
         yield f"the number of mentions of title {title} is wrong"
     for texts in _read_texts(transaction, namespace_id, "(title <> '' OR key IN (SELECT note FROM titled))"):
-        stored: dict[int, set[str]] = {}
+        stored_titles: dict[int, set[str]] = {}
         for note, words in transaction.fetch(
             "SELECT note, words FROM titled JOIN titles AS t ON t.key = title WHERE note IN LIST(:notes)",
             notes=[text.note for text in texts],
         ):
-            stored.setdefault(note, set()).add(words)
+            stored_titles.setdefault(note, set()).add(words)
         titles = titles_by_note(texts)
         for note in (text.note for text in texts):
-            if stored.get(note, set()) != {title.words for title in titles.get(note, ())}:
+            if stored_titles.get(note, set()) != {title.words for title in titles.get(note, ())}:
                 yield f"the stored title of note {note} differs from the note"
     count = transaction.fetch_value("SELECT count(*) FROM notes WHERE namespace = :namespace", namespace=namespace_id)
     step = count // CHECKED_NOTES + 1
@@ -130,20 +130,21 @@ def rebuild_entities(transaction: SqlTransaction, namespace_id: int) -> None:
 
 
 def entity_problems(transaction: SqlTransaction, namespace_id: int) -> Iterator[str]:
-    """Find notes whose stored entities differ from those of their metadata."""
+    """Find notes whose stored entities differ from the entities in their metadata."""
     stored_counts = transaction.fetch_dict(
         "SELECT note, count(*) FROM entities WHERE namespace = :namespace GROUP BY note", namespace=namespace_id
     )
     for note, metadata in _notes_with_entities(transaction, namespace_id):
         names = writing.entities_in(metadata)
-        matching = transaction.fetch_value(
+        matching_count = transaction.fetch_value(  # the names are compared in SQL: PostgreSQL has only their hashes
             "SELECT count(*) FROM entities "
             "WHERE note = :note AND namespace = :namespace AND LOOKUP(name) IN LOOKUP_LIST(:names)",
             note=note,
             namespace=namespace_id,
             names=sorted(names),
         )
-        if not len(names) == stored_counts.pop(note, 0) == matching:
+        stored_count = stored_counts.pop(note, 0)
+        if stored_count != len(names) or matching_count != len(names):
             yield f"the stored entities of note {note} differ from its metadata"
     for note in stored_counts:
         yield f"note {note} has stored entities, but none in its metadata"

@@ -8,10 +8,11 @@ neutral                  SQLite                                      PostgreSQL
 ``:name``                ``:name``                                   ``%(name)s``
 ``IN LIST(:keys)``       ``IN (SELECT value FROM json_each(:keys))`` ``= ANY (%(keys)s)``
 ``LOOKUP(id)``           ``id``                                      ``id_mark``
-``LOOKUP(:id)``          ``:id``                                     ``%(id)s``, hashed
-``IN LOOKUP_LIST(:ids)`` as ``IN LIST``                              as ``IN LIST``, hashed
+``LOOKUP(:id)``          ``:id``                                     ``%(id)s``, a hash
+``IN LOOKUP_LIST(:ids)`` as ``IN LIST``                              as ``IN LIST``, hashes
 ``STRAIGHT_JOIN``        ``CROSS JOIN``                              ``JOIN``
 ``visible_notes``        ``notes``                                   ``living``
+``%``                    ``%``                                       ``%%``
 ======================== =========================================== ==========================
 
 PostgreSQL looks texts up by a hash of sixteen bytes, because a long text does not fit into a row of an index.
@@ -50,14 +51,14 @@ _TOKEN = re.compile(
 
 
 class Statement(NamedTuple):
-    """A statement in the SQL of one engine, and the names of its ``LOOKUP`` parameters."""
+    """A statement in the SQL of one engine, and the names of its parameters in ``LOOKUP`` and ``LOOKUP_LIST``."""
 
     sql: str
     lookups: frozenset[str]
 
 
 class Dialect(NamedTuple):
-    """The SQL of one engine where the engines differ."""
+    """The parts of one engine's SQL in which the engines differ."""
 
     parameter: str  # the format string of a parameter, to which its name is applied
     in_list: str  # the format string of IN LIST(:name)
@@ -107,8 +108,8 @@ class VectorRows(NamedTuple):
 
     note: int
     namespace: int
-    digest: bytes  # of the embedded text
-    rows: NDArray[float32]  # one row of unit length for each chunk
+    digest: bytes  # the digest of the embedded text
+    rows: NDArray[float32]  # one vector of unit length for each chunk
 
 
 class SqlTransaction(Protocol):
@@ -153,7 +154,7 @@ class SqlTransaction(Protocol):
     def insert(
         self, table: str, columns: Sequence[str], rows: Sequence[Row], *, conflict: str = "", returning: str = ""
     ) -> list[Row]:
-        """Insert rows; return the columns that ``returning`` names, of each row.
+        """Insert rows; return a row with the columns in ``returning`` for each inserted row.
 
         ``conflict`` is what follows ``ON CONFLICT DO``, such as ``NOTHING``; without it, an existing row is an error.
         """
@@ -170,7 +171,7 @@ class SqlTransaction(Protocol):
         return revision
 
     def restart(self) -> None:
-        """Restart a read transaction, so that it sees the latest commits. PostgreSQL does nothing."""
+        """Restart a read transaction, so that it sees the latest commits; in PostgreSQL, do nothing."""
         return
 
     def hides_notes(self) -> bool:
@@ -212,12 +213,12 @@ class SqlTransaction(Protocol):
         """
 
     def adjacent_notes(self, notes: Sequence[int], distance: int) -> tuple[list[Row], list[Row]]:
-        """Return pairs of a note and a previous note of its session, nearest first, and pairs with the next notes."""
+        """Return pairs of a note and a neighbour in its session: ``distance`` previous notes and as many next notes."""
 
     def superseding_pairs(
         self, namespace_id: int, ids: Sequence[str], created_before: int, limit: int
     ) -> Iterable[Row]:
-        """Return pairs of the ids of a superseded note and of its direct successor, in the chains of these notes."""
+        """Return ids of a superseded note and of a direct successor, for these notes, their successors, and so on."""
 
     def index_state(self, namespace_id: int) -> tuple[int, bool, bool]:
         """Return the revision of a namespace, whether its lexical index has notes, and whether any note has a title."""
@@ -226,10 +227,10 @@ class SqlTransaction(Protocol):
         """Return the terms of the lexical index of a namespace."""
 
     def titles_starting_with(self, namespace_id: int, runs: Sequence[str]) -> Iterable[Row]:
-        """Return the runs (sequences of stems) that a title starts with.
+        """Return rows for the runs (sequences of stems, joined by spaces) with which a title starts.
 
-        Each row has the run, the stems of the last title in sort order that starts with it, and the key and words of a
-        title that equals the run and is not too common, or ``None``.
+        A row has the run, the stems of the last title in sort order that starts with the run, and the key and words of
+        a title that equals the run and is not common; ``None`` if there is no such title.
         """
 
     def notes_containing(
@@ -237,25 +238,27 @@ class SqlTransaction(Protocol):
     ) -> dict[int, list[int]]:
         """Return for each title, by key, the indexed notes whose summary or content contains its stems.
 
-        ``exclude`` has the notes that are being written. For a title that more than ``limit`` notes contain, more than
-        ``limit`` notes are returned, but not necessarily all.
+        ``exclude`` has the notes that are being written, which are left out. If more than ``limit`` notes contain a
+        title, more than ``limit`` of them are returned, but not necessarily all.
         """
 
     def lock_models(self) -> None:
         """Let no other transaction add a model until this transaction ends."""
 
     def lock_texts(self, notes: Sequence[int] | None) -> None:
-        """Let no other transaction change the texts of these notes (``None``: of all) until this transaction ends."""
+        """Let no other transaction change texts of these notes (``None``: of any note) until this transaction ends."""
 
     def insert_vectors(self, model_key: int, model: Model, vectors: Sequence[VectorRows]) -> None:
         """Insert vectors of notes that have none of this model yet."""
 
     def stored_vectors(self, model_key: int, notes: Sequence[tuple[str, str, bytes]]) -> Mapping[int, bytes]:
-        """Return the vectors of notes, given by name of the namespace, id and text digest, by index in ``notes``."""
+        """Return the bytes of the vectors of notes, by index in ``notes``; notes without a vector are left out.
+
+        An item of ``notes`` has the name of the namespace, the id of the note and the digest of its text.
+        """
 
 
-MAX_NAMESPACES = 256
-"""The maximum number of cached namespaces: a server may have one for each person."""
+MAX_NAMESPACES = 256  # the maximum number of cached namespaces: a server may have a namespace for each person
 MAX_COUNTS = 10_000  # the maximum number of cached counts of a namespace
 
 K = TypeVar("K", bound=Hashable)
@@ -279,19 +282,19 @@ class RevisionCache(Generic[T, V]):
     """
 
     def __init__(self, derive: Callable[[T, int, V | None], V]) -> None:
-        """Start empty.
+        """Start empty; ``derive`` computes the value from a transaction, a namespace and the previous value.
 
-        ``derive`` computes the value from a transaction and a namespace. It also gets the previous value, which may
-        save work and must not be modified, because other threads may be using it.
+        The previous value may save work. It must not be modified, because other threads may be using it.
         """
         self._derive = derive
         self._lock = threading.Lock()
         self._entries: dict[int, _Entry[V]] = {}
 
     def get(self, transaction: T, namespace_id: int) -> V:
-        """Return the value for the state that the transaction sees; one thread derives it at a time.
+        """Return the value for the state that the transaction sees; only one thread at a time derives it.
 
-        If the value is not cached, the transaction is restarted.
+        If the value is not cached, the transaction is restarted, because another thread may have derived the value
+        meanwhile from a later state than the transaction saw.
         """
         with self._lock:
             entry = self._entries.pop(namespace_id, None) or _Entry()
@@ -302,7 +305,6 @@ class RevisionCache(Generic[T, V]):
         if cached is not None and cached[0] == transaction.revision(namespace_id):
             return cached[1]
         with entry.lock:
-            # Another thread may have derived the value meanwhile, from a later state than this transaction saw.
             transaction.restart()
             revision = transaction.revision(namespace_id)
             cached = entry.cached

@@ -1,6 +1,6 @@
 """The edges of the note graph: neighbours in a session, links, mentions and shared entities.
 
-The edges of many notes are read at once, with one query for each kind of edge. ``dialect.py`` has the SQL macros.
+The edges of many notes are read at once, with one query for each kind of edge, in the SQL of ``dialect.py``.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from recollect.stores.search_index import MAX_SUPERSESSIONS, SUPERSESSION_KINDS
 from recollect.stores.sql.dialect import MAX_INTEGER, Row, SqlTransaction
 from recollect.stores.tokens import MAX_TITLE_NOTES
 
-ADJACENT = frozenset(("previous", "next"))
-DERIVED = ADJACENT | {"mention", "entity"}
-"""The kinds of edges that are not links."""
-MAX_ENTITY_NOTES = 64  # an entity that more notes share makes no edges
+ADJACENT = frozenset(("previous", "next"))  # the kinds of edges between neighbours in a session
+DERIVED = ADJACENT | {"mention", "entity"}  # the kinds of edges that are not links
+MAX_ENTITY_NOTES = 64  # if more notes share an entity, the entity makes no edges
 
 
 class KeyEdge(NamedTuple):
@@ -33,7 +32,7 @@ class KeyEdge(NamedTuple):
 
 
 class _Source(NamedTuple):
-    """A note whose edges are looked up; its columns are what links to it may have as their target."""
+    """A note whose edges are looked up; a link to it has its id, path or name as target."""
 
     key: int
     id: str
@@ -71,9 +70,9 @@ def edges_of_key(transaction: SqlTransaction, namespace_id: int, key: int) -> li
 def successors(
     transaction: SqlTransaction, namespace_id: int, ids: Sequence[str], created_before: datetime | None
 ) -> dict[str, tuple[str, ...]]:
-    """Return the direct successors of each superseded note in the chains of these notes, by one recursive query.
+    """Return the direct successors of each superseded note among these notes, their successors, and so on.
 
-    Most namespaces have no superseding links: then this takes one index lookup.
+    This takes one recursive query; in a namespace without superseding links, as most are, it takes one index lookup.
     """
     if not transaction.fetch_value(
         "SELECT EXISTS (SELECT 1 FROM links WHERE namespace = :namespace AND LOOKUP(kind) IN LOOKUP_LIST(:kinds))",
@@ -103,7 +102,7 @@ def _edges(
     if kinds is None or not ADJACENT.isdisjoint(kinds):
         previous, following = transaction.adjacent_notes(keys, max(distance, 0))
         edge_lists += _adjacent_edges(previous, "previous"), _adjacent_edges(following, "next")
-    if kinds is None or not DERIVED.issuperset(kinds):
+    if kinds is None or not DERIVED.issuperset(kinds):  # any other kind is a kind of links
         edge_lists.append(_link_edges(transaction, namespace_id, sources, kinds))
     queries: list[tuple[str, dict[str, Any]]] = []
     query_edges: list[tuple[str, Literal["out", "in"]]] = []  # the kind and direction of the edges of each query
@@ -116,7 +115,7 @@ def _edges(
     for rows, (kind, direction) in zip(transaction.fetch_together(queries), query_edges, strict=True):
         edge_lists.append([KeyEdge(source, target, kind, direction) for source, target in rows])
     merged = merge_edges(keys, edge_lists, kinds)
-    # The queries for titles and entities may return expired notes.
+    # This drops expired notes, which the queries for titles and entities may return.
     ids_by_key = transaction.fetch_dict(
         "SELECT key, id FROM visible_notes WHERE key IN LIST(:keys)", keys=list({edge.target for edge in merged})
     )
@@ -126,7 +125,7 @@ def _edges(
 def merge_edges(
     notes: Iterable[int], edge_lists: Iterable[Iterable[KeyEdge]], kinds: Collection[str] | None = None
 ) -> list[KeyEdge]:
-    """Return the distinct edges of several lists without loops, ordered by source as in ``notes``, then by list."""
+    """Return the distinct edges of several lists, but no loops; ordered by source as in ``notes``, then by list."""
     by_note: dict[int, dict[KeyEdge, None]] = {note: {} for note in notes}
     for edge_list in edge_lists:
         for edge in edge_list:
@@ -150,12 +149,12 @@ def _link_edges(
     The target of a link may be an id or a path, with or without ``.md``, or a name.
     """
     condition = "" if kinds is None else "AND LOOKUP(+kind) IN LOOKUP_LIST(:kinds)"
-    names = [name for source in sources for name in (source.id, source.path) if name]
+    ids_and_paths = [name for source in sources for name in (source.id, source.path) if name]
     keys = [source.key for source in sources]
     params = {
         "keys": keys,
         "namespace": namespace_id,
-        "targets": [*names, *(name.removesuffix(".md") for name in names if name.endswith(".md"))],
+        "targets": [*ids_and_paths, *(name.removesuffix(".md") for name in ids_and_paths if name.endswith(".md"))],
         "names": [source.name for source in sources if source.name is not None],
         "kinds": sorted(set(kinds or ()) - DERIVED),
     }
@@ -171,7 +170,7 @@ def _link_edges(
             yield KeyEdge(targets[target], source, kind, "in")
 
 
-# ``place`` is the index of a link in its note.
+# ``place`` is the position of a link in its note.
 _LINKS_FROM = "SELECT source, kind, target FROM links WHERE source IN LIST(:keys) {condition} ORDER BY source, place"
 
 _LINKS_TO = """
@@ -181,28 +180,30 @@ UNION SELECT source, place, kind, target FROM links
 WHERE namespace = :namespace AND LOOKUP(name) IN LOOKUP_LIST(:names) {condition}
 """
 
-# In the queries for mentions, note m.note (n) mentions title t, which note b.note (o) has.
+# In the queries for mentions, m says that the note ``mentioning`` mentions the title t, and ``titled`` that the note
+# ``mentioned`` has this title.
 # A title makes no edges if too many notes mention it (t.common), or if more than :limit notes have it.
 _DISTINCTIVE = (
     "t.key = {}.title AND NOT t.common AND NOT EXISTS (SELECT 1 FROM titled WHERE title = t.key LIMIT 1 OFFSET :limit)"
 )
-# Sections of one document do not mention each other: they have the same session, which starts their paths.
+# Mentions within a document make no edges: its sections have the same session, with which their paths start.
 _OTHER_DOCUMENT = (
-    "STRAIGHT_JOIN notes AS n ON n.key = m.note STRAIGHT_JOIN notes AS o ON o.key = b.note AND "
-    "(o.session = n.session AND substr(n.path, 1, length(n.session)) = n.session "
-    "AND substr(o.path, 1, length(n.session)) = n.session) IS NOT TRUE"
+    "STRAIGHT_JOIN notes AS mentioning ON mentioning.key = m.note STRAIGHT_JOIN notes AS mentioned "
+    "ON mentioned.key = titled.note AND (mentioned.session = mentioning.session "
+    "AND substr(mentioning.path, 1, length(mentioning.session)) = mentioning.session "
+    "AND substr(mentioned.path, 1, length(mentioned.session)) = mentioned.session) IS NOT TRUE"
 )
 
 _MENTIONED_NOTES = f"""
-SELECT m.note, b.note FROM mentions AS m STRAIGHT_JOIN titles AS t ON {_DISTINCTIVE.format("m")}
-STRAIGHT_JOIN titled AS b ON b.title = m.title {_OTHER_DOCUMENT}
-WHERE m.note IN LIST(:notes) AND m.exact ORDER BY m.note, b.note
+SELECT m.note, titled.note FROM mentions AS m STRAIGHT_JOIN titles AS t ON {_DISTINCTIVE.format("m")}
+STRAIGHT_JOIN titled ON titled.title = m.title {_OTHER_DOCUMENT}
+WHERE m.note IN LIST(:notes) AND m.exact ORDER BY m.note, titled.note
 """  # noqa: S608 (conditions of our own)
 
 _MENTIONING_NOTES = f"""
-SELECT b.note, m.note FROM titled AS b STRAIGHT_JOIN titles AS t ON {_DISTINCTIVE.format("b")}
-STRAIGHT_JOIN mentions AS m ON m.title = b.title AND m.exact {_OTHER_DOCUMENT}
-WHERE b.note IN LIST(:notes) ORDER BY b.note, m.note
+SELECT titled.note, m.note FROM titled STRAIGHT_JOIN titles AS t ON {_DISTINCTIVE.format("titled")}
+STRAIGHT_JOIN mentions AS m ON m.title = titled.title AND m.exact {_OTHER_DOCUMENT}
+WHERE titled.note IN LIST(:notes) ORDER BY titled.note, m.note
 """  # noqa: S608 (conditions of our own)
 
 # An entity makes no edges if more than :limit notes share it.
@@ -210,8 +211,8 @@ _NOTES_SHARING_ENTITIES = """
 SELECT e.note, other.note FROM entities AS e
 STRAIGHT_JOIN entities AS other ON other.namespace = e.namespace AND LOOKUP(other.name) = LOOKUP(e.name)
 WHERE e.note IN LIST(:notes) AND NOT EXISTS (
-    SELECT 1 FROM entities AS many
-    WHERE many.namespace = e.namespace AND LOOKUP(many.name) = LOOKUP(e.name) LIMIT 1 OFFSET :limit
+    SELECT 1 FROM entities AS shared
+    WHERE shared.namespace = e.namespace AND LOOKUP(shared.name) = LOOKUP(e.name) LIMIT 1 OFFSET :limit
 )
 ORDER BY e.note, other.note
 """

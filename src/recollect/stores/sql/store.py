@@ -27,9 +27,8 @@ from recollect.stores.tokens import TermFilterCache
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-BATCH_NOTES = 512
-BATCH_DOCUMENTS = 256
-"""How many notes or documents one query of an iteration reads."""
+BATCH_NOTES = 512  # how many notes one query reads when a caller iterates over all notes
+BATCH_DOCUMENTS = 256  # how many documents one query reads when a caller iterates over all documents
 TOUCH_TIMEOUT = 1.0  # how many seconds a transaction that writes only access times waits for other writers
 
 T = TypeVar("T", bound=SqlTransaction)
@@ -40,10 +39,10 @@ class NamespaceSearch(Protocol):
     """The searches of one namespace in a read transaction."""
 
     def search_text(self, query: Query, semantics: Semantics, limit: int, filters: Filters) -> list[Candidate]:
-        """Return the best notes by BM25; ties by path, then id."""
+        """Return the best notes by BM25; ties are ordered by path, then id."""
 
     def text_scores(self, query: Query, semantics: Semantics, ids: Sequence[str]) -> dict[str, float]:
-        """Return the ``search_text`` scores, by id, of the notes with these ids that match."""
+        """Return the scores of ``search_text``, by id, for those of the notes with these ids that match."""
 
     def select_candidates(self, ids: Sequence[str], filters: Filters, without: Query | None) -> list[Candidate]:
         """Return the notes with these ids, in this order, that pass the filters and are not excluded by ``without``."""
@@ -61,7 +60,7 @@ class SqlStore(ABC, Generic[T]):
 
     @abstractmethod
     def _read(self, work: Callable[[T], R], namespace: str | None) -> R:
-        """Return the result of ``work`` in a read transaction of a namespace, or of all; ``work`` may run twice."""
+        """Return the result of ``work``, which may run twice, in a read transaction on a namespace (``None``: all)."""
 
     @abstractmethod
     def _write(
@@ -70,7 +69,7 @@ class SqlStore(ABC, Generic[T]):
         """Open a write transaction on namespaces (``None``: all); it is committed unless an error is raised.
 
         The transaction first deletes the expired notes of the namespaces. With ``create``, it creates missing
-        namespaces. With ``accesses_only`` it deletes nothing, and waits only :data:`TOUCH_TIMEOUT` seconds for others.
+        namespaces. With ``accesses_only`` it deletes nothing, and waits for others only :data:`TOUCH_TIMEOUT` seconds.
         """
 
     @abstractmethod
@@ -94,7 +93,7 @@ class SqlStore(ABC, Generic[T]):
 
     @property
     def model(self) -> Model | None:
-        """The model that the stored vectors are searched with."""
+        """The active model, whose vectors are searched; ``None`` if the store has no vectors yet."""
         active = self._read(tables.active_model, None)
         return active.model if active else None
 
@@ -135,7 +134,7 @@ class SqlStore(ABC, Generic[T]):
         vectors: Mapping[bytes, Vector] | None = None,
         adopt: bool = False,
     ) -> DocumentWriteResult:
-        """Write documents, and delete their former notes that they no longer contain."""
+        """Write documents, and delete the stored notes of these documents that the documents no longer contain."""
         with self._write([namespace], create=True) as transaction:
             batch_tables = BatchTables(transaction, sum(len(document.drafts) for document in documents))
             batch_tables.write_documents(namespace, documents)
@@ -173,8 +172,8 @@ class SqlStore(ABC, Generic[T]):
             active = tables.active_model(transaction)
             if active is None or (model is not None and active.model != model):
                 return {}
-            unit = unit_query(vector, active.model)
-            return self._search(transaction, namespace_id).similarities(active, unit, ids)
+            unit_vector = unit_query(vector, active.model)
+            return self._search(transaction, namespace_id).similarities(active, unit_vector, ids)
 
         return self._read_namespace(namespace, {}, work)
 
@@ -212,9 +211,10 @@ class SqlStore(ABC, Generic[T]):
 
     def page(self, limit: int, *, namespace: str, filters: Filters, after: int = 0) -> Page:
         limit = min(limit, MAX_INTEGER - 1)
-        notes = self._notes_after(min(after, MAX_INTEGER), limit + 1, namespace, filters)
+        notes = self._notes_after(min(after, MAX_INTEGER), limit + 1, namespace, filters)  # one more than the page has
         keys = list(notes)[:limit]
-        return Page([notes[key] for key in keys], keys[-1] if len(notes) > limit and keys else None)
+        has_next_page = bool(keys) and len(notes) > limit
+        return Page([notes[key] for key in keys], keys[-1] if has_next_page else None)
 
     def _notes_after(self, cursor: int, limit: int, namespace: str | None, filters: Filters) -> dict[int, Note]:
         def work(transaction: T, namespace_id: int | None) -> dict[int, Note]:
@@ -309,9 +309,9 @@ class SqlStore(ABC, Generic[T]):
 
 @contextmanager
 def new_file(target: Path, *, overwrite: bool, source: Path | None = None) -> Iterator[Path]:
-    """Yield the path for a temporary SQLite file, which replaces ``target`` at the end, unless an error is raised.
+    """Yield the path for a temporary SQLite file, which becomes ``target`` at the end, unless an error is raised.
 
-    An existing file is an error, unless ``overwrite``; it must not be ``source``, the file that is copied.
+    An existing ``target`` is an error, unless ``overwrite``. Even then it must not be ``source``, the copied file.
     """
     try:
         if target.exists() and (not overwrite or (source is not None and target.samefile(source))):

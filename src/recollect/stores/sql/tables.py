@@ -26,7 +26,7 @@ _NOTE_COLUMNS = ", ".join(f"n.{column}" for column in COLUMNS.split(", "))
 
 
 def note_keys(transaction: SqlTransaction, namespace_id: int, names: Sequence[str]) -> list[int | None]:
-    """Return the key of the visible note with each name, or ``None``; a name is an id, or else a path."""
+    """Return for each name the key of the visible note with this id, or else with this path, or else ``None``."""
     rows = transaction.fetch(
         "SELECT key, id, 0 FROM visible_notes WHERE namespace = :namespace AND LOOKUP(id) IN LOOKUP_LIST(:names) "
         "UNION ALL "
@@ -39,7 +39,7 @@ def note_keys(transaction: SqlTransaction, namespace_id: int, names: Sequence[st
 
 
 def existing_note(transaction: SqlTransaction, name: str, namespace: str) -> tuple[int, int]:
-    """Return the keys of a namespace and of a note in it, given by id or path; raise an error if there is none."""
+    """Return the keys of a namespace and of a note in it, given by id or path; raise an error if it is missing."""
     namespace_id = transaction.namespace_id(namespace)
     key = None if namespace_id is None else note_keys(transaction, namespace_id, [name])[0]
     if namespace_id is None or key is None:
@@ -107,13 +107,13 @@ def remove_link(transaction: SqlTransaction, note: int, link: Link) -> bool:
 
 
 def _link_positions(transaction: SqlTransaction, note: int) -> dict[Link, int]:
-    """Return the position of each link of a note; the numbers may have gaps."""
+    """Return the position (column ``place``) of each link of a note; the positions may have gaps."""
     rows = transaction.fetch("SELECT kind, target, place FROM links WHERE source = :note", note=note)
     return {Link(kind, target): position for kind, target, position in rows}
 
 
 def _insert_links(transaction: SqlTransaction, links: Iterable[tuple[int, int, int, Link]]) -> None:
-    """Insert links; an item has a namespace, a source note, the position of the link in that note, and the link."""
+    """Insert links; an item has a namespace, the source note, the position of the link in this note, and the link."""
     transaction.insert(
         "links",
         ("source", "namespace", "place", "kind", "target", "name"),
@@ -134,10 +134,10 @@ def delete_notes(transaction: SqlTransaction, namespace_id: int, notes: Sequence
 def remove_expired(
     transaction: SqlTransaction, now: int, *, namespace_ids: Sequence[int] | None = None, limit: int | None = None
 ) -> int:
-    """Delete notes of some or all namespaces that have expired; return the number of deleted notes.
+    """Delete expired notes of some or all (``None``) namespaces; return the number of deleted notes.
 
-    ``now`` is in microseconds since 1970. At most ``limit`` notes are deleted, those that expired earliest. If no note
-    has expired, this takes one lookup in the index of expiring notes.
+    ``now`` is in microseconds since 1970. At most ``limit`` notes are deleted; the notes that expired earliest go
+    first. If no note has expired, this takes one lookup in the index of expiring notes.
     """
     condition = "" if namespace_ids is None else "AND namespace IN LIST(:namespaces)"
     rows = transaction.fetch(
@@ -204,15 +204,14 @@ def document_records_after(
     )
     notes: dict[int, list[str]] = {key: [] for key, *_ in rows}
     for document, note in transaction.fetch(
-        "SELECT document, id FROM visible_notes WHERE document IN LIST(:documents) ORDER BY key",
-        documents=list(notes),
+        "SELECT document, id FROM visible_notes WHERE document IN LIST(:documents) ORDER BY key", documents=list(notes)
     ):
         notes[document].append(note)
     return {key: DocumentRecord._make((*record, tuple(notes[key]))) for key, *record in rows}
 
 
 def set_document_notes(transaction: SqlTransaction, records: Sequence[tuple[int, DocumentRecord]]) -> None:
-    """Set the fingerprints and the lists of notes of documents; an item has the key of the document's namespace."""
+    """Set the fingerprints and the notes of documents; an item of ``records`` has a namespace and a document."""
     keys = upsert_documents(
         transaction, {(namespace_id, record.root, record.name): record.fingerprint for namespace_id, record in records}
     )
@@ -250,7 +249,7 @@ def active_model(transaction: SqlTransaction) -> ActiveModel | None:
 
 
 def _model_key(transaction: SqlTransaction, model: Model) -> int:
-    """Return the key of a model; insert it if it is new, and make it the active model if there is none."""
+    """Return the key of a model; insert it if it is new, and make it the active model if no model is active."""
     params = model._asdict()
     transaction.execute(
         "INSERT INTO models (name, dimension, precision) VALUES (:name, :dimension, :precision) ON CONFLICT DO NOTHING",
@@ -272,7 +271,7 @@ def write_vectors(transaction: SqlTransaction, model: Model | None, vectors: Seq
     active = active_model(transaction)
     if active is None or (model is not None and active.model != model):
         transaction.lock_models()
-        active = active_model(transaction)
+        active = active_model(transaction)  # another transaction may have added a model before the lock
     if model is None:
         model = active.model if active else Model(UNNAMED_MODEL, np.shape(vectors[0].vector)[-1])
     for vector in vectors:
@@ -301,23 +300,23 @@ def write_vectors(transaction: SqlTransaction, model: Model | None, vectors: Seq
 
 
 def vectors_of(transaction: SqlTransaction, active: ActiveModel, notes: Sequence[Note]) -> list[Vector | None]:
-    """Return the vector of each note, or a row for each of its chunks; ``None`` if the note has none of its text."""
+    """Return the vector of each note (a matrix if it has several chunks), or ``None`` if its present text has none."""
     key, model = active
     digests = [
         (note.namespace, note.id, text_digest(embedding_text(note.title, note.summary, note.content))) for note in notes
     ]
     stored = transaction.stored_vectors(key, digests)
     vectors: list[Vector | None] = [None] * len(notes)
-    for position, blob in stored.items():
+    for index, blob in stored.items():
         rows = vectors_in(blob, model).astype(np.float32)
-        vectors[position] = rows[0] if len(rows) == 1 else rows
+        vectors[index] = rows[0] if len(rows) == 1 else rows
     return vectors
 
 
 def stored_texts(
     transaction: SqlTransaction, namespace_id: int, model: Model, ids: Sequence[str], paths: Sequence[str]
 ) -> list[StoredText]:
-    """Return the texts of the notes with one of these ids or paths, each with whether it has a vector of ``model``."""
+    """Return the notes with one of these ids or paths: their texts, and whether they have a vector of ``model``."""
     # One query for each column: with OR, SQLite reads the whole namespace.
     stored: dict[str, StoredText] = {}
     for column, names in (("id", ids), ("path", paths)):
@@ -346,7 +345,7 @@ def pending(transaction: SqlTransaction, model: Model, limit: int, cursor: int) 
 
 
 def embed(transaction: SqlTransaction, model: Model, vectors: Sequence[tuple[PendingNote, Vector]]) -> int:
-    """Write the vectors of notes whose text is still the embedded text; return the number of these notes."""
+    """Write the vectors of notes whose text has not changed since it was embedded; return the number of these notes."""
     by_key = {note.key: (note, vector) for note, vector in vectors}
     transaction.lock_texts(list(by_key))
     rows = transaction.fetch(
@@ -364,7 +363,7 @@ def embed(transaction: SqlTransaction, model: Model, vectors: Sequence[tuple[Pen
 
 
 def activate(transaction: SqlTransaction, model: Model) -> bool:
-    """Make ``model`` the active model and delete all other vectors; return False if a note has no vector of it."""
+    """Make ``model`` active and delete all other vectors; if a note lacks a vector of it, only return False."""
     transaction.lock_texts(None)
     if transaction.fetch_value(
         f"SELECT EXISTS (SELECT 1 FROM visible_notes AS n WHERE NOT {_HAS_VECTOR})",  # noqa: S608 (a condition of our own)

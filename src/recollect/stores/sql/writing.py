@@ -37,12 +37,12 @@ from recollect.text import collapse_whitespace
 
 BATCH_TITLES = 64  # how many new titles are looked up in the lexical index at a time
 LONG_STEMS = 250
-"""Titles whose stems are longer are always looked up, because an index may have truncated one of their terms."""
+"""Titles whose stems have more characters are always looked up: term filters lack terms that an index truncated."""
 ENTITIES_KEY = "entities"  # the metadata key whose value lists the entities of a note
 
 
 class BatchTables:
-    """The data that a batch reads from the tables before it writes: the ``Tables`` of ``stores/batches.py``."""
+    """Implements ``Tables`` of ``stores/batches.py``: what a batch needs from the tables before it writes notes."""
 
     def __init__(self, transaction: SqlTransaction, max_notes: int) -> None:
         self._transaction = transaction
@@ -111,7 +111,7 @@ class BatchTables:
         return active.model if active else None
 
     def notes_with_vector(self, notes: Sequence[int], model: Model) -> set[int]:
-        """Return which of the notes have a vector of ``model``."""
+        """Return those of the notes that have a vector of ``model``."""
         vectors = f"vectors JOIN models AS m ON m.key = model AND {tables.IS_MODEL}"
         sql = f"SELECT note FROM {vectors} WHERE note IN LIST(:notes)"  # noqa: S608 (a condition of our own)
         return set(self._transaction.fetch_column(sql, notes=notes, **model._asdict()))
@@ -147,7 +147,7 @@ def write_plan(transaction: SqlTransaction, plan: Plan, cache: TermFilterCache) 
 def _index_changes(
     transaction: SqlTransaction, namespace_id: int, changes: Sequence[Change], cache: TermFilterCache
 ) -> TermFilter | None:
-    """Write the entities and mentions of notes, then index their terms; return the result of :func:`write_mentions`."""
+    """Write the entities and mentions of notes, then index their terms; return the filter of :func:`write_mentions`."""
     changed_metadata = [
         change for change in changes if change.new.metadata != (change.old.metadata if change.old else "{}")
     ]
@@ -176,24 +176,25 @@ def write_mentions(
 ) -> TermFilter | None:
     """Write the mentions of all titles in new and changed notes, and the mentions of new titles in all notes.
 
-    The notes are already in the tables; neither their new nor their old texts are in the lexical index.
-    ``changed_notes`` are the notes that existed before. Return the term filter of the namespace, if there is one, with
-    the terms and titles of these notes.
+    ``texts`` has the new and changed notes. They are already in the tables, but neither their new nor their old texts
+    are in the lexical index. ``changed_notes`` has the notes that existed before. Return the term filter of the
+    namespace, to which the terms and titles of the notes were added; ``None`` if there is no filter.
     """
     revision, has_terms, has_titles = transaction.index_state(namespace_id)
     term_filter = cache.take(namespace_id, revision)
     if not has_titles and not any(text.title for text in texts):
         return None
     titles = titles_by_note(texts)
-    if term_filter is None and (not (has_titles or has_terms) or len(titles) >= MIN_TITLES):
-        all_titles = "SELECT stems FROM titles WHERE namespace = :namespace"
-        stems = transaction.fetch_column(all_titles, namespace=namespace_id)
+    is_empty = not has_titles and not has_terms
+    if term_filter is None and (is_empty or len(titles) >= MIN_TITLES):  # otherwise a new filter is not worth the time
+        select_titles = "SELECT stems FROM titles WHERE namespace = :namespace"
+        stems = transaction.fetch_column(select_titles, namespace=namespace_id)
         term_filter = TermFilter(transaction.indexed_terms(namespace_id), stems)
     if changed_notes:
         transaction.execute("DELETE FROM mentions WHERE note IN LIST(:notes)", notes=changed_notes)
     new_titles = write_titles(transaction, namespace_id, titles, changed_notes, term_filter)
     if has_terms:
-        _write_mentions_of(transaction, namespace_id, new_titles, changed_notes, term_filter)
+        _write_mentions_of_titles(transaction, namespace_id, new_titles, changed_notes, term_filter)
     if term_filter is not None:
         term_filter.add_titles(title.stems for title in new_titles.values())
     lookup = partial(look_up_titles, transaction, namespace_id)
@@ -208,12 +209,13 @@ def write_titles(
     changed_notes: Sequence[int] = (),
     term_filter: TermFilter | None = None,
 ) -> dict[int, Title]:
-    """Write the titles of notes, and return the titles that are new to the namespace, by key."""
-    distinct = {title.words: title for note_titles in titles.values() for title in note_titles}
-    stems = [title.stems for title in distinct.values() if term_filter is None or term_filter.may_be_title(title.stems)]
-    keys: dict[str, int] = {}
+    """Write the titles of notes, delete former titles of ``changed_notes``, and return the namespace's new titles."""
+    titles_by_words = {title.words: title for note_titles in titles.values() for title in note_titles}
+    all_stems = [title.stems for title in titles_by_words.values()]
+    stems = all_stems if term_filter is None else list(filter(term_filter.may_be_title, all_stems))
+    keys_by_words: dict[str, int] = {}
     if stems:
-        keys = transaction.fetch_dict(
+        keys_by_words = transaction.fetch_dict(
             "SELECT words, key FROM titles WHERE namespace = :namespace AND stems IN LIST(:stems)",
             namespace=namespace_id,
             stems=stems,
@@ -221,12 +223,12 @@ def write_titles(
     rows = transaction.insert(
         "titles",
         ("namespace", "stems", "words"),
-        [(namespace_id, title.stems, words) for words, title in distinct.items() if words not in keys],
+        [(namespace_id, title.stems, words) for words, title in titles_by_words.items() if words not in keys_by_words],
         returning="key, words",
     )
-    new_titles = {key: distinct[words] for key, words in rows}
-    keys |= {title.words: key for key, title in new_titles.items()}
-    title_keys = {note: [keys[title.words] for title in note_titles] for note, note_titles in titles.items()}
+    new_titles = {key: titles_by_words[words] for key, words in rows}
+    keys_by_words |= {title.words: key for key, title in new_titles.items()}
+    title_keys = {note: [keys_by_words[title.words] for title in note_titles] for note, note_titles in titles.items()}
     transaction.insert(
         "titled",
         ("note", "title"),
@@ -234,7 +236,7 @@ def write_titles(
         conflict="NOTHING",
     )
     if changed_notes:
-        # Deleted last: a trigger deletes a title when no note has it, and a title may move from one note to another.
+        # Last, because a trigger deletes a title as soon as no note has it: a title may move to another note.
         stored = transaction.fetch("SELECT note, title FROM titled WHERE note IN LIST(:notes)", notes=changed_notes)
         for note, title in stored:
             if title not in title_keys.get(note, ()):
@@ -242,7 +244,7 @@ def write_titles(
     return new_titles
 
 
-def _write_mentions_of(
+def _write_mentions_of_titles(
     transaction: SqlTransaction,
     namespace_id: int,
     titles: Mapping[int, Title],
@@ -251,8 +253,8 @@ def _write_mentions_of(
 ) -> None:
     """Write the mentions of new titles in the notes of the lexical index, except ``changed_notes``."""
     if term_filter is not None:
-        possible = term_filter.may_contain((key, title.stems) for key, title in titles.items())
-        titles = {key: title for key, title in titles.items() if key in possible or len(title.stems) > LONG_STEMS}
+        may_occur = term_filter.may_contain((key, title.stems) for key, title in titles.items())
+        titles = {key: title for key, title in titles.items() if key in may_occur or len(title.stems) > LONG_STEMS}
     remaining = iter(titles.items())
     while batch := dict(islice(remaining, BATCH_TITLES)):
         notes_by_title = transaction.notes_containing(namespace_id, batch, changed_notes, MAX_MENTIONS)
@@ -263,9 +265,9 @@ def _write_mentions_of(
                 "SELECT key, title, summary, content FROM notes WHERE key IN LIST(:notes)",
                 notes=sorted({note for notes in mentioned.values() for note in notes}),
             )
-            folded = {row[0]: folded_text(NoteText(*row)) for row in rows}
+            folded_texts = {row[0]: folded_text(NoteText(*row)) for row in rows}
             mentions = [
-                Mention(title, note, contains_phrase(batch[title].words, folded[note]))
+                Mention(title, note, contains_phrase(batch[title].words, folded_texts[note]))
                 for title, notes in mentioned.items()
                 for note in notes
             ]
@@ -277,18 +279,18 @@ def look_up_titles(
 ) -> tuple[dict[str, list[tuple[int, str]]], set[str]]:
     """Return the keys and words of titles that equal a run of stems, by run, and the runs that start a longer title."""
     titles: dict[str, list[tuple[int, str]]] = {}
-    longer: set[str] = set()
+    runs_of_longer_titles: set[str] = set()
     if runs:
         for run, last_stems, key, words in transaction.titles_starting_with(namespace_id, list(runs)):
             if key is not None:
                 titles.setdefault(run, []).append((key, words))
-            if last_stems != run:
-                longer.add(run)
-    return titles, longer
+            if last_stems != run:  # then the last title that starts with the run is longer
+                runs_of_longer_titles.add(run)
+    return titles, runs_of_longer_titles
 
 
 def insert_mentions(transaction: SqlTransaction, mentions: Sequence[Mention]) -> None:
-    """Write mentions, and mark the titles that have too many mentions now as common."""
+    """Write mentions, and mark the titles that now have too many mentions (column ``namers``) as common."""
     if mentions:
         transaction.insert("mentions", Mention._fields, mentions)
         common = transaction.fetch_column(
@@ -319,7 +321,7 @@ def entities_in(metadata: str) -> set[str]:
 def write_entities(
     transaction: SqlTransaction, namespace_id: int, notes: Sequence[tuple[int, str]], changed_notes: Sequence[int] = ()
 ) -> None:
-    """Write the entities of notes, given by key and metadata; ``changed_notes`` are the notes that existed before."""
+    """Write the entities of notes, given by key and metadata; first delete the entities of ``changed_notes``."""
     if changed_notes:
         transaction.execute("DELETE FROM entities WHERE note IN LIST(:notes)", notes=changed_notes)
     transaction.insert(
