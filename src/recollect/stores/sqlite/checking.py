@@ -52,16 +52,11 @@ def damaged_fts5_indexes(transaction: SqliteTransaction) -> set[int]:
 
 
 def rebuild(transaction: SqliteTransaction, damaged: set[int]) -> None:
-    """Rebuild all data that is derived from the notes, and delete wrong vectors.
-
-    ``damaged`` has the ids of the namespaces whose FTS5 index is damaged.
-    """
+    """Rebuild what is derived from the notes, delete wrong vectors; ``damaged`` is from ``damaged_fts5_indexes``."""
     connection = transaction.connection
     for key, _ in namespaces(transaction):
-        if key in damaged:
-            delete_fts5_schema(connection, key)
-        else:
-            drop_fts5_index(connection, key)
+        delete_index = delete_fts5_schema if key in damaged else drop_fts5_index
+        delete_index(connection, key)
     for table in ("mentions", "titled", "titles", "entities", "snapshots", "word_changes"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 (a fixed name)
     connection.execute("REINDEX")

@@ -199,10 +199,9 @@ class PostingsView(NamedTuple):
         return self._score(terms, postings, rows, delta_rows).best(limit)
 
     def scores(self, terms: Sequence[str], ids: Mapping[int, str]) -> dict[str, float]:
-        """Return the scores, as ``search`` computes them, of those notes in ``ids`` that match.
+        """Return the ``search`` scores of matching notes, by id; ``ids`` maps the keys of notes to their ids.
 
-        ``ids`` maps keys to ids; the result maps ids to scores. The time is linear in the number of keys and terms, and
-        logarithmic in the number of notes.
+        The time is linear in the number of keys and terms, and logarithmic in the number of notes.
         """
         if not self.tokens:
             return {}
@@ -275,10 +274,7 @@ class PostingsView(NamedTuple):
 def _weights(
     postings: _TermPostings, rows: Rows, delta_rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return which of the given rows contain a term, and the weight of the term in each of these.
-
-    The former are indices in the concatenation of ``rows`` and ``delta_rows``.
-    """
+    """Return the indices, in ``rows`` followed by ``delta_rows``, of the notes with a term, and its weight in each."""
     members, weights = _NO_ROWS, np.empty(0)
     snapshot, delta = postings.snapshot, postings.delta
     if len(snapshot.rows):
@@ -302,10 +298,7 @@ class PostingsIndex(SnapshotIndex):
         self._view_state: tuple[int, SnapshotRef | None] | None = None  # the revision and the snapshot of the view
 
     def view(self, connection: apsw.Connection) -> PostingsView | None:
-        """Restart the connection's transaction, and return the posting lists as it sees them.
-
-        Return ``None`` if there is no usable snapshot, or if too much has changed since the snapshot was written.
-        """
+        """Restart the transaction, and return the lists as it sees them; ``None`` if no snapshot is recent enough."""
         with self._lock:
             connection.execute("ROLLBACK; BEGIN")
             current_revision, ref = revision(connection, self._namespace_id), self._current(connection)
@@ -379,17 +372,14 @@ class PostingsIndex(SnapshotIndex):
         last_key = connection.execute(_HIGHEST_KEY, (self._namespace_id,)).get
         return new_view._replace(revision=new_revision, last_key=last_key)
 
-    def _notes_after(self, connection: apsw.Connection, last_key: int, size: int = READ_NOTES) -> Iterator[list[Any]]:
-        """Yield batches of the notes with a higher key, including expired notes, because FTS5 indexes them, too.
-
-        A note is a sequence of its key and its indexed fields. ``size`` is the maximum number of notes in a batch.
-        """
+    def _notes_after(self, connection: apsw.Connection, key: int, size: int = READ_NOTES) -> Iterator[list[NoteFields]]:
+        """Yield batches of up to ``size`` notes with higher keys; FTS5 has expired notes, so they are included."""
         sql = f"{_SELECT_NOTES} AND key > ? ORDER BY key LIMIT ?"
-        while rows := fetch(connection, sql, (self._namespace_id, last_key, size)):
+        while rows := fetch(connection, sql, (self._namespace_id, key, size)):
             yield rows
-            last_key = rows[-1][0]
+            key = rows[-1][0]
 
-    def _notes(self, connection: apsw.Connection, keys: Sequence[int]) -> list[Any]:
-        """Return the notes with these keys that still exist, in the form of ``_notes_after``."""
+    def _notes(self, connection: apsw.Connection, keys: Sequence[int]) -> list[NoteFields]:
+        """Return the notes with these keys that still exist."""
         sql = f"{_SELECT_NOTES} AND key = ?"
         return [note for key in sorted(keys) for note in fetch(connection, sql, (self._namespace_id, key))]
