@@ -1,7 +1,7 @@
 """The connections of a process to one SQLite file: one for writing, and a pool for reading.
 
 Threads and processes may share the file. In WAL mode readers do not wait for a writer. Writers wait for each other:
-threads of one process for a Python lock, processes for SQLite's lock. When a commit returns, its data is on the disk.
+threads of one process share a Python lock, processes share SQLite's lock. When a commit returns, its data is on disk.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from recollect.stores.sqlite import schema
 from recollect.stores.tokens import indexed
 
 WRITE_TIMEOUT = 60.0
-"""How many seconds a writer waits for writers of other processes, a fork for readers, and a reader for a fork."""
+"""The limit in seconds of three waits: writers wait for other processes, forks for readers, and readers for forks."""
 _NOT_WRITABLE = "cannot be written to; make it and its folder writable, or use read_only=True"
 _LOCKED = "is locked by other writers; nothing was written"
 _DAMAGED = "is damaged; 'recollect doctor --repair' rebuilds what can be rebuilt; else restore a backup"
@@ -56,8 +56,8 @@ class Connections:
         self._writer: apsw.Connection | None = None
         self._idle: list[apsw.Connection] = []  # for reading
         self._immutable: set[apsw.Connection] = set()  # connections to a file that SQLite assumes not to change
-        self._in_use = 1  # how many connections read; first only that of _open_first, until _return
-        self.forking = False  # true from the beginning of a fork, which waits for the readers, to its end
+        self._in_use = 1  # how many connections for reading are in use; 1, because _return (below) subtracts 1
+        self.forking = False  # true while the process is being forked
         self._closed = False
         self._return(self._open_first())
         _OPEN.add(self)
@@ -127,7 +127,7 @@ class Connections:
         """
         self._write_lock.acquire()
         self._pool_changed.acquire()
-        self.forking = True  # lets new readers wait until after_fork
+        self.forking = True  # makes new readers wait until after_fork
         self._pool_changed.wait_for(lambda: not self._in_use, timeout=WRITE_TIMEOUT)
         self._close_idle()
 

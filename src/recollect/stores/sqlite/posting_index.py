@@ -1,13 +1,13 @@
 """The posting lists of one namespace: how a snapshot is kept up to date with the tables, and searched.
 
 FTS5 is the source of truth, but it scores every match. Posting lists rank disjunctions of single terms faster, with the
-same BM25 scores, bit for bit. A view has the posting lists as one transaction sees them. It has three parts:
+same BM25 scores, bit for bit. A view has the posting lists as one transaction sees them, in three parts:
 
 - the lists of the snapshot (:mod:`recollect.stores.sqlite.posting_lists`), memory-mapped and shared by all views;
-- tombstones: the rows of the snapshot whose note was changed or deleted since the snapshot was written. (The snapshot
-  has tombstones of its own, ``lists.tombstones``, for earlier changes. No list contains their rows.);
-- the delta, in memory: the lists of the notes that were added or changed since, with rows numbered from 0. For notes
-  that were changed or deleted after they were added to the delta, there are tombstones of the delta.
+- tombstones: the rows of the snapshot whose note was changed or deleted since the snapshot was written. (Earlier
+  tombstones belong to the snapshot itself, as ``lists.tombstones``; these rows are in no list.);
+- the delta, in memory: the lists of the notes that were added or changed since, with rows numbered from 0. If such a
+  note is changed or deleted again, its row becomes a tombstone of the delta.
 
 When the namespace has a new revision, the next search reads the changes from the tables and derives a new view.
 """
@@ -46,6 +46,7 @@ READ_NOTES = 2_000  # how many notes are read from the table at a time
 MAX_TERM_LENGTH = 8_000  # characters; longer terms are left to FTS5, which truncates them
 
 _NO_ROWS = np.empty(0, np.int64)
+# FTS5 also indexes expired notes, so they are read, too: main.notes is the table, not the view that hides them.
 _HIGHEST_KEY = "SELECT coalesce(max(key), 0) FROM main.notes WHERE namespace = ?"
 _SELECT_NOTES = "SELECT key, path, title, summary, tags, content FROM main.notes WHERE namespace = ?"
 
@@ -163,7 +164,7 @@ class PostingsView(NamedTuple):
             return self
         lists, deleted_keys = self.lists, np.array(keys, dtype=np.int64)
         rows, delta_rows = self._rows_of(deleted_keys), self._delta_rows_of(deleted_keys)
-        rows = np.setdiff1d(rows, lists.tombstones)  # their notes and tokens are not counted any more
+        rows = np.setdiff1d(rows, lists.tombstones)  # the counts below do not include the snapshot's tombstones
         _, delta_lengths = self.delta.notes(self.delta_size)
         deleted_tokens = lists.lengths[rows].sum() + delta_lengths[delta_rows].sum()
         return self._replace(
@@ -372,12 +373,12 @@ class PostingsIndex(SnapshotIndex):
         last_key = connection.execute(_HIGHEST_KEY, (self._namespace_id,)).get
         return new_view._replace(revision=new_revision, last_key=last_key)
 
-    def _notes_after(self, connection: apsw.Connection, key: int, size: int = READ_NOTES) -> Iterator[list[NoteFields]]:
-        """Yield batches of up to ``size`` notes with higher keys; FTS5 has expired notes, so they are included."""
+    def _notes_after(self, connection: apsw.Connection, last_key: int, size: int = READ_NOTES) -> Iterator[list[Any]]:
+        """Yield batches of up to ``size`` notes (as ``NoteFields``) with higher keys, in the order of keys."""
         sql = f"{_SELECT_NOTES} AND key > ? ORDER BY key LIMIT ?"
-        while rows := fetch(connection, sql, (self._namespace_id, key, size)):
+        while rows := fetch(connection, sql, (self._namespace_id, last_key, size)):
             yield rows
-            key = rows[-1][0]
+            last_key = rows[-1][0]
 
     def _notes(self, connection: apsw.Connection, keys: Sequence[int]) -> list[NoteFields]:
         """Return the notes with these keys that still exist."""

@@ -294,7 +294,7 @@ def top_candidates(
     if len(tombstones):
         alive = ~np.isin(rows, tombstones)
         rows, scores = rows[alive], scores[alive]
-    accepts_new = True  # whether step 3 of MaxScore is still to come
+    accepts_new = True  # until step 3 of MaxScore
     for index in range(len(first_lists), len(ordered)):
         term = ordered[index]
         accepts_new = accepts_new and _threshold(scores, limit) <= remaining[index] * (1 + TOLERANCE)

@@ -150,7 +150,7 @@ def _get(indexes: dict[K, T], key: K, create: Callable[[], T]) -> T:
 
 
 class NamespaceSearch(NamedTuple):
-    """The searches of one namespace; they may restart the transaction. A query ``without`` excludes its NOT terms."""
+    """Searches of one namespace; they may restart the transaction. Notes with NOT terms of ``without`` are left out."""
 
     connection: apsw.Connection
     indexes: SearchIndexes
@@ -221,7 +221,7 @@ class NamespaceSearch(NamedTuple):
     def search_names(
         self, index: NameIndex, words: Sequence[str], limit: int, filters: Filters, without: Query | None
     ) -> list[Candidate]:
-        """Return the notes with the names most similar to a word; ``index`` has the names that the transaction sees."""
+        """Return the notes with the names most similar to one of ``words``; ``index`` is of the current revision."""
         keys, similarities = index.most_similar(words)
         scores = dict(zip(keys.tolist(), similarities.tolist(), strict=True))
         conditions, values = self._conditions(filters, without)

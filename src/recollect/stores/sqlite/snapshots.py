@@ -48,7 +48,7 @@ PAUSE_FACTOR = 10  # after writing a snapshot, a process writes none for this ma
 
 _MAGIC = b"recollect arrays 1\n"
 _ALIGNMENT = 64  # bytes: a cache line
-_MAX_HEADER = 1 << 14  # bytes
+_MAX_HEADER = 1 << 14  # bytes; a longer header is not read
 
 
 class SnapshotArrays(NamedTuple):

@@ -60,7 +60,7 @@ def hide_expired(connection: apsw.Connection, now: int) -> None:
     """
     has_expired, sees_expired, has_view = connection.execute(_EXPIRY, (now,)).get
     if sees_expired:
-        # A view cannot have parameters, but ``now`` is a number.
+        # A view cannot have parameters, so ``now`` becomes part of its SQL.
         unexpired = f"SELECT * FROM main.notes WHERE coalesce(expires_at > {now:d}, true)"  # noqa: S608 (a number)
         change_temporary_schema(connection, f"DROP VIEW IF EXISTS temp.notes; CREATE TEMP VIEW notes AS {unexpired}")
     elif has_view and not has_expired:

@@ -232,7 +232,7 @@ class VectorScan:
         self._query_head, self._query_tail = map(np.ascontiguousarray, head_and_tail)
 
     def candidates(self, limit: int, hidden: NDArray[np.bool_] | None) -> ScoreBounds:
-        """Return all rows that can be among the best ``limit`` or tie with the last; the mask ``hidden`` excludes some."""
+        """Return all rows, except hidden rows (a mask), that can be among the best ``limit`` or tie with the last."""
         if hidden is not None and len(hidden) - np.count_nonzero(hidden) <= max(limit, REFINE_ROWS):
             rows = np.flatnonzero(~hidden)
         else:
@@ -244,13 +244,13 @@ class VectorScan:
 
     def _scan(self, limit: int, hidden: NDArray[np.bool_] | None) -> ScoreBounds:
         """Return candidates with bounds from their codes alone, without residuals: steps 1 to 3 of the scan."""
-        scores, upper, group_maxima = self._compare_heads(hidden)
+        scores, upper, group_maxima = self._compare_heads(hidden)  # step 1
         threshold = np.float32(-np.inf)
-        if limit < len(scores):
+        if limit < len(scores):  # step 2: ``seeds`` are the rows with the highest head products
             seeds = _top_indices(scores, min(len(scores), SEED_FACTOR * limit), group_maxima)
             seeds = seeds if hidden is None else seeds[scores[seeds] > -np.inf]
             threshold = kth_best(self._compare_tails(seeds, scores).lower, limit)
-        # Preselect rows by the largest error of all rows, which needs no array of errors.
+        # Step 3. Preselect rows by the largest error of all rows, which needs no array of errors.
         min_score = threshold - error_bound(self._rows.max_error[0], self._query)
         rows = np.flatnonzero(upper >= min_score)
         if GATHER_COST * len(rows) >= len(scores):  # reading all tails in sequence is faster
