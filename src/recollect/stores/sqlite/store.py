@@ -74,12 +74,12 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
             if _has_expired(connection, now):
                 self._remove_expired(transaction, now)
             yield transaction
-            if namespaces is None:  # the caller may have changed any
+            if namespaces is None:  # the caller may have changed any namespace
                 namespaces = [name for (name,) in fetch(connection, "SELECT name FROM namespaces")]
         self._written.update(namespaces)
 
     def _remove_expired(self, transaction: SqliteTransaction, now: int, limit: int | None = None) -> int:
-        """Delete up to ``limit`` expired notes, add their namespaces to ``_written``, and return their number."""
+        """Delete up to ``limit`` expired notes, add their namespaces to ``_written``; return how many were deleted."""
         count = remove_expired(transaction, now, limit=limit)
         if count:  # all namespaces in the change log have stale snapshots, whether from these deletions or from others
             sql = "SELECT name FROM namespaces WHERE key IN (SELECT namespace FROM word_changes)"
@@ -87,7 +87,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         return count
 
     def expire(self, now: datetime, *, limit: int | None = None) -> int:
-        """Delete at most ``limit`` expired notes; return how many. Raise an error if another writer is active."""
+        """Delete up to ``limit`` expired notes, and return their number; raise an error if another writer is active."""
         microseconds = to_microseconds(now)
         if self.read_only:
             return 0

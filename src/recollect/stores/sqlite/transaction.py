@@ -355,9 +355,9 @@ SELECT run, last_title, key, words FROM runs LEFT JOIN titles ON namespace = ?1 
 WHERE last_title IS NOT NULL
 """
 
-# Pairs of a note (old) and its successor (new). After the given notes, the parts of the UNION find the sources of
-# "supersedes" links by id or path, the same by name, and the targets of "superseded-by" links. UNION drops duplicate
-# pairs, so that a cycle of links ends. Parameters: namespace, ids, created_before, limit.
+# Pairs of a note (old) and its direct successor (new). The first SELECT has the given notes. The next two follow
+# "supersedes" links to their source: links to the id or path of a note, and links to its name. The last follows
+# "superseded-by" links. UNION drops duplicates, so that cycles end. Parameters: namespace, ids, created_before, limit.
 _SUPERSEDING_PAIRS = f"""
 WITH RECURSIVE chain (old, new) AS (
     SELECT NULL, n.key FROM json_each(?2) AS params CROSS JOIN notes AS n ON n.namespace = ?1 AND n.id = params.value

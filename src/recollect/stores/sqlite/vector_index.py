@@ -12,8 +12,8 @@ float64, so that a score depends on the two vectors alone. A note that is not in
 in the index (a tombstone), and the search is repeated.
 
 *Consistency.* A search uses a view of the index, which later additions do not change. Taking a view restarts the
-transaction under the index's lock, so that both see the same additions. Otherwise the transaction would not see vectors
-that another thread has just added to the index, and the search would mark them as deleted.
+transaction under the index's lock, so that view and transaction have the same additions. Otherwise the transaction
+would not see vectors that another thread has just added to the index, and the search would mark them as deleted.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ class VectorIndex(SnapshotIndex):
                 if snapshot is not None:
                     self._loaded = _LoadedVectors(self._dimension, ref, snapshot)
                     self._table_size = max(self._table_size, len(self._loaded.keys))
-            if self._is_mostly_deleted(connection):
+            if self._has_many_deletions(connection):
                 self._clear()
             return self._catch_up(connection)
 
@@ -230,7 +230,7 @@ class VectorIndex(SnapshotIndex):
             deleted = np.fromiter(keys, dtype=np.int64)
             self._loaded.tombstones |= frozenset(deleted[np.isin(deleted, self._loaded.keys)].tolist())
 
-    def _is_mostly_deleted(self, connection: apsw.Connection) -> bool:
+    def _has_many_deletions(self, connection: apsw.Connection) -> bool:
         """Return whether over a quarter of the notes in the index are deleted, so that it should be read again.
 
         The table is counted only if so many are tombstones, or if the index is twice as large as the last count.
@@ -245,7 +245,7 @@ class VectorIndex(SnapshotIndex):
 
     @staticmethod
     def _is_consistent(arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> bool:
-        rows, ends = len(arrays["heads"]), arrays["ends"]
+        rows, ends = len(arrays["heads"]), arrays["ends"]  # "axes" and "widest" (max_error) have no entries for rows
         return (
             arrays.keys() == {*SNAPSHOT_ARRAYS, "keys", "ends"}
             and "sampled" in facts
@@ -288,7 +288,7 @@ class VectorIndex(SnapshotIndex):
         return max([loaded.last_key, *stored_keys[-1:].tolist()]), build
 
     def _fit_rotation(self, connection: apsw.Connection, keys: NDArray[np.int64]) -> PcaRotation:
-        """Fit a rotation to a sample of the notes with these keys, and of each note to its first vector."""
+        """Fit a rotation to a sample of the notes with these keys; only the first vector of a note is used."""
         sample = json.dumps(keys[:: max(1, len(keys) // SAMPLE_SIZE)].tolist())
         sql = "SELECT vector FROM vectors WHERE key IN (SELECT value FROM json_each(?)) AND length(vector) >= ?"
         blobs = fetch(connection, sql, (sample, self._vector_bytes))

@@ -57,14 +57,14 @@ REFINE_COST = 12.0  # the cost of refining a row: its codes and its residual are
 MIN_SAMPLE = 1_000  # the minimum number of vectors from which a rotation is fitted
 GROUP = 64  # consecutive rows; the first selection of the k best compares only the best score of each group
 BATCH_ROWS = 2048 * GROUP  # rows compared at once; not fewer, because a thread waits for Python's lock after each batch
-PARALLEL_ROWS = 262_144  # with fewer rows, helper threads would slow down concurrent searches more than they help one
+PARALLEL_ROWS = 262_144  # with fewer rows, helper threads slow down concurrent searches more than they speed up one
 SEED_FACTOR = 2  # step 2 of a scan reads this many times ``limit`` rows
 REFINE_ROWS = 2_048  # rows that are refined at once; if no more rows are visible, all are refined without a scan
 MAX_HELPERS = min(3, (os.cpu_count() or 1) - 1)  # helper threads of a scan
 
 
 class Codes(NamedTuple):
-    """Quantised rows. The residuals are what quantising the rows leaves; an error is the norm of what is left."""
+    """Rows and their residuals, both quantised. An error is the norm of the difference from the exact vector."""
 
     codes: NDArray[np.int8]
     scales: _Floats
@@ -153,7 +153,7 @@ def fit_rotation(sample: _Floats, result_share: float) -> PcaRotation:
     step = -(-len(sample) // SAMPLE_QUERIES)
     queries = rotated[::step]
     scores = queries @ rotated.T
-    # The rank of the last result of a query. It is one higher, because each query is its own nearest neighbour.
+    # The rank of the last result of a query, plus one, because each query is its own nearest neighbour.
     rank = min(len(rotated), max(2, int(np.ceil(result_share * len(rotated))) + 1))
     thresholds = np.partition(scores, -rank, axis=1)[:, -rank, None]
     costs = {dimension: 1 + REFINE_COST * _refined_share(sample, step, scores, thresholds)}  # without a rotation
