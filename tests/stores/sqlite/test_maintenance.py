@@ -208,7 +208,8 @@ def test_model_changes_during_a_search(path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_vectors_are_read_in_batches(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.stores.sqlite.vector_index.READ_ROWS", 70)
+    monkeypatch.setattr("recollect.stores.sqlite.vector_index.READ_RECORDS", 70)
+    monkeypatch.setattr("recollect.stores.sqlite.vector_index.MIN_REREAD_NOTES", 70)
     rows = np.random.default_rng(5).standard_normal((350, 4)).astype(np.float32)
     store = SQLiteStore(path)
     for start in range(0, 350, 50):
@@ -222,7 +223,8 @@ def test_vectors_are_read_in_batches(path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_chunks_are_read_in_batches(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.stores.sqlite.vector_index.READ_ROWS", 7)
+    monkeypatch.setattr("recollect.stores.sqlite.vector_index.READ_RECORDS", 7)
+    monkeypatch.setattr("recollect.stores.sqlite.vector_index.MIN_REREAD_NOTES", 7)
     rows = np.random.default_rng(5).standard_normal((60, 4, 6)).astype(np.float32)
     store = SQLiteStore(path)
     for start in range(0, 60, 15):

@@ -1,1 +1,1 @@
-"""The store that keeps notes, links, vectors and the FTS5 indexes in one SQLite file; ``store.py`` has its class."""
+"""A store of notes, links, vectors and the FTS5 indexes in one SQLite file; ``store.py`` has ``SQLiteStore``."""

@@ -15,7 +15,7 @@ from recollect.stores.sqlite.transaction import SqliteTransaction, fetch
 
 
 def check(transaction: SqliteTransaction, snapshots: Snapshots) -> list[Finding]:
-    """Return a finding for each part of the store; only one if the file is so damaged that no other check can run."""
+    """Return a finding for each part of the store; only that of the file if it is too damaged for the other checks."""
     connection = transaction.connection
     missing = {*TABLES}.difference(name for (name,) in fetch(connection, "SELECT name FROM sqlite_schema"))
     if missing:
@@ -25,39 +25,40 @@ def check(transaction: SqliteTransaction, snapshots: Snapshots) -> list[Finding]
     if file_finding.problem:
         return [file_finding._replace(repairable=_notes_can_be_read(connection))]
     all_namespaces = namespaces(transaction)
-    references = (
+    reference_problems = (  # ``row`` is None in a table without row ids
         f"row {row or '?'} of {table} refers to a row of {parent} that is not there"
         for table, row, parent, _ in fetch(connection, "PRAGMA foreign_key_check")
     )
-    mentions = (
+    mention_problems = (
         f"{problem} (namespace {name!r})"
         for key, name in all_namespaces
         for problem in shared.mention_problems(transaction, key)
     )
-    entities = (problem for key, _ in all_namespaces for problem in shared.entity_problems(transaction, key))
+    entity_problems = (problem for key, _ in all_namespaces for problem in shared.entity_problems(transaction, key))
     return [
         file_finding,
-        Finding("references", list_problems(references)),
+        Finding("references", list_problems(reference_problems)),
         *(Finding(f"words of {name!r}", _fts5_problem(connection, key)) for key, name in all_namespaces),
         Finding("vectors", list_problems(problem for _, problem in _wrong_vectors(connection))),
-        Finding("mentions", list_problems(mentions)),
-        Finding("entities", list_problems(entities)),
+        Finding("mentions", list_problems(mention_problems)),
+        Finding("entities", list_problems(entity_problems)),
         Finding("snapshots", snapshots.problem(connection)),
     ]
 
 
 def damaged_fts5_indexes(transaction: SqliteTransaction) -> set[int]:
-    """Return the namespaces whose FTS5 index is damaged; call this before the transaction that repairs the indexes."""
+    """Return the ids of the namespaces whose FTS5 index is damaged; call this outside the transaction of a repair."""
     return {key for key, _ in namespaces(transaction) if _fts5_problem(transaction.connection, key)}
 
 
 def rebuild(transaction: SqliteTransaction, damaged: set[int]) -> None:
-    """Rebuild what is derived from the notes, and delete wrong vectors; ``damaged`` has the damaged FTS5 indexes."""
+    """Rebuild what is derived from the notes, delete wrong vectors; ``damaged`` is from ``damaged_fts5_indexes``."""
     connection = transaction.connection
     for key, _ in namespaces(transaction):
-        (delete_fts5_schema if key in damaged else drop_fts5_index)(connection, key)
+        delete_index = delete_fts5_schema if key in damaged else drop_fts5_index
+        delete_index(connection, key)
     for table in ("mentions", "titled", "titles", "entities", "snapshots", "word_changes"):
-        connection.execute(f"DELETE FROM {table}")  # noqa: S608 (a name of our own)
+        connection.execute(f"DELETE FROM {table}")  # noqa: S608 (a fixed name)
     connection.execute("REINDEX")
     connection.executemany("DELETE FROM vectors WHERE key = ?", [(key,) for key, _ in _wrong_vectors(connection)])
     connection.execute("DELETE FROM links WHERE source NOT IN (SELECT key FROM notes)")
@@ -65,7 +66,7 @@ def rebuild(transaction: SqliteTransaction, damaged: set[int]) -> None:
     connection.execute("UPDATE namespaces SET revision = revision + 1")
     for key, _ in namespaces(transaction):
         create_fts5_index(connection, key)
-        connection.execute(f"INSERT INTO words_{key} (words_{key}) VALUES ('rebuild')")  # noqa: S608 (a number)
+        connection.execute(f"INSERT INTO words_{key} (words_{key}) VALUES ('rebuild')")  # noqa: S608 (only the number varies)
         shared.rebuild_mentions(transaction, key)
         shared.rebuild_entities(transaction, key)
 
@@ -73,37 +74,37 @@ def rebuild(transaction: SqliteTransaction, damaged: set[int]) -> None:
 def _notes_can_be_read(connection: apsw.Connection) -> bool:
     """Return whether the table of notes is intact, so that all derived data can be rebuilt from it."""
     try:
-        connection.execute("SELECT sum(length(content) + length(id)) FROM notes NOT INDEXED").get  # noqa: B018 (it reads every page)
+        connection.execute("SELECT sum(length(content) + length(id)) FROM notes NOT INDEXED").get  # noqa: B018 (to read every page)
     except apsw.CorruptError:
         return False
     return True
 
 
 def _file_problem(connection: apsw.Connection) -> str:
-    """Return what SQLite's integrity check reports, without the FTS5 indexes; "" if the file is intact."""
+    """Return the problems that SQLite's integrity check reports, except those of FTS5 indexes; "" if there are none."""
     try:
         lines = [line for (line,) in connection.execute("PRAGMA integrity_check(10)")]
     except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
         return f"SQLite cannot read it: {error}"
-    # _fts5_problem checks the FTS5 indexes, which can be rebuilt.
+    # The FTS5 indexes (words_…) are left to _fts5_problem, because they can be rebuilt.
     return list_problems(line for line in lines if line != "ok" and "words_" not in line)
 
 
 def _fts5_problem(connection: apsw.Connection, namespace_id: int) -> str:
-    """Return how the FTS5 index of a namespace differs from its notes; "" if it does not."""
-    words = f"words_{namespace_id}"
+    """Return a message if the FTS5 index of a namespace does not agree with its notes; otherwise ""."""
+    table = f"words_{namespace_id}"
     try:
         # A rank of 1 makes FTS5 also compare the index with the text of the notes, term by term.
-        connection.execute(f"INSERT INTO {words} ({words}, rank) VALUES ('integrity-check', 1)")  # noqa: S608 (a number)
+        connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")  # noqa: S608 (a number)
     except apsw.ReadOnlyError:
-        pass  # SQLite counts the comparison as a write; PRAGMA integrity_check has checked the index itself
+        pass  # the index of a read-only store is not checked: SQLite counts the check as a write
     except (apsw.CorruptError, apsw.SQLError) as error:
         return f"the index does not agree with the notes ({error})"
     return ""
 
 
 def _wrong_vectors(connection: apsw.Connection) -> Iterator[tuple[int, str]]:
-    """Yield the key and the problem of each vector that does not fit its note or model."""
+    """Yield, for each row of ``vectors`` that does not fit its note or model, its key and its problem."""
     sql = (
         "SELECT v.key, v.namespace, v.digest, length(v.vector), m.dimension, m.precision, "
         "n.namespace, n.id, n.title, n.summary, n.content "

@@ -1,7 +1,7 @@
 """The connections of a process to one SQLite file: one for writing, and a pool for reading.
 
 Threads and processes may share the file. In WAL mode readers do not wait for a writer. Writers wait for each other:
-threads of one process for a Python lock, processes for SQLite's lock. When a commit returns, its data is on the disk.
+threads of one process share a Python lock, processes share SQLite's lock. When a commit returns, its data is on disk.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from recollect.stores.sqlite import schema
 from recollect.stores.tokens import indexed
 
 WRITE_TIMEOUT = 60.0
-"""How many seconds to wait for writers of other processes. A fork waits as long for readers, and readers for a fork."""
+"""The limit in seconds of three waits: writers wait for other processes, forks for readers, and readers for forks."""
 _NOT_WRITABLE = "cannot be written to; make it and its folder writable, or use read_only=True"
 _LOCKED = "is locked by other writers; nothing was written"
 _DAMAGED = "is damaged; 'recollect doctor --repair' rebuilds what can be rebuilt; else restore a backup"
@@ -54,10 +54,10 @@ class Connections:
         self._write_lock = threading.Lock()
         self._pool_changed = threading.Condition(threading.RLock())  # guards the fields below
         self._writer: apsw.Connection | None = None
-        self._idle: list[apsw.Connection] = []
-        self._immutable: set[apsw.Connection] = set()
-        self._in_use = 1  # the connection of _open_first, until _return
-        self.forking = False  # whether a fork waits until no connection is in use
+        self._idle: list[apsw.Connection] = []  # for reading
+        self._immutable: set[apsw.Connection] = set()  # connections to a file that SQLite assumes not to change
+        self._in_use = 1  # how many connections for reading are in use; 1, because _return (below) subtracts 1
+        self.forking = False  # true while the process is being forked
         self._closed = False
         self._return(self._open_first())
         _OPEN.add(self)
@@ -77,8 +77,8 @@ class Connections:
     def writing(self, timeout: float | None = None) -> Iterator[apsw.Connection]:
         """Yield the writing connection in a transaction, which is committed unless an error is raised.
 
-        ``timeout`` is how many seconds to wait for other writers. By default, there is no limit for threads of this
-        process, and :data:`WRITE_TIMEOUT` for other processes.
+        ``timeout`` is how many seconds to wait for other writers. By default, the wait for threads of this process has
+        no limit, and the wait for other processes has the limit :data:`WRITE_TIMEOUT`.
         """
         if self.read_only:
             raise StoreReadOnlyError(f"{self.path} was opened with read_only=True; open it without to change it")
@@ -97,12 +97,12 @@ class Connections:
 
     @contextmanager
     def maintaining(self, path: Path | None = None) -> Iterator[apsw.Connection]:
-        """Yield a connection without a transaction that may write and sees expired notes; errors name ``path``."""
+        """Yield a connection that has no transaction, may write, and sees expired notes; errors name ``path``."""
         with self._translate_errors(path):
             connection = self._take()
             try:
                 connection.pragma("query_only", value=False)
-                connection.execute("DROP VIEW IF EXISTS temp.notes")  # the view of hide_expired
+                connection.execute("DROP VIEW IF EXISTS temp.notes")  # the view by which hide_expired hides notes
                 yield connection
             finally:
                 connection.pragma("query_only", value=True)
@@ -127,7 +127,7 @@ class Connections:
         """
         self._write_lock.acquire()
         self._pool_changed.acquire()
-        self.forking = True  # new readers wait, so that those that use a connection can finish
+        self.forking = True  # makes new readers wait until after_fork
         self._pool_changed.wait_for(lambda: not self._in_use, timeout=WRITE_TIMEOUT)
         self._close_idle()
 
@@ -168,7 +168,7 @@ class Connections:
         with self._pool_changed:
             self._in_use -= 1
             self._pool_changed.notify_all()
-            # An immutable connection is not used again: it would never see what other processes write.
+            # An immutable connection never sees what other processes write, so it is not used again.
             if self._closed or connection in self._immutable:
                 self._immutable.discard(connection)
                 connection.close()
@@ -198,12 +198,13 @@ class Connections:
             if connection.readonly("main"):
                 raise StoreReadOnlyError(f"{self.path} {_NOT_WRITABLE}")
             is_current = schema.is_current(connection, str(self.path))
-            if connection.pragma("journal_mode") != "wal":  # a new file, or a backup
-                # Five vectors of 384 numbers fit into a page of 8192 bytes; SQLite's default of 4096 wastes a quarter.
+            if connection.pragma("journal_mode") != "wal":  # a new file, or a copy that VACUUM INTO wrote
+                # A vector of 384 float32 numbers has 1536 bytes. Five of them fill a page of 8192 bytes well. SQLite's
+                # default page of 4096 bytes has space for only two, so that a quarter of the page would stay empty.
                 connection.pragma("page_size", 8192)
                 _enable_wal(connection)
             if not is_current:
-                if connection.pragma("user_version"):  # a new file has nothing to copy
+                if connection.pragma("user_version"):  # 0: a new file, which needs no backup
                     self._back_up(connection)
                 with _write_transaction(connection):
                     schema.migrate(connection, str(self.path))
@@ -221,7 +222,7 @@ class Connections:
             copy = apsw.Connection(_uri(unfinished), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
             copied_version = copy.pragma("user_version")
             copy.close()
-            if copied_version == version:
+            if copied_version == version:  # otherwise another process migrated the file before it was copied
                 unfinished.chmod(self.file.stat().st_mode & 0o777)
                 unfinished.replace(target)
         finally:
@@ -234,7 +235,7 @@ class Connections:
         except (apsw.CantOpenError, apsw.ReadOnlyError):
             if not self.read_only or not self.file.exists() or self.file.with_name(self.file.name + "-wal").exists():
                 raise
-            # SQLite cannot create the WAL's index (-shm) in a read-only folder. Without a WAL, none is needed.
+            # SQLite cannot create the WAL's index (-shm) in a read-only folder. An immutable file needs no such index.
             connection = self._connect(apsw.SQLITE_OPEN_READONLY, "immutable=1")
             self._immutable.add(connection)
         connection.pragma("query_only", value=True)
@@ -243,11 +244,12 @@ class Connections:
     def _connect(self, flags: int, options: str = "") -> apsw.Connection:
         connection = apsw.Connection(_uri(self.file, options), flags=flags | apsw.SQLITE_OPEN_URI)
         connection.set_busy_timeout(int(WRITE_TIMEOUT * 1000))
-        connection.create_scalar_function(
+        connection.create_scalar_function(  # for the view from which FTS5 reads the texts of notes
             "indexed", lambda *texts: indexed(texts[0]), 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
         )
         connection.create_scalar_function("same_json", _same_json, 2, deterministic=True)
-        # Every 100,000 instructions (some milliseconds) SQLite calls Python, so that an interrupt ends a long search.
+        # SQLite calls this function every 100,000 instructions (some milliseconds). Python can then raise
+        # KeyboardInterrupt, which ends a long search.
         connection.set_progress_handler(lambda: False, 100_000)
         connection.pragma("cache_size", -16 * 1024)  # a negative number is KiB
         connection.pragma("foreign_keys", value=True)
@@ -258,7 +260,7 @@ class Connections:
 
     @contextmanager
     def _translate_errors(self, path: Path | None = None) -> Iterator[None]:
-        """Translate SQLite's errors to a ``StoreError``: one line that names the file and says what to do."""
+        """Raise a ``StoreError`` instead of an error of SQLite or the system; its message names ``path``."""
         path = path or self.path
         try:
             yield
@@ -287,12 +289,12 @@ def _write_transaction(connection: apsw.Connection) -> Iterator[None]:
 
 
 def _same_json(*values: Any) -> bool:
-    """Return whether two JSON texts have the same value; available in SQL."""
+    """Return whether two JSON texts have the same value; the SQL function ``same_json``."""
     return with_deep_stack(lambda: bool(json.loads(values[0]) == json.loads(values[1])))
 
 
 def _uri(path: Path, options: str = "") -> str:
-    """Return a path, which may have any bytes, as the URI that SQLite opens; ``options`` is its query string."""
+    """Return the URI by which SQLite opens a path with any bytes; ``options`` is the query string of the URI."""
     return f"file:{quote(os.fsencode(path.absolute()))}?{options}"
 
 
@@ -309,8 +311,8 @@ def _enable_wal(connection: apsw.Connection) -> None:
             time.sleep(0.01)
 
 
-_OPEN: WeakSet[Connections] = WeakSet()  # of this process
-_forking: list[Connections] = []  # those that _before_fork locked, for _after_fork
+_OPEN: WeakSet[Connections] = WeakSet()  # all objects of this process
+_forking: list[Connections] = []  # the objects that _before_fork locked and _after_fork unlocks
 
 
 def _before_fork() -> None:
@@ -324,5 +326,5 @@ def _after_fork() -> None:
         _forking.pop().after_fork()
 
 
-if hasattr(os, "register_at_fork"):  # pragma: no branch (not on Windows)
+if hasattr(os, "register_at_fork"):  # pragma: no branch (Windows lacks it)
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

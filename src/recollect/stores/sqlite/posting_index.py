@@ -1,12 +1,13 @@
 """The posting lists of one namespace: how a snapshot is kept up to date with the tables, and searched.
 
-FTS5 is the source of truth. The posting lists rank disjunctions of single terms faster than FTS5, which scores every
-match, and give the same BM25 scores, bit for bit. A view shows them as one transaction sees them. It has three parts:
+FTS5 is the source of truth, but it scores every match. Posting lists rank disjunctions of single terms faster, with the
+same BM25 scores, bit for bit. A view has the posting lists as one transaction sees them, in three parts:
 
 - the lists of the snapshot (:mod:`recollect.stores.sqlite.posting_lists`), memory-mapped and shared by all views;
-- tombstones: the rows of the snapshot whose note was changed or deleted since;
-- the delta, in memory: the lists of the notes that were added or changed since, with rows numbered from 0. It has
-  tombstones, too, for notes that were changed or deleted after they were added to it.
+- tombstones: the rows of the snapshot whose note was changed or deleted since the snapshot was written. (Earlier
+  tombstones belong to the snapshot itself, as ``lists.tombstones``; these rows are in no list.);
+- the delta, in memory: the lists of the notes that were added or changed since, with rows numbered from 0. If such a
+  note is changed or deleted again, its row becomes a tombstone of the delta.
 
 When the namespace has a new revision, the next search reads the changes from the tables and derives a new view.
 """
@@ -33,7 +34,7 @@ from recollect.stores.sqlite.posting_lists import (
     PostingsBuilder,
     Rows,
     TermList,
-    term_numbers,
+    new_term_numbers,
     tokenize_notes,
     top_candidates,
 )
@@ -42,9 +43,10 @@ from recollect.stores.sqlite.transaction import fetch, revision
 from recollect.stores.tokens import BREAK, stems_of
 
 READ_NOTES = 2_000  # how many notes are read from the table at a time
-MAX_TERM_LENGTH = 8_000  # characters; FTS5 searches longer terms, because it truncates them
+MAX_TERM_LENGTH = 8_000  # characters; longer terms are left to FTS5, which truncates them
 
 _NO_ROWS = np.empty(0, np.int64)
+# FTS5 also indexes expired notes, so they are read, too: main.notes is the table, not the view that hides them.
 _HIGHEST_KEY = "SELECT coalesce(max(key), 0) FROM main.notes WHERE namespace = ?"
 _SELECT_NOTES = "SELECT key, path, title, summary, tags, content FROM main.notes WHERE namespace = ?"
 
@@ -76,7 +78,7 @@ class DeltaList(NamedTuple):
 class DeltaPostings:
     """Append-only posting lists of the notes that were added or changed since a snapshot.
 
-    Views share it: each passes how many notes belong to it (``count``). Other threads may append notes meanwhile.
+    All views of a snapshot share them, while threads append notes; ``count`` is how many notes belong to a view.
     """
 
     def __init__(self) -> None:
@@ -87,12 +89,13 @@ class DeltaPostings:
 
     def append(self, notes: Sequence[NoteFields]) -> int:
         """Add notes, and return how many tokens they have together."""
-        numbers = term_numbers()
+        numbers = new_term_numbers()
         *postings, lengths = tokenize_notes(notes, numbers)
-        terms = list(numbers)
+        term_column, row_column, weight_column = (column.tolist() for column in postings)
+        terms = list(numbers)  # a term's index is its number
         with self._lock:
             first_row = len(self._keys)
-            for number, row, weight in zip(*map(np.ndarray.tolist, postings), strict=True):
+            for number, row, weight in zip(term_column, row_column, weight_column, strict=True):
                 rows, weights = self._lists.setdefault(terms[number], (array("q"), array("q")))
                 rows.append(first_row + row)
                 weights.append(weight)
@@ -126,19 +129,19 @@ class PostingsView(NamedTuple):
 
     lists: PostingLists  # of the snapshot
     key_order: NDArray[np.intp]
-    """The rows of ``lists`` sorted by key. They are mostly in this order: only a changed note has a row at the end."""
+    """The rows of ``lists``, sorted by key. (Rows are in the order of keys, except those of notes that changed.)"""
     delta: DeltaPostings
-    notes: int  # the number of notes, and of their tokens: the collection statistics of BM25
-    tokens: int
-    revision: int
+    notes: int  # the number of all notes; like ``tokens``, a collection statistic of BM25
+    tokens: int  # the number of tokens of all notes
+    revision: int  # of the namespace
     last_key: int  # the highest key of a note at this revision: notes with higher keys were added later
-    tombstones: Rows = np.empty(0, np.int32)  # ascending rows of ``lists``
+    tombstones: Rows = np.empty(0, np.int32)  # ascending rows of ``lists``, without the tombstones of the snapshot
     delta_size: int = 0  # how many notes of the delta belong to the view
     delta_tombstones: NDArray[np.int64] = _NO_ROWS  # ascending rows of the delta
 
     @classmethod
     def of_snapshot(cls, ref: SnapshotRef, snapshot: SnapshotArrays) -> PostingsView:
-        """Return the lists of a snapshot, with an empty delta."""
+        """Return the view of a snapshot without later changes."""
         lists = PostingLists._make([*(snapshot.arrays[name] for name in SNAPSHOT_ARRAYS), snapshot.facts["average"]])
         return cls(
             lists=lists,
@@ -152,7 +155,7 @@ class PostingsView(NamedTuple):
 
     @property
     def changes(self) -> int:
-        """How many rows the delta and the tombstones have: a measure of what changed since the snapshot."""
+        """The number of rows of the delta, plus the number of tombstones: how much changed since the snapshot."""
         return self.delta_size + len(self.tombstones)
 
     def without(self, keys: Sequence[int]) -> PostingsView:
@@ -161,7 +164,7 @@ class PostingsView(NamedTuple):
             return self
         lists, deleted_keys = self.lists, np.array(keys, dtype=np.int64)
         rows, delta_rows = self._rows_of(deleted_keys), self._delta_rows_of(deleted_keys)
-        rows = np.setdiff1d(rows, lists.tombstones)
+        rows = np.setdiff1d(rows, lists.tombstones)  # the counts below do not include the snapshot's tombstones
         _, delta_lengths = self.delta.notes(self.delta_size)
         deleted_tokens = lists.lengths[rows].sum() + delta_lengths[delta_rows].sum()
         return self._replace(
@@ -188,7 +191,7 @@ class PostingsView(NamedTuple):
         return self._postings(term).document_frequency
 
     def search(self, terms: Sequence[str], limit: int) -> Scores:
-        """Return the keys and scores of the best ``limit`` notes, and of all that tie with the last of them."""
+        """Return the keys and scores of the best ``limit`` notes, and of all notes that tie with the last of them."""
         postings = {term: self._postings(term) for term in dict.fromkeys(terms)}
         lists = [postings[term].snapshot for term in terms if len(postings[term].snapshot.rows)]
         rows = top_candidates(lists, self.lists.lengths, self.average_length, limit, self.tombstones)
@@ -197,7 +200,7 @@ class PostingsView(NamedTuple):
         return self._score(terms, postings, rows, delta_rows).best(limit)
 
     def scores(self, terms: Sequence[str], ids: Mapping[int, str]) -> dict[str, float]:
-        """Return the ``search`` scores of the notes in ``ids`` (a mapping from keys to ids) that match, by id.
+        """Return the ``search`` scores of matching notes, by id; ``ids`` maps the keys of notes to their ids.
 
         The time is linear in the number of keys and terms, and logarithmic in the number of notes.
         """
@@ -208,18 +211,18 @@ class PostingsView(NamedTuple):
         postings = {}
         for term in dict.fromkeys(terms):
             entry = self._postings(term)
-            if len(entry.snapshot.rows) and entry.snapshot.rows[-1] >= len(self.lists.keys):
+            if len(entry.snapshot.rows) and entry.snapshot.rows[-1] >= len(self.lists.keys):  # a corrupt snapshot
                 raise LookupError(f"the posting list of {term!r} ends after the last row")
-            if len(entry.delta.rows):
+            if len(entry.delta.rows):  # _weights requires that ``delta_rows`` contains all of them
                 entry = entry._replace(delta=entry.delta.select(np.isin(entry.delta.rows, delta_rows)))
             postings[term] = entry
-        notes, scores = self._score(terms, postings, rows, delta_rows)
-        pairs = zip(notes.tolist(), scores.tolist(), strict=True)
-        return {ids[key]: score for key, score in pairs if score > 0}  # every matching term adds a positive score
+        scored_keys, scores = self._score(terms, postings, rows, delta_rows)
+        pairs = zip(scored_keys.tolist(), scores.tolist(), strict=True)
+        return {ids[key]: score for key, score in pairs if score > 0}  # 0: the note matches no term
 
     def _rows_of(self, keys: NDArray[np.int64]) -> NDArray[Any]:
         """Return the ascending snapshot rows of the notes with these keys, without tombstones of the view."""
-        # If a key has several rows, the last is valid: the others are tombstones of the snapshot.
+        # A note that changed has several rows. The last is valid; the others are tombstones of the snapshot.
         indices = np.searchsorted(self.lists.keys, keys, side="right", sorter=self.key_order) - 1
         keys, rows = keys[indices >= 0], self.key_order[indices[indices >= 0]]
         rows = np.sort(rows[self.lists.keys[rows] == keys]).astype(np.int32)
@@ -251,7 +254,7 @@ class PostingsView(NamedTuple):
         return Scores(keys, scores)
 
     def _postings(self, term: str) -> _TermPostings:
-        """Return the postings of a term; those of the snapshot include tombstones of the view."""
+        """Return the postings of a term. Those in the snapshot still include rows that are tombstones of the view."""
         lists = self.lists
         delta = self.delta.postings(term, self.delta_size)
         if len(self.delta_tombstones):
@@ -259,9 +262,9 @@ class PostingsView(NamedTuple):
         number = lists.find(term) if term else None
         start, end = (0, 0) if number is None else lists.offsets[number : number + 2].tolist()
         rows = lists.rows[start:end]
-        deleted = int(np.isin(self.tombstones, rows).sum()) if len(self.tombstones) else 0
-        document_frequency = len(rows) - deleted + len(delta.rows)
-        # If the average length grew, saturations are higher now, at most by the quotient of the two averages.
+        deleted_count = int(np.isin(self.tombstones, rows).sum()) if len(self.tombstones) else 0
+        document_frequency = len(rows) - deleted_count + len(delta.rows)
+        # If the average length has grown by a factor, saturations have grown at most by the same factor.
         growth = max(1.0, self.average_length / lists.average_length) * (1 + TOLERANCE)
         max_saturation = 0.0 if number is None else float(lists.max_saturations[number]) * growth
         term_idf = idf(self.notes, document_frequency)
@@ -272,7 +275,7 @@ class PostingsView(NamedTuple):
 def _weights(
     postings: _TermPostings, rows: Rows, delta_rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the indices in ``rows`` + ``delta_rows`` of the notes that contain a term, and its weight in each."""
+    """Return the indices, in ``rows`` followed by ``delta_rows``, of the notes with a term, and its weight in each."""
     members, weights = _NO_ROWS, np.empty(0)
     snapshot, delta = postings.snapshot, postings.delta
     if len(snapshot.rows):
@@ -288,7 +291,7 @@ def _weights(
 class PostingsIndex(SnapshotIndex):
     """The posting lists of one namespace in this process: the latest view, and how snapshots are built."""
 
-    min_rows = 2_000  # with fewer notes, FTS5 takes a millisecond or two
+    min_rows = 2_000  # with fewer notes, a snapshot is not worth it: FTS5 takes only a millisecond or two
     added_rows_sql = "main.notes WHERE namespace = ?1 AND key > ?3"
 
     def _clear(self) -> None:
@@ -296,7 +299,7 @@ class PostingsIndex(SnapshotIndex):
         self._view_state: tuple[int, SnapshotRef | None] | None = None  # the revision and the snapshot of the view
 
     def view(self, connection: apsw.Connection) -> PostingsView | None:
-        """Restart the transaction, and return the lists as it sees them; ``None`` without a snapshot recent enough."""
+        """Restart the transaction, and return the lists as it sees them; ``None`` if no snapshot is recent enough."""
         with self._lock:
             connection.execute("ROLLBACK; BEGIN")
             current_revision, ref = revision(connection, self._namespace_id), self._current(connection)
@@ -304,21 +307,21 @@ class PostingsIndex(SnapshotIndex):
                 view = self._view
                 self._clear()  # so that after an interrupt, the incomplete delta is not used
                 if ref is not None:
-                    # A new snapshot trims the change log, so that a view of an older snapshot cannot be updated.
+                    # A view of an older snapshot cannot be updated, because writing a snapshot trims the change log.
                     if view is None or ref != self._ref:
                         self._ref, snapshot = ref, self._load_file(ref)
-                        view = snapshot and PostingsView.of_snapshot(ref, snapshot)
-                    self._view = view and self._advance(connection, view, current_revision)
+                        view = None if snapshot is None else PostingsView.of_snapshot(ref, snapshot)
+                    self._view = None if view is None else self._advance(connection, view, current_revision)
                 if self._view is None:
                     self.needs_snapshot = self.is_stale(connection)
-                else:
+                else:  # at half of the allowed changes, so that the new snapshot is ready in time
                     self.needs_snapshot = self._view.changes > self.max_delta(len(self._view.lists.keys)) // 2
                 self._view_state = current_revision, ref
             return self._view
 
     @staticmethod
     def _is_consistent(arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> bool:
-        # The names in the file are those of SNAPSHOT_ARRAYS, not those of the fields of PostingLists.
+        # The arrays have the names of SNAPSHOT_ARRAYS, not those of the fields of PostingLists.
         terms, offsets = len(arrays["word_ends"]), arrays["places"]
         return (
             arrays.keys() == {*SNAPSHOT_ARRAYS}
@@ -332,15 +335,15 @@ class PostingsIndex(SnapshotIndex):
     def _read_snapshot(
         self, connection: apsw.Connection, ref: SnapshotRef | None, stopped: Callable[[], bool]
     ) -> NewSnapshot | None:
-        """Read the notes of a new snapshot: those that the current snapshot lacks, or all if there is none."""
+        """Read the notes that the current snapshot ``ref`` lacks, or all notes if there is no usable snapshot."""
         snapshot = self._load_file(ref, verify=True) if ref else None
-        base, last_key, changed = EMPTY, 0, []
+        base, last_key, changed = EMPTY, 0, []  # ``changed`` has the keys of notes that were changed or deleted
         if snapshot is not None and ref is not None:
             last_key = ref.last_key
             changed = [key for key in self._changed_since(connection, ref.revision) if key <= last_key]
             view = PostingsView.of_snapshot(ref, snapshot).without(changed)
             base = view.lists.without_rows(view.tombstones) if len(view.tombstones) else view.lists
-            if len(base.tombstones) * 4 > len(base.keys):  # a quarter of the rows: index all notes again
+            if len(base.tombstones) * 4 > len(base.keys):  # over a quarter of the rows: index all notes again
                 base, last_key, changed = EMPTY, 0, []
         builder = PostingsBuilder(base)
         for notes in self._notes_after(connection, last_key):
@@ -352,31 +355,32 @@ class PostingsIndex(SnapshotIndex):
 
         def build() -> SnapshotArrays:
             lists = builder.build()
-            arrays: dict[str, Any] = dict(zip(SNAPSHOT_ARRAYS, lists[:-1], strict=True))
-            return SnapshotArrays(arrays, {"average": lists.average_length})
+            *fields, average_length = lists
+            arrays: dict[str, Any] = dict(zip(SNAPSHOT_ARRAYS, fields, strict=True))
+            return SnapshotArrays(arrays, {"average": average_length})
 
         return connection.execute(_HIGHEST_KEY, (self._namespace_id,)).get, build
 
     def _advance(self, connection: apsw.Connection, view: PostingsView, new_revision: int) -> PostingsView | None:
         """Return a view at a new revision; ``None`` if there are too many changes to read during a search."""
-        limit = self.max_delta(len(view.lists.keys))
+        max_changes = self.max_delta(len(view.lists.keys))
         changed = self._changed_since(connection, view.revision)
-        if view.changes + len(changed) + self._count_added(connection, view.last_key, limit) > limit:
+        if view.changes + len(changed) + self._count_added(connection, view.last_key, max_changes) > max_changes:
             return None
-        changed = [key for key in changed if key <= view.last_key]
-        added_notes = next(self._notes_after(connection, view.last_key, limit=limit + 1), [])
+        changed = [key for key in changed if key <= view.last_key]  # the others are among the added notes
+        added_notes = next(self._notes_after(connection, view.last_key, max_changes + 1), [])  # all in one batch
         new_view = view.without(changed).with_notes([*self._notes(connection, changed), *added_notes])
         last_key = connection.execute(_HIGHEST_KEY, (self._namespace_id,)).get
         return new_view._replace(revision=new_revision, last_key=last_key)
 
-    def _notes_after(self, connection: apsw.Connection, last_key: int, limit: int = READ_NOTES) -> Iterator[list[Any]]:
-        """Yield batches of the notes with a higher key, with their indexed fields; FTS5 also has the expired ones."""
+    def _notes_after(self, connection: apsw.Connection, last_key: int, size: int = READ_NOTES) -> Iterator[list[Any]]:
+        """Yield batches of up to ``size`` notes (as ``NoteFields``) with higher keys, in the order of keys."""
         sql = f"{_SELECT_NOTES} AND key > ? ORDER BY key LIMIT ?"
-        while rows := fetch(connection, sql, (self._namespace_id, last_key, limit)):
+        while rows := fetch(connection, sql, (self._namespace_id, last_key, size)):
             yield rows
             last_key = rows[-1][0]
 
-    def _notes(self, connection: apsw.Connection, keys: Sequence[int]) -> list[Any]:
-        """Return the notes with these keys that still exist, with their indexed fields."""
+    def _notes(self, connection: apsw.Connection, keys: Sequence[int]) -> list[NoteFields]:
+        """Return the notes with these keys that still exist."""
         sql = f"{_SELECT_NOTES} AND key = ?"
         return [note for key in sorted(keys) for note in fetch(connection, sql, (self._namespace_id, key))]

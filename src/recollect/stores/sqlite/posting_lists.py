@@ -3,23 +3,23 @@
 *Layout.* Row r is the note with the key ``keys[r]`` and ``lengths[r]`` tokens. A note that changed has a new row; its
 old row is a tombstone and in no list. Terms are stems in UTF-8, numbered in byte order. Term t has the bytes from
 ``term_ends[t - 1]`` to ``term_ends[t]`` of ``terms``. Its list is the range from ``offsets[t]`` to ``offsets[t + 1]``
-of two parallel arrays: ``rows``, the ascending rows of the notes that contain the term, and ``weights``, its weighted
-frequency in each (the sum of the field weights of all occurrences). ``max_saturations[t]`` is the highest saturation
-in the list (see :func:`saturation`), for the average length at the time of building.
+of two parallel arrays: ``rows`` has the ascending rows of the notes that contain the term, and ``weights`` has its
+weighted frequency in each of these notes (the sum of the field weights of all occurrences). ``max_saturations[t]`` is
+the highest saturation in the list (see :func:`saturation`), for the average length at the time of building.
 
 *Building.* Notes are indexed in parts, each sorted by term. Merging sorts no postings: the rows of a later part are
-higher than those of an earlier one, so a merged list is the concatenation of the lists of all parts.
+higher than the rows of an earlier part, so the merged list of a term is the concatenation of its lists in all parts.
 
-*MaxScore* (Turtle and Flood, "Query Evaluation: Strategies and Optimizations", 1995), one list after the other, returns
-the notes that can be among the k best for a disjunction of terms, without scoring every match:
+*MaxScore* (Turtle and Flood, "Query Evaluation: Strategies and Optimizations", 1995) returns the notes that can be
+among the k best for a disjunction of terms, without scoring every match:
 
 1. Sort the lists by the most that each can add to a score, highest first.
 2. Add the scores of one list after the other to the candidates. The threshold is the k-th best sum so far.
 3. When all remaining lists together cannot lift a new note to the threshold, stop adding candidates. Look the existing
    candidates up in the remaining lists, and drop those that can no longer reach the threshold.
 
-These scores are approximate: they are float32, and not added in the order of the query. The caller scores the returned
-notes exactly.
+These scores are approximate, because they are float32 and not added in the order of the query. The caller computes the
+exact scores of the returned notes.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ _Lengths = NDArray[np.int32]
 _Floats = NDArray[np.float32]
 _Weights = NDArray[np.unsignedinteger[Any]]
 NoteFields = Sequence[Any]  # the key of a note, and its indexed fields in the order of FIELD_WEIGHTS
-PART_NOTES = 20_000  # notes in a part: few enough that a part needs little memory beside the whole
+PART_NOTES = 20_000  # notes in a part: few enough that indexing a part needs little memory
 COPY_POSTINGS = 1 << 22  # postings that are copied at once, to limit the memory of temporary arrays
-FIRST_POSTINGS = 4_096  # MaxScore adds the first lists at once, up to this many postings: pruning so few takes longer
+FIRST_POSTINGS = 4_096  # MaxScore adds the first lists together, up to this many postings: pruning would take longer
 TOLERANCE = 1e-4  # an upper bound of the relative error of float32 sums of hundreds of terms
 _K1, _B = np.float32(1.2), np.float32(0.75)  # the BM25 parameters of FTS5
 _WEIGHTS = np.array(list(FIELD_WEIGHTS.values()), dtype=np.int64)
 
 
 class PostingLists(NamedTuple):
-    """Posting lists as arrays; the module's docstring describes the layout. The defaults are lists of no notes."""
+    """Posting lists as arrays; the module's docstring describes the layout. By default, there are no notes."""
 
     keys: _Integers = np.empty(0, np.int64)
     lengths: _Lengths = np.empty(0, np.int32)
@@ -69,12 +69,14 @@ class PostingLists(NamedTuple):
         """Return the number of a term; ``None`` if no note contains it."""
         encoded = term.encode()
         head = np.uint64(_head(encoded))
+        # The terms with this head have the numbers from ``low`` to ``high`` - 1.
         low, high = int(self.term_heads.searchsorted(head)), int(self.term_heads.searchsorted(head, "right"))
         number = bisect_left(range(high), encoded, low, key=self._term)
         return number if number < high and self._term(number) == encoded else None
 
     def _term(self, number: int) -> bytes:
-        return self.terms[self.term_ends[number - 1] if number else 0 : self.term_ends[number]].tobytes()
+        start = self.term_ends[number - 1] if number else 0
+        return self.terms[start : self.term_ends[number]].tobytes()
 
     def decode_terms(self) -> list[bytes]:
         """Return all terms in UTF-8, in the order of their numbers."""
@@ -82,35 +84,35 @@ class PostingLists(NamedTuple):
         return [blob[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
     def without_rows(self, rows: Rows) -> PostingLists:
-        """Return the lists without these rows, which become tombstones, and without terms whose list is empty then."""
-        alive = np.ones(len(self.keys), dtype=np.bool_)
-        alive[rows] = False
-        remaining = alive[self.rows]
-        counts = np.add.reduceat(remaining, self.offsets[:-1], dtype=np.int64)
-        used = counts > 0
+        """Return the lists without these rows, which become tombstones; terms without any other row are removed."""
+        is_row_kept = np.ones(len(self.keys), dtype=np.bool_)
+        is_row_kept[rows] = False
+        is_posting_kept = is_row_kept[self.rows]
+        counts = np.add.reduceat(is_posting_kept, self.offsets[:-1], dtype=np.int64)
+        is_term_kept = counts > 0
         term_sizes = np.diff(self.term_ends, prepend=0)
         lengths = self.lengths.copy()
         lengths[rows] = 0
         return self._replace(
             lengths=lengths,
-            terms=self.terms[np.repeat(used, term_sizes)],
-            term_ends=np.cumsum(term_sizes[used]),
-            term_heads=self.term_heads[used],
-            offsets=np.concatenate(([0], np.cumsum(counts[used]))),
-            rows=self.rows[remaining],
-            weights=self.weights[remaining],
-            max_saturations=self.max_saturations[used],
+            terms=self.terms[np.repeat(is_term_kept, term_sizes)],
+            term_ends=np.cumsum(term_sizes[is_term_kept]),
+            term_heads=self.term_heads[is_term_kept],
+            offsets=np.concatenate(([0], np.cumsum(counts[is_term_kept]))),
+            rows=self.rows[is_posting_kept],
+            weights=self.weights[is_posting_kept],
+            max_saturations=self.max_saturations[is_term_kept],
             tombstones=np.union1d(self.tombstones, rows).astype(np.int32),
         )
 
 
 SNAPSHOT_ARRAYS = ("keys", "lengths", "words", "word_ends", "heads", "places", "rows", "weights", "peaks", "dead")
-"""The names of the array fields in a snapshot file, in the order of the fields."""
+"""The names that the array fields of ``PostingLists`` have in a snapshot file, in the order of the fields."""
 EMPTY = PostingLists()
 
 
 def _encode_terms(terms: Sequence[bytes]) -> dict[str, Any]:
-    """Return the fields of ``PostingLists`` that describe sorted terms."""
+    """Return the fields of ``PostingLists`` that have the terms, which must be sorted."""
     return {
         "terms": np.frombuffer(b"".join(terms), dtype=np.uint8),
         "term_ends": np.cumsum([len(term) for term in terms], dtype=np.int64),
@@ -122,24 +124,26 @@ def _head(term: bytes) -> int:
     return int.from_bytes(term[:8].ljust(8, b"\0"), "big")
 
 
-def term_numbers() -> dict[str, int]:
-    """Return an empty dictionary that gives each term the next number, from 0, when it is accessed first."""
+def new_term_numbers() -> dict[str, int]:
+    """Return an empty dictionary that numbers terms from 0: looking up a new term adds it with the next number."""
     return defaultdict(count().__next__)
 
 
 def tokenize_notes(notes: Sequence[NoteFields], numbers: dict[str, int]) -> tuple[_Integers, ...]:
-    """Return the postings of notes, and the length of each note in tokens; new terms are added to ``numbers``.
+    """Return the postings of notes as three arrays, and a fourth array with the length of each note in tokens.
 
-    The postings are three parallel arrays, sorted by term, then row: term number, row (index in ``notes``) and weight.
+    The arrays of postings are parallel: the number of the term, the row (index in ``notes``) and the weight. They are
+    sorted by term number, then row. New terms are added to ``numbers``.
     """
     field_count = len(_WEIGHTS)
     tokens = stem_stream([text or "" for _, *texts in notes for text in texts])
     terms = np.fromiter(map(numbers.__getitem__, tokens), dtype=np.int64, count=len(tokens))
-    breaks = terms == numbers[BREAK]  # between two fields: their cumulative count numbers the fields of all notes
-    fields = np.cumsum(breaks)[~breaks]
-    terms = terms[~breaks]
+    is_break = terms == numbers[BREAK]  # the stream has a BREAK between two fields
+    fields = np.cumsum(is_break)[~is_break]  # the field of each token, numbered through all notes
+    terms = terms[~is_break]
     rows = fields // field_count
     lengths = np.bincount(rows, minlength=len(notes))
+    # A posting is a distinct pair of term and row, here as one number; ``indices`` has the posting of each token.
     postings, indices = np.unique(terms * len(notes) + rows, return_inverse=True)
     weights = np.bincount(indices, weights=_WEIGHTS[fields % field_count], minlength=len(postings)).astype(np.int64)
     return postings // len(notes), postings % len(notes), weights, lengths
@@ -155,7 +159,7 @@ class PostingsBuilder:
     def add(self, notes: Sequence[NoteFields]) -> None:
         """Add notes, which get the next rows."""
         terms, rows, weights, lengths = tokenize_notes(notes, self._numbers)
-        self._postings.append((terms, rows + len(self._keys), weights, lengths))
+        self._tokenized.append((terms, rows + len(self._keys), weights, lengths))
         self._keys += (key for key, *_ in notes)
         if len(self._keys) >= PART_NOTES:
             self._finish_part()
@@ -167,18 +171,18 @@ class PostingsBuilder:
         return _merge(self._parts)
 
     def _start_part(self) -> None:
-        self._numbers = term_numbers()
+        self._numbers = new_term_numbers()
         self._keys: list[int] = []
-        self._postings: list[tuple[_Integers, ...]] = []
+        self._tokenized: list[tuple[_Integers, ...]] = []  # the arrays of tokenize_notes, with rows of the part
 
     def _finish_part(self) -> None:
-        """Renumber the terms of the part in byte order, and sort its postings by term; a stable sort keeps the rows."""
+        """Renumber the terms of the part in byte order, and sort its postings by term, then row."""
         encoded = sorted((term.encode(), number) for term, number in self._numbers.items() if term != BREAK)
         new_numbers = np.zeros(len(self._numbers), dtype=np.int32)
         new_numbers[[number for _, number in encoded]] = np.arange(len(encoded), dtype=np.int32)
-        terms, rows, weights, lengths = map(np.concatenate, zip(*self._postings, strict=True))
+        terms, rows, weights, lengths = map(np.concatenate, zip(*self._tokenized, strict=True))
         terms = new_numbers[terms]
-        order = np.argsort(terms, kind="stable")
+        order = np.argsort(terms, kind="stable")  # the rows of a term are already in order
         fits_uint16 = not len(weights) or weights.max() <= np.iinfo(np.uint16).max
         self._parts.append(
             EMPTY._replace(
@@ -194,23 +198,23 @@ class PostingsBuilder:
 
 
 def _merge(parts: Sequence[PostingLists]) -> PostingLists:
-    """Return the concatenated lists of all parts; the rows of each part follow those of the previous part."""
+    """Return the posting lists of all parts together; the rows of each part follow the rows of the previous part."""
     part_terms = [part.decode_terms() for part in parts]
     terms = sorted(set().union(*part_terms))
     number_of = {term: number for number, term in enumerate(terms)}
-    # For each part, the merged number of each of its terms.
-    merged = [np.fromiter(map(number_of.__getitem__, names), dtype=np.int64, count=len(names)) for names in part_terms]
+    # For each part, an array with the merged number of each of its terms.
+    part_numbers = [np.fromiter(map(number_of.__getitem__, names), np.int64, len(names)) for names in part_terms]
     counts = np.zeros(len(terms), dtype=np.int64)
-    for part, numbers in zip(parts, merged, strict=True):
+    for part, numbers in zip(parts, part_numbers, strict=True):
         counts[numbers] += np.diff(part.offsets)
     offsets = np.concatenate(([0], np.cumsum(counts)))
     rows = np.empty(offsets[-1], dtype=np.int32)
     weights = np.empty(offsets[-1], dtype=np.result_type(*(part.weights.dtype for part in parts)))
     next_offsets, first_row, part_tombstones = offsets[:-1].copy(), 0, []
-    for part, numbers in zip(parts, merged, strict=True):
-        shifts = next_offsets[numbers] - part.offsets[:-1]  # from the place of each list in the part to its target
+    for part, numbers in zip(parts, part_numbers, strict=True):
+        shifts = next_offsets[numbers] - part.offsets[:-1]  # how far each list moves from its offset in the part
         sizes = np.diff(part.offsets)
-        for first_term, end_term in _batches(part.offsets):
+        for first_term, end_term in _term_ranges(part.offsets):
             start, end = part.offsets[first_term], part.offsets[end_term]
             targets = np.repeat(shifts[first_term:end_term], sizes[first_term:end_term]) + np.arange(start, end)
             rows[targets] = part.rows[start:end] + np.int32(first_row)
@@ -222,7 +226,7 @@ def _merge(parts: Sequence[PostingLists]) -> PostingLists:
     tombstones = np.concatenate(part_tombstones).astype(np.int32)
     average_length = float(lengths.sum() / max(1, len(lengths) - len(tombstones))) or 1.0
     max_saturations = np.empty(len(terms), dtype=np.float32)
-    for first_term, end_term in _batches(offsets):
+    for first_term, end_term in _term_ranges(offsets):
         start, end = offsets[first_term], offsets[end_term]
         saturations = saturation(weights[start:end], lengths[rows[start:end]], average_length)
         max_saturations[first_term:end_term] = np.maximum.reduceat(saturations, offsets[first_term:end_term] - start)
@@ -239,8 +243,8 @@ def _merge(parts: Sequence[PostingLists]) -> PostingLists:
     )
 
 
-def _batches(offsets: _Integers) -> Iterator[tuple[int, int]]:
-    """Yield ranges of term numbers (first, last + 1) whose lists have about :data:`COPY_POSTINGS` postings together."""
+def _term_ranges(offsets: _Integers) -> Iterator[tuple[int, int]]:
+    """Yield ranges of term numbers (first, last + 1) whose lists together have about :data:`COPY_POSTINGS` postings."""
     first_term = 0
     while first_term < len(offsets) - 1:
         end_term = int(np.searchsorted(offsets, offsets[first_term] + COPY_POSTINGS))
@@ -259,7 +263,7 @@ class TermList(NamedTuple):
 
 
 def saturation(weights: _Weights, lengths: _Lengths, average_length: float) -> _Floats:
-    """Return the BM25 term scores of notes without the idf: w·(k1 + 1) / (w + k1·(1 - b + b·length / average))."""
+    """Return the BM25 term scores without the idf, in float32: w·(k1 + 1) / (w + k1·(1 - b + b·length / average))."""
     scores = weights.astype(np.float32)
     norm = lengths * np.float32(float(_K1 * _B) / average_length)
     norm += _K1 * (1 - _B)
@@ -272,7 +276,7 @@ def saturation(weights: _Weights, lengths: _Lengths, average_length: float) -> _
 def top_candidates(
     lists: Sequence[TermList], lengths: _Lengths, average_length: float, limit: int, tombstones: Rows
 ) -> Rows:
-    """Return the ascending rows of all notes that can be among the best ``limit`` or tie with the last, by MaxScore."""
+    """Return the ascending rows of all notes that can be among the best ``limit`` or tie with the last of them."""
     if not lists:
         return np.empty(0, dtype=np.int32)
     ordered = sorted(lists, key=lambda term: -term.max_score)
@@ -290,13 +294,13 @@ def top_candidates(
     if len(tombstones):
         alive = ~np.isin(rows, tombstones)
         rows, scores = rows[alive], scores[alive]
-    accepts_new = True
+    accepts_new = True  # until step 3 of MaxScore
     for index in range(len(first_lists), len(ordered)):
         term = ordered[index]
         accepts_new = accepts_new and _threshold(scores, limit) <= remaining[index] * (1 + TOLERANCE)
         if not accepts_new:
             rows, scores = _prune(rows, scores, limit, remaining[index])
-        # The candidates (by index in ``rows``) that the list has, and their indices in the list.
+        # ``members`` are the candidates in the list, by index in ``rows``; ``indices`` are their indices in the list.
         indices = np.minimum(np.searchsorted(term.rows, rows), len(term.rows) - 1)
         members = np.flatnonzero(term.rows[indices] == rows)
         indices = indices[members]
@@ -322,5 +326,6 @@ def _threshold(scores: _Floats, limit: int) -> float:
 
 def _prune(rows: Rows, scores: _Floats, limit: int, remaining: float) -> tuple[Rows, _Floats]:
     """Return the rows that can reach the threshold if the remaining lists add ``remaining``, and their scores."""
+    # Both a row's score and the threshold may be wrong by the relative error TOLERANCE.
     can_reach = scores >= (_threshold(scores, limit) * (1 - TOLERANCE) - remaining) / (1 + TOLERANCE)
     return rows[can_reach], scores[can_reach]

@@ -1,18 +1,20 @@
-"""The tables of an SQLite store, and the migrations that create them or update those of an older version.
+"""The tables of an SQLite store, and the migrations that create them or update the tables of an older version.
 
 - ``namespaces``, ``documents``, ``notes``, ``links``: the source of truth. ``links.place`` is the position of a link
   among the links of its note.
 - ``models``, ``vectors``: the embedding models, and one row for each note and model. ``vectors.vector`` concatenates
   the unit vectors of the note's chunks, each with ``dimension`` numbers of type ``precision``.
 - ``titles``, ``titled``, ``mentions``: the distinct titles, the notes that have a title, and the notes whose text
-  mentions a title. ``titles.namers`` is the number of mentions; ``titles.common`` is 1 if there were too many.
+  mentions a title. ``titles.namers`` is the number of stored mentions of a title. If there were too many,
+  ``titles.common`` is 1, and the mentions of the title are not stored.
 - ``entities``: the named entities in the metadata of notes.
 - ``snapshots``, ``word_changes``: see :mod:`recollect.stores.sqlite.snapshots`.
-- ``words_<namespace>``: the FTS5 index of a namespace: one for each, so that the terms of one tenant never change the
-  scores of another. It has no texts: SQLite checks and rebuilds it from the view ``words_<namespace>_text``.
+- ``words_<namespace>``: an FTS5 index. Each namespace has its own index, so that the terms of one tenant never change
+  the scores of another. It has no texts: SQLite checks and rebuilds it from the view ``words_<namespace>_text``.
 
-``PRAGMA user_version`` is the number of migrations that a file has had; ``PRAGMA application_id`` marks it as a store.
-SQLite stores the comments in the statements below in every file, so they must not change.
+``PRAGMA user_version`` is the number of migrations that were applied to a file; ``PRAGMA application_id`` marks the
+file as a store. SQLite stores the statements below with their comments in every file, so the comments must not change.
+In these comments, words are terms, and the word index is the FTS5 index.
 """
 
 from __future__ import annotations
@@ -185,12 +187,12 @@ CREATE TABLE word_changes (        -- notes whose words changed or went since; n
 _MIGRATIONS = (_NOTES, _REVISIONS, _GRAPH, _EXPIRY, _NAMESPACED_LINKS, _SNAPSHOTS)
 """``_MIGRATIONS[n]`` migrates a file from schema version n to n + 1. Never change a migration; append a new one."""
 SCHEMA_VERSION = len(_MIGRATIONS)
-TABLES = re.findall(r"CREATE TABLE (\w+)", "".join(_MIGRATIONS))  # all but those of the FTS5 indexes
+TABLES = re.findall(r"CREATE TABLE (\w+)", "".join(_MIGRATIONS))  # all tables except the FTS5 indexes
 
 
 def is_current(connection: apsw.Connection, location: str) -> bool:
     """Return whether a file has the current schema; raise an error if it is not a store or has a newer schema."""
-    # One statement, because another process may be creating the store.
+    # One statement reads all three values, because another process may be creating the store.
     version, application_id, has_tables = connection.execute(
         "SELECT user_version, application_id, EXISTS (SELECT 1 FROM sqlite_schema) "
         "FROM pragma_user_version, pragma_application_id"
@@ -207,14 +209,14 @@ def is_current(connection: apsw.Connection, location: str) -> bool:
 
 def migrate(connection: apsw.Connection, location: str) -> None:
     """Migrate a file within the connection's transaction, unless another process has already migrated it."""
-    from recollect.stores.sqlite.transaction import SqliteTransaction  # noqa: PLC0415 (it imports this module)
+    from recollect.stores.sqlite.transaction import SqliteTransaction  # noqa: PLC0415 (a circular import)
 
     if is_current(connection, location):
         return
     old_version = connection.pragma("user_version")
     for migration in _MIGRATIONS[old_version:]:
         connection.execute(migration)
-    if old_version in (1, 2):  # such a file has notes, but no titles, mentions and entities
+    if old_version in (1, 2):  # these versions had notes, but no titles, mentions or entities
         transaction = SqliteTransaction(connection)
         for (namespace_id,) in transaction.fetch("SELECT key FROM namespaces"):
             rebuild_mentions(transaction, namespace_id)
@@ -234,7 +236,7 @@ def create_fts5_index(connection: apsw.Connection, namespace_id: int) -> None:
             path, title, summary, tags, content,
             content = 'words_{namespace_id}_text', content_rowid = 'key', tokenize = 'porter unicode61'
         );
-        -- Deleted terms leave the index at once, not when FTS5 merges its segments.
+        -- FTS5 then removes deleted terms at once, not only when it merges segments of the index.
         INSERT INTO words_{namespace_id} (words_{namespace_id}, rank) VALUES ('secure-delete', 1);
     """)  # noqa: S608 (the namespace is a number)
 
@@ -247,7 +249,7 @@ def drop_fts5_index(connection: apsw.Connection, namespace_id: int) -> None:
 def delete_fts5_schema(connection: apsw.Connection, namespace_id: int) -> None:
     """Delete a corrupt FTS5 index, which SQLite refuses to drop, from the schema table; VACUUM then frees its pages."""
     connection.pragma("writable_schema", value=True)
-    connection.execute(
+    connection.execute(  # the index, the tables in which FTS5 stores it, and its view
         "DELETE FROM sqlite_schema WHERE tbl_name = ?1 OR tbl_name IN (SELECT ?1 || value FROM json_each(?2))",
         (f"words_{namespace_id}", '["_data", "_idx", "_docsize", "_config", "_text"]'),
     )

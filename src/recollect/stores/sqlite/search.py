@@ -2,11 +2,12 @@
 
 *Lexical search.* A query tree is rendered as an FTS5 expression. FTS5 scores every match by BM25; filters are
 conditions on the joined notes. If the namespace has a snapshot of its posting lists, these rank disjunctions of single
-terms faster, with the same scores; if there are filters, they rank more notes than requested.
+terms faster, with the same scores. With filters, posting lists first rank more notes than requested, because the
+filters are applied afterwards.
 
 *Vector search.* The vector index selects candidates. Their exact similarities are computed from the table's vectors.
 
-A search that fails because a snapshot is corrupt is repeated without it.
+If a search fails because a snapshot is corrupt, it is repeated without the snapshot.
 """
 
 from __future__ import annotations
@@ -42,15 +43,15 @@ if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
 OVERFETCH = (4, 32)  # with filters, posting lists rank 4 times as many notes as requested; if too few pass, 32 times
-FILTERED_NOTES = 1024  # how many notes with similar names are filtered at a time
+FILTERED_NOTES = 1024  # how many notes with similar names are compared with the filters at a time
 MAX_NAMESPACES = 128  # how many recently used namespaces keep their vectors, and their posting lists, in memory
 CLOSE_ATTEMPTS = 3  # how many times close() tries to write the snapshots
-CLOSE_TIMEOUT = 3.0  # seconds to wait for other writers on close, so that deleted texts leave the snapshots
+CLOSE_TIMEOUT = 3.0  # seconds that close() waits for other writers, to rewrite snapshots that have deleted text
 
 _NOTES_BY_ID = "FROM json_each(?) AS ids CROSS JOIN notes AS n ON n.namespace = ? AND n.id = ids.value"
 _COLUMNS = ", ".join(f"n.{column}" for column in CANDIDATE_COLUMNS.split(", "))
 _WEIGHTS = ", ".join(map(str, FIELD_WEIGHTS.values()))
-_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # and surrogates, invalid in UTF-8
+_INVALID_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # control characters and lone surrogates
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -67,7 +68,7 @@ def render_fts5(query: Query, semantics: Semantics = "strict") -> str:
 
 
 def _render(node: Expression | None) -> str:
-    """Return the FTS5 expression of a query tree, without the outermost parentheses."""
+    """Return the FTS5 expression of a query tree, without the outermost parentheses; "" for no tree."""
     return "" if node is None else render(node, _Fts5()).removeprefix("(").removesuffix(")")
 
 
@@ -75,7 +76,7 @@ class _Fts5:
     """Renders a query tree in FTS5 syntax, with every term in quotes, so that any text is valid."""
 
     def match(self, kind: Kind, text: str) -> str:
-        quoted = _CONTROL_CHARACTERS.sub(" ", text).replace('"', '""')
+        quoted = _INVALID_CHARACTERS.sub(" ", text).replace('"', '""')
         return f'"{quoted}" *' if kind == "prefix" else f'"{quoted}"'
 
     def any_of(self, parts: Sequence[str]) -> str:
@@ -105,40 +106,42 @@ class SearchIndexes:
 
     def vectors(self, namespace_id: int, model_key: int, model: Model) -> VectorIndex:
         """Return the vectors of a namespace for the active model, and drop the indexes of all other models."""
-        keys = namespace_id, model_key
+        key = namespace_id, model_key
         with self._lock:
             if any(indexed_model != model_key for _, indexed_model in self._vectors):
                 self._vectors = {pair: index for pair, index in self._vectors.items() if pair[1] == model_key}
-            return _get(self._vectors, keys, lambda: VectorIndex(self.snapshots, *keys, model))
+            return _get(self._vectors, key, lambda: VectorIndex(self.snapshots, *key, model))
 
     def clear(self) -> None:
         """Drop all indexes."""
         with self._lock:
             self._postings, self._vectors = {}, {}
-        self.snapshots.delete()  # files that were mapped until now can be deleted on every system
+        self.snapshots.retry_deletions()  # the dropped indexes do not map the files any more
 
     def write_snapshots(self, namespaces: Collection[str]) -> None:
-        """Write the outdated snapshots of changed namespaces, given by name, so that they contain no deleted text."""
+        """Rewrite the stale snapshots of changed namespaces, given by name, so that they contain no deleted text."""
         if not namespaces:
             return
         self.worker.wait()
         sql = "SELECT key FROM namespaces WHERE name IN (SELECT value FROM json_each(?))"
         with suppress(StoreError):
-            for _ in range(CLOSE_ATTEMPTS):  # another process may publish a snapshot of an older revision first
+            for _ in range(CLOSE_ATTEMPTS):  # another process may be faster, with a snapshot of an older revision
                 with self.snapshots.connections.reading() as connection:
                     active = active_model(SqliteTransaction(connection))
                     indexes: list[PostingsIndex | VectorIndex] = []
                     for (key,) in fetch(connection, sql, (json.dumps(list(namespaces)),)):
-                        indexes += [self.postings(key), *([self.vectors(key, *active)] if active else [])]
+                        indexes.append(self.postings(key))
+                        if active:
+                            indexes.append(self.vectors(key, *active))
                     stale = [index for index in indexes if index.is_stale(connection)]
                 for index in stale:
-                    index.write_snapshot(lambda: False, CLOSE_TIMEOUT)
+                    index.write_snapshot(stopped=lambda: False, timeout=CLOSE_TIMEOUT)
                 if not stale:
                     break
 
 
 def _get(indexes: dict[K, T], key: K, create: Callable[[], T]) -> T:
-    """Return a cached or new index; if there are too many, drop the least recently used."""
+    """Return a cached or new index; if there are too many indexes, drop the least recently used."""
     cached = indexes.pop(key, None)
     index = indexes[key] = create() if cached is None else cached
     if len(indexes) > MAX_NAMESPACES:
@@ -147,7 +150,7 @@ def _get(indexes: dict[K, T], key: K, create: Callable[[], T]) -> T:
 
 
 class NamespaceSearch(NamedTuple):
-    """The searches of one namespace on one connection, in a transaction that they may restart."""
+    """Searches of one namespace; they may restart the transaction. Notes with NOT terms of ``without`` are left out."""
 
     connection: apsw.Connection
     indexes: SearchIndexes
@@ -166,7 +169,7 @@ class NamespaceSearch(NamedTuple):
         return self.search_fts5(_render(node), limit, filters)
 
     def text_scores(self, query: Query, semantics: Semantics, ids: Sequence[str]) -> dict[str, float]:
-        """Return the ``search_text`` scores of the notes with these ids that match."""
+        """Return the scores, as in ``search_text``, of those notes with these ids that match."""
         node = expression(query, semantics)
         if node is None or not ids:
             return {}
@@ -179,9 +182,9 @@ class NamespaceSearch(NamedTuple):
         return self.fts5_scores(_render(node), self._ids_by_key(ids))
 
     def document_frequencies(self, queries: Sequence[Query]) -> tuple[int, list[int]] | None:
-        """Return the number of notes, and the number of matches of each query, by posting lists.
+        """Return the number of notes, and the number of matches of each query, from posting lists.
 
-        Return ``None`` if there are no posting lists, or a query is not a single term.
+        Return ``None`` if there are no posting lists, or if a query is not a single term.
         """
         terms = []
         for node in map(expression, queries):
@@ -192,8 +195,8 @@ class NamespaceSearch(NamedTuple):
         return self._with_postings(lambda view: (view.notes, [view.document_frequency(term) for term in terms]))
 
     def count_matches(self, queries: Sequence[Query], counts: NoteCounts[str]) -> tuple[int, list[int]]:
-        """Return the number of notes, and the number of matches of each query, by FTS5; ``counts`` caches them."""
-        sql = f"SELECT count(*) FROM {self._table} WHERE {self._table} MATCH ?"  # noqa: S608 (it ends in a number)
+        """Return the number of notes, and the number of matches of each query, from FTS5; ``counts`` caches them."""
+        sql = f"SELECT count(*) FROM {self._table} WHERE {self._table} MATCH ?"  # noqa: S608 (only a number varies)
         return counts.total, counts.get(
             [render_fts5(query) or None for query in queries],
             lambda expressions: {match: self.connection.execute(sql, (match,)).get for match in expressions},
@@ -202,13 +205,13 @@ class NamespaceSearch(NamedTuple):
     def search_vectors(
         self, active: ActiveModel, vector: Vector, limit: int, filters: Filters, without: Query | None = None
     ) -> list[Candidate]:
-        """Return the notes with the nearest vectors, exactly, without those with a term that ``without`` excludes."""
+        """Return the ``limit`` notes with the nearest vectors, by exact search; ties by path, then id."""
         conditions = self._conditions(filters, without)
         index = self.indexes.vectors(self.namespace_id, *active)
         try:
             candidates = self._search_vectors(index, active.model, vector, limit, *conditions)
         except SNAPSHOT_ERRORS:
-            if not index.is_corrupt():
+            if not index.drop_if_corrupt():
                 raise
             candidates = self._search_vectors(index, active.model, vector, limit, *conditions)
         if index.needs_snapshot:
@@ -218,7 +221,7 @@ class NamespaceSearch(NamedTuple):
     def search_names(
         self, index: NameIndex, words: Sequence[str], limit: int, filters: Filters, without: Query | None
     ) -> list[Candidate]:
-        """Return the notes whose names are most similar to one of ``words``; ``index`` must be of this transaction."""
+        """Return the notes with the names most similar to one of ``words``; ``index`` is of the current revision."""
         keys, similarities = index.most_similar(words)
         scores = dict(zip(keys.tolist(), similarities.tolist(), strict=True))
         conditions, values = self._conditions(filters, without)
@@ -237,13 +240,13 @@ class NamespaceSearch(NamedTuple):
         return [candidates[key] for key in best[:limit]]
 
     def select_candidates(self, ids: Sequence[str], filters: Filters, without: Query | None) -> list[Candidate]:
-        """Return the notes with these ids, in this order, that pass the filters and have no excluded term."""
+        """Return those notes with these ids that pass the filters, in the order of the ids."""
         conditions, values = self._conditions(filters, without)
         sql = f"SELECT {_COLUMNS} {_NOTES_BY_ID} WHERE 1 {conditions} ORDER BY ids.key"
         return [candidate_of(row) for row in self.connection.execute(sql, (*self._bind(ids), *values))]
 
     def similarities(self, active: ActiveModel, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
-        """Return the similarities of the notes with these ids to a vector, as ``search_vectors`` computes them."""
+        """Return the similarities of the notes with these ids to a vector, by id, as in ``search_vectors``."""
         sql = f"SELECT n.id, v.vector {_NOTES_BY_ID} JOIN vectors AS v ON v.note = n.key AND v.model = ?"
         rows = fetch(self.connection, sql, (*self._bind(ids), active.key))
         scores = cosine_similarities([blob for _, blob in rows], active.model, vector.astype(np.float64))
@@ -261,11 +264,12 @@ class NamespaceSearch(NamedTuple):
                 SELECT {table}.rowid AS note, bm25({table}, {_WEIGHTS}) AS score
                 FROM {table} {join} WHERE {table} MATCH ? {conditions}
             ),
-            threshold AS (SELECT score FROM matches ORDER BY score LIMIT 1 OFFSET ?) -- worse notes are not read
+            -- The score of the last result, so that only notes which are not worse are read.
+            threshold AS (SELECT score FROM matches ORDER BY score LIMIT 1 OFFSET ?)
             SELECT score, {CANDIDATE_COLUMNS} FROM matches JOIN notes ON key = note
             WHERE score <= coalesce((SELECT score FROM threshold), score)
             ORDER BY score, coalesce(path, ''), id LIMIT ?
-            """,  # noqa: S608 (the table's name ends in a number)
+            """,  # noqa: S608 (only the number in the table's name varies)
             (match, *values, limit - 1, limit),
         )
         candidates = []
@@ -277,10 +281,10 @@ class NamespaceSearch(NamedTuple):
         return candidates
 
     def fts5_scores(self, match: str, ids: Mapping[int, str]) -> dict[str, float]:
-        """Return the ``search_fts5`` scores of the notes in ``ids`` (a mapping from keys to ids) that match, by id."""
+        """Return the ``search_fts5`` scores of matching notes, by id; ``ids`` maps the keys of notes to their ids."""
         # Without the plus sign FTS5 would run the whole query again for each key.
         rows = self.connection.execute(
-            f"SELECT rowid, bm25({self._table}, {_WEIGHTS}) FROM {self._table} "  # noqa: S608 (as above)
+            f"SELECT rowid, bm25({self._table}, {_WEIGHTS}) FROM {self._table} "  # noqa: S608 (only a number varies)
             f"WHERE {self._table} MATCH ? AND +rowid IN (SELECT value FROM json_each(?))",
             (match, json.dumps(list(ids))),
         )
@@ -295,7 +299,7 @@ class NamespaceSearch(NamedTuple):
                 self.indexes.worker.start(index)
             return None if view is None else search(view)
         except SNAPSHOT_ERRORS:
-            if not index.is_corrupt():
+            if not index.drop_if_corrupt():
                 raise
             return None
 
@@ -304,15 +308,16 @@ class NamespaceSearch(NamedTuple):
     ) -> list[Candidate] | None:
         """Return the best ``limit`` notes by BM25, as ``search_fts5`` does.
 
-        With filters, more notes are ranked than requested, until enough of them pass. Return ``None`` if too few pass:
-        then FTS5 is faster.
+        With filters or hidden notes, more notes are ranked than requested, until enough of them pass. Return ``None``
+        if too few pass: then FTS5 is faster.
         """
         conditions, values = filter_conditions(filters)
         for factor in OVERFETCH if conditions or hides_notes(self.connection) else (1,):
             best = view.search(terms, factor * limit)
             scores = dict(zip(best.notes.tolist(), best.scores.tolist(), strict=True))
             by_key = self._read_candidates(list(scores), conditions, values)
-            if len(by_key) >= limit or len(scores) < factor * limit:
+            has_all_matches = len(scores) < factor * limit
+            if len(by_key) >= limit or has_all_matches:
                 break
         else:
             return None
@@ -328,16 +333,16 @@ class NamespaceSearch(NamedTuple):
     ) -> list[Candidate]:
         """Return the ``limit`` nearest notes that meet the conditions; a corrupt snapshot may raise an error."""
         view = index.view(self.connection)
-        allowed = None
+        allowed_keys = None
         if conditions:
             keys = self.connection.execute(
                 "SELECT v.key FROM notes AS n JOIN vectors AS v ON v.note = n.key "  # noqa: S608 (fixed conditions)
                 f"WHERE n.namespace = ? {conditions} ORDER BY v.key",
                 (self.namespace_id, *values),
             )
-            allowed = np.fromiter((key for (key,) in keys), dtype=np.int64)
+            allowed_keys = np.fromiter((key for (key,) in keys), dtype=np.int64)
         while True:
-            candidate_keys = view.search(vector, limit, allowed)
+            candidate_keys = view.search(vector, limit, allowed_keys)
             rows = fetch(
                 self.connection,
                 f"SELECT v.key, v.vector, {_COLUMNS} FROM vectors AS v JOIN notes AS n ON n.key = v.note "  # noqa: S608 (fixed names)
@@ -346,12 +351,12 @@ class NamespaceSearch(NamedTuple):
             )
             if len(rows) == len(candidate_keys):
                 break
-            deleted = {*candidate_keys}.difference(row[0] for row in rows)
-            if deleted <= view.tombstones:  # a view returns its tombstones only if the snapshot is corrupt
+            deleted_keys = {*candidate_keys}.difference(row[0] for row in rows)
+            if deleted_keys <= view.tombstones:  # a view returns its tombstones only if the snapshot is corrupt
                 view = index.rebuild(self.connection)
                 continue
-            index.mark_deleted(deleted)
-            view = view.without(deleted)
+            index.mark_deleted(deleted_keys)
+            view = view.without(deleted_keys)
         similarities = cosine_similarities([row[1] for row in rows], model, vector.astype(np.float64))
         best = Scores(np.arange(len(rows)), similarities).best(limit)
         candidates = []
@@ -369,11 +374,11 @@ class NamespaceSearch(NamedTuple):
         return f"words_{self.namespace_id}"
 
     def _conditions(self, filters: Filters, without: Query | None) -> tuple[str, list[Any]]:
-        """Return the SQL conditions of the filters and of the terms that ``without`` excludes, and their parameters."""
+        """Return the SQL conditions of the filters and of the NOT terms of ``without``, and their parameters."""
         conditions, values = filter_conditions(filters)
         excluded = _render(exclusion(without)) if without else ""
         if excluded:
-            matches = f"SELECT rowid FROM {self._table} WHERE {self._table} MATCH ?"  # noqa: S608 (it ends in a number)
+            matches = f"SELECT rowid FROM {self._table} WHERE {self._table} MATCH ?"  # noqa: S608 (only a number varies)
             conditions += f" AND n.key NOT IN ({matches})"
             values.append(excluded)
         return conditions, values
@@ -381,7 +386,7 @@ class NamespaceSearch(NamedTuple):
     def _read_candidates(
         self, keys: Sequence[int], conditions: str = "", values: Sequence[Any] = ()
     ) -> dict[int, Candidate]:
-        """Return the notes with these keys that meet the SQL conditions, by key."""
+        """Return those notes with these keys that meet the SQL conditions, by key."""
         sql = f"SELECT n.key, {_COLUMNS} FROM notes AS n WHERE n.key IN (SELECT value FROM json_each(?)) {conditions}"  # noqa: S608 (fixed names)
         rows = fetch(self.connection, sql, (json.dumps(keys), *values))
         return {key: candidate_of(row) for key, *row in rows}

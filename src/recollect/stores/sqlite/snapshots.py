@@ -1,18 +1,20 @@
-"""Snapshots: files of memory-mapped arrays beside the memory, which let a process search without reading the tables.
+"""Snapshots: files of memory-mapped arrays beside the database, with which a process can search without the tables.
 
-A namespace has a snapshot of its posting lists, and one of the vectors of the active model. SQLite is the only source
-of truth: a snapshot is derived from the tables, can be deleted at any time, and is rebuilt.
+A namespace has a snapshot of its posting lists, and a snapshot of the vectors of the active model. The SQLite database
+is the only source of truth: a snapshot is derived from its tables, can be deleted at any time, and is rebuilt.
 
-*Validity.* The table ``snapshots`` has the token of each file, the revision of the namespace from which it was built,
-and the highest key in it (``last``), of a note or a vector. Rows that were added since have higher keys. The table
-``word_changes``, the change log, has the notes that were changed or deleted since, with the revision of the change.
-Writers log changes from before the first snapshot is built, as soon as the table has a row (without a token) for the
-namespace. A change leaves the log when all snapshots of the namespace include it.
+*Validity.* The table ``snapshots`` has, for each snapshot, the token in the name of its file, the revision of the
+namespace from which it was built, and the highest key of a note or vector in it (``last``). Rows that were added to the
+tables since have higher keys. The table ``word_changes``, the change log, has the notes that were changed or deleted
+since, with the revision of the change. Writers log changes if the namespace has a row in ``snapshots``. To miss no
+change, a row without a token is inserted before the first snapshot is built. A change is deleted from the log when all
+snapshots of the namespace include it.
 
-*File format.* The name is ``<memory>-snapshot-<token>``, with a random token of 16 hexadecimal digits. The content is a
-line that names the format; a line of JSON with the data type, shape and offset of each array, further values called
-facts, and the CRC-32 of the arrays; and the arrays. The two lines, and each array, are padded to multiples of 64 bytes;
-offsets are in bytes from the first array. A file never changes: a new snapshot is a new file that replaces the old one.
+*File format.* The name is ``<database>-snapshot-<token>``; the token is 16 random hexadecimal digits. The file begins
+with a header of two lines. The first names the format. The second is JSON: the data type, shape and offset of each
+array, further values called facts, and the CRC-32 of all arrays. The arrays follow. The header and each array are
+padded to multiples of 64 bytes; offsets are in bytes from the first array. A file never changes: a new snapshot is a
+new file.
 """
 
 from __future__ import annotations
@@ -39,14 +41,14 @@ from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.transaction import fetch, revision
 
 LEXICAL = 0  # the value of ``snapshots.model`` for a snapshot of posting lists
-SNAPSHOT_ERRORS = (ArithmeticError, LookupError, MemoryError, ValueError)  # raised by searches of a corrupt snapshot
+SNAPSHOT_ERRORS = (ArithmeticError, LookupError, MemoryError, ValueError)  # a search of a corrupt snapshot raises these
 WRITE_TIMEOUT = 1.0  # seconds to wait for other writers; few, because a snapshot can be written later
-ORPHAN_AGE = 600.0  # seconds; an older file that the table does not name is abandoned, not still being written
-PAUSE_FACTOR = 10  # after a snapshot, none is started for this many times the time that it took
+ORPHAN_AGE = 600.0  # seconds; a younger file that the table does not name may still be in the process of being written
+PAUSE_FACTOR = 10  # after writing a snapshot, a process writes none for this many times the duration of the writing
 
 _MAGIC = b"recollect arrays 1\n"
 _ALIGNMENT = 64  # bytes: a cache line
-_MAX_HEADER = 1 << 14  # bytes
+_MAX_HEADER = 1 << 14  # bytes; a longer header is not read
 
 
 class SnapshotArrays(NamedTuple):
@@ -65,42 +67,42 @@ class SnapshotRef(NamedTuple):
 
 
 NewSnapshot = tuple[int, Callable[[], SnapshotArrays]]
-"""The highest key in a new snapshot, and a function that builds its arrays after the transaction that read them."""
+"""The highest key in a new snapshot, and a function that builds its arrays, to be called after the read transaction."""
 
 
 class Snapshots:
-    """The snapshot files of one memory, each identified by its token."""
+    """The snapshot files of one database, each identified by its token."""
 
     def __init__(self, connections: Connections) -> None:
         self.connections = connections
-        self._undeleted: set[str] = set()  # tokens of files that could not be deleted, because they were mapped
-        self._corrupt: set[str] = set()
+        self._undeleted: set[str] = set()  # tokens of files that could not be deleted yet, because they were mapped
+        self._corrupt: set[str] = set()  # tokens of files that are not loaded any more
 
     def load(self, token: str, *, verify: bool = False) -> SnapshotArrays | None:
-        """Map a file into memory; ``None`` if it is missing or corrupt. ``verify`` compares the checksum, too."""
+        """Map a file into memory; ``None`` if it is missing or corrupt. With ``verify``, compare the checksum."""
         if token not in self._corrupt:
             with suppress(StoreError, OSError):
                 snapshot = load_arrays(self._path(token), verify=verify)
                 return snapshot if snapshot.facts.get("token") == token else None
         return None
 
-    def is_corrupt(self, ref: SnapshotRef | None) -> bool:
-        """Return whether the checksum of a snapshot is wrong or its file is missing; if so, it is not loaded again."""
+    def reject_if_corrupt(self, ref: SnapshotRef | None) -> bool:
+        """Return whether the checksum of a snapshot is wrong or its file is missing; if so, never load it again."""
         if ref is None or self.load(ref.token, verify=True) is not None:
             return False
         self._corrupt.add(ref.token)
         return True
 
     def save(self, token: str, snapshot: SnapshotArrays) -> None:
-        """Write a file with the owner and the permissions of the memory, as SQLite does with its WAL."""
-        path, memory = self._path(token), self.connections.file.stat()
+        """Write a file with the owner and the permissions of the database, as SQLite does with its WAL."""
+        path, database = self._path(token), self.connections.file.stat()
         save_arrays(path, snapshot.arrays, {**snapshot.facts, "token": token})
         with suppress(OSError, AttributeError):  # only an administrator may change the owner, and not on every system
-            os.chown(path, memory.st_uid, memory.st_gid)
-        path.chmod(memory.st_mode & 0o777)
+            os.chown(path, database.st_uid, database.st_gid)
+        path.chmod(database.st_mode & 0o777)
 
-    def delete(self, tokens: Iterable[str] = ()) -> None:
-        """Delete files, and retry earlier ones: Windows does not delete a file while it is mapped."""
+    def delete(self, tokens: Iterable[str]) -> None:
+        """Delete files, and those that an earlier call could not delete: Windows does not delete a mapped file."""
         for token in [*tokens, *self._undeleted]:
             try:
                 self._path(token).unlink(missing_ok=True)
@@ -108,16 +110,20 @@ class Snapshots:
             except OSError:
                 self._undeleted.add(token)
 
-    def tokens(self, connection: apsw.Connection) -> set[str]:
-        """Return the tokens in the table ``snapshots``."""
+    def retry_deletions(self) -> None:
+        """Delete the files that could not be deleted before."""
+        self.delete(())
+
+    def file_tokens(self, connection: apsw.Connection) -> set[str]:
+        """Return the tokens of the files that the table ``snapshots`` names."""
         return {token for (token,) in fetch(connection, "SELECT token FROM snapshots WHERE token <> ''")}
 
     def files(self) -> dict[str, Path]:
-        """Return the snapshot files, by token, that the folder has: files with their name and first line, or empty."""
-        memory, files = self.connections.file, {}
-        pattern = re.compile(re.escape(memory.name) + "-snapshot-([0-9a-f]{16})")
+        """Return the paths of the snapshot files in the folder, by token; a file that is still empty counts, too."""
+        database, files = self.connections.file, {}
+        pattern = re.compile(re.escape(database.name) + "-snapshot-([0-9a-f]{16})")
         with suppress(OSError):
-            for path in memory.parent.iterdir():
+            for path in database.parent.iterdir():
                 if matched := pattern.fullmatch(path.name):
                     with suppress(OSError), path.open("rb") as file:
                         if file.read(len(_MAGIC)) in (_MAGIC, b""):
@@ -125,56 +131,59 @@ class Snapshots:
         return files
 
     def orphans(self, tokens: Set[str]) -> list[str]:
-        """Return the tokens of files that are not in ``tokens`` and older than :data:`ORPHAN_AGE`."""
+        """Return the tokens of all files that are older than :data:`ORPHAN_AGE`, except ``tokens``."""
         with suppress(OSError):  # another process may have deleted a file
-            newest, files = time.time() - ORPHAN_AGE, self.files().items()
-            return [token for token, path in files if token not in tokens and path.stat().st_mtime < newest]
+            cutoff, files = time.time() - ORPHAN_AGE, self.files().items()
+            return [token for token, path in files if token not in tokens and path.stat().st_mtime < cutoff]
         return []
 
     def problem(self, connection: apsw.Connection) -> str:
         """Return a message that lists the corrupt and the orphaned files; "" if there are none."""
-        tokens = self.tokens(connection)
+        tokens = self.file_tokens(connection)
         existing = [token for token in sorted(tokens) if self._path(token).exists()]
         corrupt = [token for token in existing if not self.load(token, verify=True)]
-        problems = [("corrupt", corrupt), ("left behind by another process", self.orphans(tokens))]
-        names = [(problem, ", ".join(self._path(token).name for token in files)) for problem, files in problems]
-        return "; ".join(f"{problem}: {files}" for problem, files in names if files)
+        messages = []
+        for problem, wrong in (("corrupt", corrupt), ("left behind by another process", self.orphans(tokens))):
+            if wrong:
+                messages.append(f"{problem}: {', '.join(self._path(token).name for token in wrong)}")
+        return "; ".join(messages)
 
     def _path(self, token: str) -> Path:
-        memory = self.connections.file
-        return memory.with_name(f"{memory.name}-snapshot-{token}")
+        database = self.connections.file
+        return database.with_name(f"{database.name}-snapshot-{token}")
 
 
 class SnapshotIndex(ABC):
-    """An index of one namespace (and model) in memory: a snapshot, and what changed in the tables since."""
+    """An index of one namespace (and model) in memory: a snapshot, and the rows of the tables that changed since."""
 
-    min_rows: ClassVar[int]  # the minimum number of rows of the table for a snapshot
+    min_rows: ClassVar[int]  # the first snapshot is written when the table has this many rows
     added_rows_sql: ClassVar[str]
-    """The SQL after FROM that selects the rows of namespace ?1 (and model ?2) with a higher key than ?3."""
+    """The SQL after FROM that selects the rows of namespace ?1 (and model ?2) whose key is higher than ?3."""
 
     def __init__(self, snapshots: Snapshots, namespace_id: int, model_key: int = LEXICAL) -> None:
         self._snapshots = snapshots
         self._namespace_id = namespace_id
         self._model_key = model_key
         self._lock = threading.Lock()
-        self._ref: SnapshotRef | None = None  # the snapshot that was loaded last, even if its file was missing
-        self.needs_snapshot = False  # whether a new snapshot should be written, as of the last search
+        self._ref: SnapshotRef | None = None  # the snapshot that a search last loaded, or tried to load
+        self.needs_snapshot = False  # whether the last search found that a new snapshot should be written
         self._clear()
 
     @staticmethod
     def max_delta(rows: int) -> int:
-        """Return how many rows a snapshot with ``rows`` rows may lack; each process reads them from the tables."""
+        """Return how many rows a snapshot with ``rows`` rows may lack: each process reads them from the tables."""
         return max(2_000, rows // 50)
 
-    def is_corrupt(self) -> bool:
-        """Return whether the snapshot is corrupt, after a search raised an error; if so, it is not used again."""
+    def drop_if_corrupt(self) -> bool:
+        """After a search raised an error: if the snapshot is corrupt, stop using it; return whether it is corrupt."""
         with self._lock:
-            if corrupt := self._snapshots.is_corrupt(self._ref):
+            is_corrupt = self._snapshots.reject_if_corrupt(self._ref)
+            if is_corrupt:
                 self._clear()
-            return corrupt
+            return is_corrupt
 
     def is_stale(self, connection: apsw.Connection) -> bool:
-        """Return whether to write a snapshot: many rows are new, a note has changed, or the file is unusable."""
+        """Return whether a snapshot should be written: many rows are new, a note changed, or the file is unusable."""
         ref = self._current(connection)
         if ref is None:
             return self._count_added(connection, 0, self.min_rows) >= self.min_rows
@@ -187,11 +196,11 @@ class SnapshotIndex(ABC):
     def write_snapshot(self, stopped: Callable[[], bool], timeout: float = WRITE_TIMEOUT) -> None:
         """Write a new snapshot and delete the current one; give up when ``stopped`` returns true.
 
-        Nothing changes if the disk is full, writers keep the memory busy, or another process is faster.
+        Nothing changes if the disk is full, other writers keep the database locked, or another process is faster.
         """
         connections = self._snapshots.connections
         with suppress(StoreError, OSError, MemoryError, np.linalg.LinAlgError):
-            with connections.writing(timeout) as connection:  # writers log changes only if this row exists
+            with connections.writing(timeout) as connection:  # this row makes writers log changes
                 connection.execute(
                     "INSERT OR IGNORE INTO snapshots SELECT key, ?, '', revision, 0 FROM namespaces WHERE key = ?",
                     (self._model_key, self._namespace_id),
@@ -201,20 +210,20 @@ class SnapshotIndex(ABC):
                 new = self._read_snapshot(connection, current, stopped)
             if new is not None:
                 self._publish(current, read_revision, new, timeout)
-            elif current is None:
+            elif current is None:  # nothing was built: remove the row
                 with connections.writing(timeout) as connection:
                     sql = "DELETE FROM snapshots WHERE namespace = ? AND model = ? AND token = ''"
                     connection.execute(sql, (self._namespace_id, self._model_key))
                     self._trim_change_log(connection)
 
     def _publish(self, current: SnapshotRef | None, read_revision: int, new: NewSnapshot, timeout: float) -> None:
-        """Write the file and enter it in the table, unless another process has replaced ``current``."""
+        """Write the file and enter it in the table, unless another process has replaced the snapshot ``current``."""
         snapshots, (last_key, build) = self._snapshots, new
         token, current_token = token_hex(8), current.token if current else ""
         try:
             snapshots.save(token, build())
             with snapshots.connections.writing(timeout) as connection:
-                # If another process replaced the current snapshot, it has trimmed changes that this snapshot lacks.
+                # If another process replaced ``current``, it trimmed changes that this snapshot lacks: update no row.
                 connection.execute(
                     "UPDATE snapshots SET token = ?1, revision = ?2, last = ?3 "
                     "WHERE namespace = ?4 AND model = ?5 AND token = ?6 AND revision <= ?2",
@@ -223,11 +232,12 @@ class SnapshotIndex(ABC):
                 if not connection.changes():
                     raise StoreError("another process has written a snapshot meanwhile")
                 self._trim_change_log(connection)
-                tokens = snapshots.tokens(connection)
+                tokens = snapshots.file_tokens(connection)
         except BaseException:
             snapshots.delete([token])
             raise
-        snapshots.delete([*([current_token] if current else []), *snapshots.orphans(tokens)])
+        replaced_tokens = [current_token] if current else []
+        snapshots.delete([*replaced_tokens, *snapshots.orphans(tokens)])
 
     def _trim_change_log(self, connection: apsw.Connection) -> None:
         """Delete the changes that all snapshots of the namespace include; all changes if there is no snapshot."""
@@ -238,13 +248,13 @@ class SnapshotIndex(ABC):
         )
 
     def _current(self, connection: apsw.Connection) -> SnapshotRef | None:
-        """Return the snapshot of the index in the table ``snapshots``; ``None`` if it has none."""
+        """Return the row of this index in the table ``snapshots``; ``None`` if it has no snapshot."""
         sql = "SELECT token, revision, last FROM snapshots WHERE namespace = ? AND model = ? AND token <> ''"
         row = connection.execute(sql, (self._namespace_id, self._model_key)).get
         return SnapshotRef(*row) if row else None
 
     def _load_file(self, ref: SnapshotRef, *, verify: bool = False) -> SnapshotArrays | None:
-        """Map a snapshot file into memory; ``None`` if it is missing, corrupt or of another kind of index."""
+        """Map a snapshot file into memory; ``None`` if it is missing, corrupt or made for another kind of index."""
         snapshot = self._snapshots.load(ref.token, verify=verify)
         try:
             return snapshot if snapshot and self._is_consistent(*snapshot) else None
@@ -274,14 +284,14 @@ class SnapshotIndex(ABC):
     def _read_snapshot(
         self, connection: apsw.Connection, ref: SnapshotRef | None, stopped: Callable[[], bool]
     ) -> NewSnapshot | None:
-        """Read the rows that the snapshot ``ref`` lacks, or all rows if there is none.
+        """Read the rows that the snapshot ``ref`` lacks, or all rows if there is no usable snapshot.
 
-        Return ``None`` if ``stopped`` returned true, or there is nothing to write.
+        Return ``None`` if ``stopped`` returned true, or if there is nothing to write.
         """
 
 
 class SnapshotWorker:
-    """Writes snapshots in a background thread, one at a time; a fork or close() abandons the one being written."""
+    """Writes snapshots in a background thread, one at a time; a fork or ``stop`` abandons the current snapshot."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
@@ -291,7 +301,7 @@ class SnapshotWorker:
         self._stopping = connections.read_only
 
     def start(self, index: SnapshotIndex) -> None:
-        """Start to write a snapshot, unless one is being written or the last is too recent: a later search retries."""
+        """Start to write a snapshot; do nothing if one is being written, or if the last was written too recently."""
         with self._lock:
             if self._stopping or (self._thread and self._thread.is_alive()) or time.monotonic() < self._paused_until:
                 return
@@ -348,10 +358,10 @@ def load_arrays(path: Path, *, verify: bool = False) -> SnapshotArrays:
         magic, header_line, rest = beginning.split(b"\n", 2)
         if magic + b"\n" != _MAGIC:
             raise ValueError("its first line is not that of a snapshot")
-        header, first_array = json.loads(header_line), _aligned(len(beginning) - len(rest))
+        header, arrays_start = json.loads(header_line), _aligned(len(beginning) - len(rest))
         arrays, checksum = {}, 0
         for name, (dtype, shape, offset) in header["arrays"].items():
-            start = first_array + offset
+            start = arrays_start + offset
             end = start + np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
             if end > len(content):
                 raise ValueError("it is truncated")

@@ -17,19 +17,17 @@ from recollect.stores.sqlite.transaction import SqliteTransaction, change_tempor
 def index_names(
     transaction: SqliteTransaction, namespace_id: int, before: NameIndex | None, *, titles: bool
 ) -> NameIndex:
-    """Return an index of the notes' paths, and with ``titles`` of their titles; it reuses parts of an older index."""
-    rows = fetch(
-        transaction.connection,
-        "SELECT key, coalesce(path, ''), title FROM notes WHERE namespace = ? ORDER BY coalesce(path, ''), id"
-        if titles
-        else "SELECT key, path, '' FROM notes WHERE namespace = ? AND path IS NOT NULL ORDER BY path",
-        (namespace_id,),
-    )
+    """Index the paths of all notes, and with ``titles`` their titles; ``before``, an older index, saves work."""
+    if titles:
+        sql = "SELECT key, coalesce(path, ''), title FROM notes WHERE namespace = ? ORDER BY coalesce(path, ''), id"
+    else:
+        sql = "SELECT key, path, '' FROM notes WHERE namespace = ? AND path IS NOT NULL ORDER BY path"
+    rows = fetch(transaction.connection, sql, (namespace_id,))
     return name_index.index_names(rows, before, titles=titles)
 
 
 def open_vocabulary(connection: apsw.Connection, namespace_id: int) -> None:
-    """Create the tables of a namespace's stems and of their occurrences; this restarts the connection's transaction."""
+    """Create temporary tables of a namespace's stems and their occurrences; this restarts the transaction."""
     change_temporary_schema(
         connection,
         f"""
@@ -41,7 +39,7 @@ def open_vocabulary(connection: apsw.Connection, namespace_id: int) -> None:
     )
 
 
-def read_vocabulary(transaction: SqliteTransaction, *_: object) -> Vocabulary:
+def read_vocabulary(transaction: SqliteTransaction, *_: object) -> Vocabulary:  # a RevisionCache passes more arguments
     """Return the stems of the namespace for which :func:`open_vocabulary` was called last on the connection."""
     return build_vocabulary(transaction.connection.execute("SELECT term, doc FROM temp.stems"))
 
@@ -64,18 +62,18 @@ class Fts5SpellingIndex:
         return bool(expression) and self._matches(expression)
 
     def _matches(self, expression: str) -> bool:
-        words = f"words_{self._namespace_id}"
+        table = f"words_{self._namespace_id}"
         only_visible = "AND rowid IN (SELECT key FROM notes)" if self._hides_notes else ""
-        sql = f"SELECT 1 FROM {words} WHERE {words} MATCH ? {only_visible} LIMIT 1"  # noqa: S608 (a number)
+        sql = f"SELECT 1 FROM {table} WHERE {table} MATCH ? {only_visible} LIMIT 1"  # noqa: S608 (only a number varies)
         return self._connection.execute(sql, (expression,)).get is not None
 
     def spellings(self, stem: str) -> Counter[str]:
-        """Count the words that have this stem, at the beginning of the first few fields that contain it."""
+        """Count the words with this stem, in the beginnings of a few fields that contain it."""
         counts: Counter[str] = Counter()
         sql = "SELECT DISTINCT doc, col FROM temp.stem_occurrences WHERE term = ? LIMIT ?"
         for note, column in fetch(self._connection, sql, (stem, SPELLING_NOTES)):
             text = self._connection.execute(
-                f"SELECT substr({column}, 1, ?) FROM words_{self._namespace_id}_text WHERE key = ?",  # noqa: S608 (names of our own)
+                f"SELECT substr({column}, 1, ?) FROM words_{self._namespace_id}_text WHERE key = ?",  # noqa: S608 (fixed names and a number)
                 (SPELLING_CHARACTERS, note),
             ).get
             counts.update(word for _, word in tokens.spellings_of(text, (stem,)))

@@ -39,18 +39,19 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         """Open the file; create it if it does not exist, unless ``read_only``."""
-        super().__init__(max_term_filters=1)
+        super().__init__(max_term_filters=1)  # the cache has the terms of one namespace
         self.read_only = read_only
         self._connections = Connections(path, read_only=read_only)
         self._indexes = SearchIndexes(self._connections)
-        self._written: set[str] = set()  # the namespaces whose notes changed: close() updates their snapshots
+        self._written: set[str] = set()  # the names of changed namespaces, whose snapshots close() updates
+        # The indexes of paths (False), and of paths and titles (True).
         self._names: dict[bool, RevisionCache[SqliteTransaction, NameIndex]] = {
             titles: RevisionCache(partial(spelling.index_names, titles=titles)) for titles in (False, True)
         }
         self._vocabularies: RevisionCache[SqliteTransaction, Vocabulary] = RevisionCache(spelling.read_vocabulary)
         self._counts: RevisionCache[SqliteTransaction, NoteCounts[str]] = RevisionCache(_start_counts)
 
-    def _read(self, work: Callable[[SqliteTransaction], R], namespace: str | None) -> R:  # noqa: ARG002 (a file has no policies)
+    def _read(self, work: Callable[[SqliteTransaction], R], namespace: str | None) -> R:  # noqa: ARG002 (for row-level security)
         with self._connections.reading() as connection:
             hide_expired(connection, to_microseconds(arguments.now()))
             return work(SqliteTransaction(connection))
@@ -73,20 +74,20 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
             if _has_expired(connection, now):
                 self._remove_expired(transaction, now)
             yield transaction
-            if namespaces is None:
+            if namespaces is None:  # the caller may have changed any namespace
                 namespaces = [name for (name,) in fetch(connection, "SELECT name FROM namespaces")]
         self._written.update(namespaces)
 
     def _remove_expired(self, transaction: SqliteTransaction, now: int, limit: int | None = None) -> int:
-        """Delete up to ``limit`` expired notes, add their namespaces to ``_written``, and return the note count."""
+        """Delete up to ``limit`` expired notes, add their namespaces to ``_written``; return how many were deleted."""
         count = remove_expired(transaction, now, limit=limit)
-        if count:
+        if count:  # all namespaces in the change log have stale snapshots, whether from these deletions or from others
             sql = "SELECT name FROM namespaces WHERE key IN (SELECT namespace FROM word_changes)"
             self._written.update(name for (name,) in fetch(transaction.connection, sql))
         return count
 
     def expire(self, now: datetime, *, limit: int | None = None) -> int:
-        """Delete at most ``limit`` expired notes, and return how many; raise an error if another writer is active."""
+        """Delete up to ``limit`` expired notes, and return their number; raise an error if another writer is active."""
         microseconds = to_microseconds(now)
         if self.read_only:
             return 0
@@ -123,7 +124,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
             )
             return candidates if active_model(transaction) == active else None
 
-        # None: meanwhile another model was activated, which deletes the vectors of the previous one. Search again.
+        # Activating a model deletes the vectors of the previous model. If that happened meanwhile, search again.
         while (candidates := self._read(work, namespace)) is None:
             pass
         return candidates
@@ -133,7 +134,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
 
         def work(transaction: SqliteTransaction, namespace_id: int) -> tuple[int, list[int]]:
             search = self._search(transaction, namespace_id)
-            counts = search.document_frequencies(queries)
+            counts = search.document_frequencies(queries)  # None if FTS5 has to count
             return counts or search.count_matches(queries, self._counts.get(transaction, namespace_id))
 
         return self._read_namespace(namespace, (0, [0] * len(queries)), work)
@@ -165,12 +166,12 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
     def activate(self, model: Model) -> bool:
         snapshots = self._indexes.snapshots
         with self._write(()) as transaction:
-            before = snapshots.tokens(transaction.connection)
+            tokens_before = snapshots.file_tokens(transaction.connection)
             activated = tables.activate(transaction, model)
-            if activated:
+            if activated:  # model 0 stands for the snapshots of posting lists, which remain
                 transaction.execute("DELETE FROM snapshots WHERE model <> 0 AND model NOT IN (SELECT key FROM models)")
-            outdated = before - snapshots.tokens(transaction.connection)
-        snapshots.delete(outdated)
+            outdated_tokens = tokens_before - snapshots.file_tokens(transaction.connection)
+        snapshots.delete(outdated_tokens)
         return activated
 
     def stats(self) -> StoreStats:
@@ -196,10 +197,10 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         with self._connections.maintaining() as connection:
             damaged = checking.damaged_fts5_indexes(SqliteTransaction(connection))
         with self._connections.writing() as connection:
-            tokens = self._indexes.snapshots.tokens(connection)
+            snapshot_tokens = self._indexes.snapshots.file_tokens(connection)
             checking.rebuild(SqliteTransaction(connection), damaged)
-        self._indexes.snapshots.delete({*tokens, *self._indexes.snapshots.files()})
-        if damaged:  # the pages of their tables are still in the file
+        self._indexes.snapshots.delete({*snapshot_tokens, *self._indexes.snapshots.files()})
+        if damaged:  # the file still has the pages of the damaged indexes; VACUUM frees them
             with self._connections.maintaining() as connection:
                 connection.execute("VACUUM")
         self._indexes.clear()
@@ -221,12 +222,12 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
 
 
 def _has_expired(connection: apsw.Connection, now: int) -> bool:
-    """Return whether the file has a note, hidden or not, that has expired at ``now`` (microseconds since 1970)."""
+    """Return whether a note in the file, hidden or not, has expired at ``now`` (microseconds since 1970)."""
     return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM main.notes WHERE expires_at <= ?)", (now,)).get)
 
 
 def _start_counts(transaction: SqliteTransaction, namespace_id: int, _: NoteCounts[str] | None) -> NoteCounts[str]:
-    """Return an empty cache of note counts, with the number of all notes; as in FTS5, this includes expired notes."""
+    """Return an empty cache of note counts; its total includes expired notes, because FTS5 indexes them, too."""
     sql = "SELECT count(*) FROM main.notes WHERE namespace = ?"
     return NoteCounts(transaction.connection.execute(sql, (namespace_id,)).get)
 

@@ -27,7 +27,7 @@ _DIALECT = Dialect(
     parameter=":{}",
     in_list="IN (SELECT value FROM json_each(:{}))",
     column=lambda name, hint: f"{hint}{name}",
-    replacements={"STRAIGHT_JOIN": "CROSS JOIN", "visible_notes": "notes", "%": "%"},
+    replacements={"STRAIGHT_JOIN": "CROSS JOIN", "visible_notes": "notes", "%": "%"},  # PostgreSQL needs "%%"
     list_value=json.dumps,
     lookup_value=lambda text: text,
     statements={},
@@ -44,9 +44,9 @@ def revision(connection: apsw.Connection, namespace_id: int) -> int:
     return int(connection.execute("SELECT revision FROM namespaces WHERE key = ?", (namespace_id,)).get)
 
 
-_AFTER_ANY_PATH = "\U0010ffff" * 4  # the highest code point: sorts after all that can follow a prefix in a path
+_AFTER_ANY_PATH = "\U0010ffff" * 4  # the highest code point: every path with a prefix sorts before the prefix plus this
 _HAS_VIEW = "EXISTS (SELECT 1 FROM temp.sqlite_schema WHERE name = 'notes')"
-_EXPIRY = (
+_EXPIRY = (  # has the table expired notes, do queries see any of them, and is there a view that hides them?
     "SELECT EXISTS (SELECT 1 FROM main.notes WHERE expires_at <= ?1), "  # noqa: S608 (names of our own)
     f"EXISTS (SELECT 1 FROM notes WHERE expires_at <= ?1), {_HAS_VIEW}"
 )
@@ -60,7 +60,7 @@ def hide_expired(connection: apsw.Connection, now: int) -> None:
     """
     has_expired, sees_expired, has_view = connection.execute(_EXPIRY, (now,)).get
     if sees_expired:
-        # A view cannot have parameters, but ``now`` is a number.
+        # A view cannot have parameters, so ``now`` becomes part of its SQL.
         unexpired = f"SELECT * FROM main.notes WHERE coalesce(expires_at > {now:d}, true)"  # noqa: S608 (a number)
         change_temporary_schema(connection, f"DROP VIEW IF EXISTS temp.notes; CREATE TEMP VIEW notes AS {unexpired}")
     elif has_view and not has_expired:
@@ -68,7 +68,7 @@ def hide_expired(connection: apsw.Connection, now: int) -> None:
 
 
 def hides_notes(connection: apsw.Connection) -> bool:
-    """Return whether ``notes`` is a view that leaves out expired notes, which the FTS5 and vector indexes may have."""
+    """Return whether ``notes`` is a view without expired notes; the FTS5 and vector indexes may still contain them."""
     return bool(connection.execute(f"SELECT {_HAS_VIEW}").get)
 
 
@@ -84,7 +84,7 @@ def change_temporary_schema(connection: apsw.Connection, sql: str) -> None:
 
 
 def filter_conditions(filters: Filters) -> tuple[str, list[Any]]:
-    """Return the SQL conditions of filters on ``notes AS n``, each after an AND, and the values of their parameters."""
+    """Return SQL conditions on ``notes AS n``, each with AND before it, and the values of their parameters."""
     conditions: list[str] = []
     values: list[Any] = []
 
@@ -98,7 +98,7 @@ def filter_conditions(filters: Filters) -> tuple[str, list[Any]]:
         missing_tag = "SELECT 1 FROM json_each(?) AS t WHERE NOT instr(char(10) || n.tags || char(10), t.value)"
         add(f"NOT EXISTS ({missing_tag})", json.dumps([f"\n{tag}\n" for tag in filters.tags]))
     if filters.session is not None:
-        add("n.session IS ?", filters.session or None)
+        add("n.session IS ?", filters.session or None)  # "" selects the notes that belong to no session
     for condition, moment in (
         ("n.created_at >= ?", filters.created_after),
         ("n.created_at < ?", filters.created_before),
@@ -114,7 +114,7 @@ def filter_conditions(filters: Filters) -> tuple[str, list[Any]]:
 
 
 def _equals(value: Any) -> tuple[str, str]:
-    """Return the SQL for "the JSON value m equals ``value``", and its parameter; true is not 1, but 1 equals 1.0."""
+    """Return an SQL condition that the JSON value m equals ``value``, and its parameter; 1 equals 1.0, but not true."""
     if isinstance(value, str):
         return "m.type = 'text' AND m.value = ?", value
     text = json.dumps(value, ensure_ascii=False)
@@ -134,13 +134,7 @@ class SqliteTransaction(SqlTransaction):
         self.connection: apsw.Connection = connection
 
     def insert(
-        self,
-        table: str,
-        columns: Sequence[str],
-        rows: Sequence[Sequence[Any]],
-        *,
-        conflict: str = "",
-        returning: str = "",
+        self, table: str, columns: Sequence[str], rows: Sequence[Row], *, conflict: str = "", returning: str = ""
     ) -> list[Row]:
         sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608 (names of our own)
         if conflict:
@@ -193,13 +187,14 @@ class SqliteTransaction(SqlTransaction):
         self.insert("notes", NoteRow._fields, rows)
 
     def update_notes(self, changes: Sequence[Change]) -> None:
-        renamed = [(change.new.key,) for change in changes if change.renamed]  # two notes may swap their unique ids
+        # Ids and paths are unique, and two notes may swap them: first, replace the old ones by temporary ids.
+        renamed = [(change.new.key,) for change in changes if change.renamed]
         self.connection.executemany("UPDATE notes SET id = char(0) || key, path = NULL WHERE key = ?", renamed)
         self.connection.executemany(_UPDATE_NOTE, [(*change.new, change.new.key) for change in changes])
 
     def remove_from_indexes(self, namespace_id: int, notes: Sequence[int]) -> None:
         self._increment_revision(namespace_id, notes)
-        # The key of a deleted note must not be used again: a snapshot assumes that new notes have higher keys.
+        # Store the highest deleted key, so that no new note gets it: a snapshot assumes that new keys are higher.
         self.connection.execute(
             "INSERT INTO sqlite_sequence (name, seq) SELECT 'notes', 0 "
             "WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'notes')"
@@ -208,7 +203,7 @@ class SqliteTransaction(SqlTransaction):
         self.unindex_texts(namespace_id, notes)
 
     def unindex_texts(self, namespace_id: int, notes: Sequence[int]) -> None:
-        """Remove the terms of notes from FTS5 before the notes change: FTS5 reads the terms from the notes."""
+        """Remove the terms of notes from FTS5; call this before the notes change, because FTS5 reads their old text."""
         sql = f"DELETE FROM words_{namespace_id} WHERE rowid = ?"  # noqa: S608 (a number)
         self.connection.executemany(sql, [(note,) for note in notes])
 
@@ -244,7 +239,7 @@ class SqliteTransaction(SqlTransaction):
         return fetch(self.connection, _SUPERSEDING_PAIRS, (namespace_id, json.dumps(ids), created_before, limit))
 
     def index_state(self, namespace_id: int) -> tuple[int, bool, bool]:
-        revision_number, has_notes, has_titles = self.connection.execute(
+        revision_number, has_notes, has_titles = self.connection.execute(  # _docsize has a row for each indexed note
             f"SELECT revision, EXISTS (SELECT 1 FROM words_{namespace_id}_docsize), "  # noqa: S608 (a number)
             "EXISTS (SELECT 1 FROM titles WHERE namespace = s.key) FROM namespaces AS s WHERE key = ?",
             (namespace_id,),
@@ -267,10 +262,10 @@ class SqliteTransaction(SqlTransaction):
         exclude: Sequence[int],  # noqa: ARG002 (notes that are being written are not in the index)
         limit: int,
     ) -> dict[int, list[int]]:
-        words = f"words_{namespace_id}"
-        rows = self.connection.execute(
+        table = f"words_{namespace_id}"
+        rows = self.connection.execute(  # title.value is a JSON array of a title's key and phrase
             f"SELECT title.value ->> 0, (SELECT json_group_array(rowid) FROM ("  # noqa: S608 (a number)
-            f"SELECT rowid FROM {words} WHERE {words} MATCH title.value ->> 1 LIMIT ?)) FROM json_each(?) AS title",
+            f"SELECT rowid FROM {table} WHERE {table} MATCH title.value ->> 1 LIMIT ?)) FROM json_each(?) AS title",
             (limit + 1, json.dumps([(key, _phrase(title)) for key, title in titles.items()])),
         )
         return {key: json.loads(notes) for key, notes in rows}
@@ -282,7 +277,7 @@ class SqliteTransaction(SqlTransaction):
         """Do nothing: SQLite has one writer at a time."""
 
     def insert_vectors(self, model_key: int, model: Model, vectors: Sequence[VectorRows]) -> None:
-        """Insert the vectors of notes; the vectors of a note's chunks are concatenated to one blob."""
+        """Insert one row for each note; its blob is the concatenation of the vectors of the note's chunks."""
         rows = [
             (vector.note, model_key, vector.namespace, vector.digest, vector.rows.astype(model.precision).tobytes())
             for vector in vectors
@@ -290,7 +285,7 @@ class SqliteTransaction(SqlTransaction):
         self.insert("vectors", ("note", "model", "namespace", "digest", "vector"), rows)
 
     def stored_vectors(self, model_key: int, notes: Sequence[tuple[str, str, bytes]]) -> Mapping[int, bytes]:
-        rows = fetch(
+        rows = fetch(  # ids.key is the index of a note in ``notes``; ids.value is its namespace and id
             self.connection,
             "SELECT ids.key, v.digest, v.vector FROM json_each(?) AS ids "
             "CROSS JOIN namespaces AS s ON s.name = ids.value ->> 0 "
@@ -298,7 +293,7 @@ class SqliteTransaction(SqlTransaction):
             "CROSS JOIN vectors AS v ON v.note = n.key AND v.model = ?",
             (json.dumps([note[:2] for note in notes]), model_key),
         )
-        return {position: vector for position, digest, vector in rows if digest == notes[position][2]}
+        return {index: vector for index, digest, vector in rows if digest == notes[index][2]}
 
 
 def _phrase(title: Title) -> str:
@@ -309,7 +304,7 @@ def _phrase(title: Title) -> str:
 
 _UPDATE_NOTE = f"UPDATE notes SET ({COLUMNS}) = ({', '.join('?' * len(NoteRow._fields))}) WHERE key = ?"  # noqa: S608 (names of our own)
 
-# The highest key that a note has or had.
+# The highest key that a note has or ever had. (Model 0 stands for the snapshots of posting lists.)
 _HIGHEST_KEY = """
 SELECT coalesce(max(key), 0) FROM (
     SELECT max(key) AS key FROM notes
@@ -318,7 +313,8 @@ SELECT coalesce(max(key), 0) FROM (
 )
 """
 
-# The key of the note that the row l (target, name) refers to: by id, by path, by both with ".md" added, or by name.
+# The key of the note to which the row l (target, name) refers. The target is an id, a path, an id without ".md", a path
+# without ".md", or a name.
 _TARGET = """coalesce(
     (SELECT key FROM notes WHERE namespace = ?1 AND id = l.target),
     (SELECT key FROM notes WHERE namespace = ?1 AND path = l.target),
@@ -347,20 +343,21 @@ _PREVIOUS = _ADJACENT.format(comparison="<", order="DESC")
 _NEXT = _ADJACENT.format(comparison=">", order="ASC")
 
 # A run is a sequence of stems with spaces between them. In Unicode "!" follows the space, so the titles that start with
-# a run sort between the run and the run with "!" appended. The columns are described in ``titles_starting_with``.
+# a run sort between the run and the run with "!" appended. ``last_title`` is the last of them in sort order.
 _TITLES = """
-WITH runs (run, last) AS MATERIALIZED (
+WITH runs (run, last_title) AS MATERIALIZED (
     SELECT value, (
         SELECT stems FROM titles WHERE namespace = ?1 AND stems >= value AND stems < value || '!'
         ORDER BY stems DESC LIMIT 1
     ) FROM json_each(?2)
 )
-SELECT run, last, key, words FROM runs LEFT JOIN titles ON namespace = ?1 AND stems = run AND NOT common
-WHERE last IS NOT NULL
+SELECT run, last_title, key, words FROM runs LEFT JOIN titles ON namespace = ?1 AND stems = run AND NOT common
+WHERE last_title IS NOT NULL
 """
 
-# Follows links from notes to those that supersede them: "supersedes" links backwards, "superseded-by" links forwards.
-# UNION drops duplicate pairs, so that a cycle ends. Parameters: namespace, ids, created_before, limit.
+# Pairs of a note (old) and its direct successor (new). The first SELECT has the given notes. The next two follow
+# "supersedes" links to their source: links to the id or path of a note, and links to its name. The last follows
+# "superseded-by" links. UNION drops duplicates, so that cycles end. Parameters: namespace, ids, created_before, limit.
 _SUPERSEDING_PAIRS = f"""
 WITH RECURSIVE chain (old, new) AS (
     SELECT NULL, n.key FROM json_each(?2) AS params CROSS JOIN notes AS n ON n.namespace = ?1 AND n.id = params.value

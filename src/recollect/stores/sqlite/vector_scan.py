@@ -4,21 +4,24 @@ A row is one vector; its score is the dot product with the query, which is the c
 
 *Quantisation.* A row x is approximated by x' = s·c. The codes c are integers in [-127, 127], one for each dimension;
 the scale s is a float32 number. The error e_x is the norm of the residual x - x'. A query q is quantised in the same
-way. By Cauchy-Schwarz, for unit vectors::
+way. By Cauchy-Schwarz, for unit vectors, because |x'| <= 1 + e_x::
 
     |q·x - q'·x'| = |q·(x - x') + (q - q')·x'|  <=  e_x + e_q · (1 + e_x)
 
-The residual is quantised to int8, too. A search reads it only for rows that the first bound cannot rule out.
+The residual is quantised to int8, too. A search reads it only for rows that this bound cannot rule out.
 
 *Pruning.* Memory bandwidth limits a scan: half the bytes take half the time. Rows are rotated to the principal axes of
-a sample (PCA), which preserves dot products and moves most of the norm to the first dimensions. These are the head h of
-a row, the others its tail t; they are stored in separate arrays. By Cauchy-Schwarz, q·x <= h_q·h_x + |t_q| |t_x|.
+a sample (PCA), which preserves dot products and moves most of the norm to the first dimensions. These dimensions are
+the head h of a row, the others are its tail t. Heads and tails are stored in separate arrays, so that a scan can read
+the heads alone. By Cauchy-Schwarz, q·x <= h_q·h_x + |t_q| |t_x|.
 
 *Scan* for the k nearest rows:
 
-1. Compute the products of all heads with the head of the query.
-2. Add the products of the tails for the 2k rows with the best heads. The k-th best lower bound is the threshold.
-3. Add them for all rows whose upper bound (head product + product of the tail norms + error) reaches the threshold.
+1. Compute the head products: the dot products of all heads with the head of the query.
+2. Add the tail products for the 2k rows with the highest head products. Of these rows, the k-th best lower bound of the
+   score (product - error bound) is the threshold.
+3. Add the tail products for all rows whose upper bound (head product + product of the tail norms + error bound) reaches
+   the threshold.
 4. Refine the rows whose upper bound still reaches the threshold: compute narrower bounds from codes and residuals.
 
 The caller computes the exact scores of the rows that are returned.
@@ -47,21 +50,21 @@ except ImportError:  # pragma: no cover (there is no wheel for every platform)
 _Floats = NDArray[np.float32]
 
 NUMPY_ROWS = 4_096  # rows that are converted to float32 at once if simsimd is missing
-FLOAT32_ERROR = np.float32(1e-5)  # an upper bound for the dot product of two rotated unit vectors, in float32
+FLOAT32_ERROR = np.float32(1e-5)  # exceeds the rounding error of the float32 product of two rotated unit vectors
 SAMPLE_QUERIES = 32  # rows of the sample that serve as queries when the head size is chosen
 GATHER_COST = 4.0  # the cost of comparing a row at a random position; a row in sequence costs 1
 REFINE_COST = 12.0  # the cost of refining a row: its codes and its residual are at random positions
 MIN_SAMPLE = 1_000  # the minimum number of vectors from which a rotation is fitted
 GROUP = 64  # consecutive rows; the first selection of the k best compares only the best score of each group
-BATCH_ROWS = 2048 * GROUP  # rows compared at once; not fewer: between two batches, a thread waits for Python's lock
-PARALLEL_ROWS = 262_144  # minimum for helper threads: with fewer rows, concurrent searches lose more than one gains
-SEED_FACTOR = 2  # the first threshold is computed from this many times ``limit`` rows
-REFINE_ROWS = 2_048  # rows that are refined at once; if no more are visible, all are refined without a scan
+BATCH_ROWS = 2048 * GROUP  # rows compared at once; not fewer, because a thread waits for Python's lock after each batch
+PARALLEL_ROWS = 262_144  # with fewer rows, helper threads slow down concurrent searches more than they speed up one
+SEED_FACTOR = 2  # step 2 of a scan reads this many times ``limit`` rows
+REFINE_ROWS = 2_048  # rows that are refined at once; if no more rows are visible, all are refined without a scan
 MAX_HELPERS = min(3, (os.cpu_count() or 1) - 1)  # helper threads of a scan
 
 
 class Codes(NamedTuple):
-    """Quantised rows; an error is the norm of what quantisation leaves."""
+    """Rows and their residuals, both quantised. An error is the norm of the difference from the exact vector."""
 
     codes: NDArray[np.int8]
     scales: _Floats
@@ -91,7 +94,7 @@ def _norms(vectors: NDArray[Any]) -> _Floats:
 
 
 def error_bound(errors: Any, query: Codes) -> Any:
-    """Return upper bounds of the errors of quantised scores, for rows with these errors and a query (one row)."""
+    """Return upper bounds of the errors of scores that are computed from codes, for rows with these errors."""
     return errors * (1 + query.errors[0]) + (query.errors[0] + FLOAT32_ERROR)
 
 
@@ -110,7 +113,7 @@ def _simsimd_products(codes: NDArray[np.int8], query: NDArray[np.int8]) -> _Floa
 
 
 def _simsimd_works() -> bool:
-    """Return whether simsimd is installed and computes correctly: importing usearch may replace its functions."""
+    """Return whether simsimd is installed and computes correctly; importing usearch may have replaced its functions."""
     codes = np.arange(-64, 64, dtype=np.int8).reshape(4, 32)
     try:
         products = _simsimd_products(codes, codes[1:2])
@@ -126,7 +129,7 @@ class PcaRotation(NamedTuple):
     """A rotation to principal axes, and how many of the rotated dimensions form the head."""
 
     axes: _Floats  # a matrix with one axis in each column; empty for no rotation
-    head_size: int | None  # in dimensions; None for all
+    head_size: int | None  # the number of dimensions in the head; None: all dimensions
 
     def quantize(self, vectors: _Floats) -> Codes:
         """Rotate and quantise rows."""
@@ -144,16 +147,17 @@ def fit_rotation(sample: _Floats, result_share: float) -> PcaRotation:
     dimension = sample.shape[1]
     if len(sample) < MIN_SAMPLE:
         return NO_ROTATION
+    # The principal axes are the eigenvectors; eigh returns them by ascending eigenvalue.
     axes = np.linalg.eigh((sample.T @ sample).astype(np.float64))[1][:, ::-1].astype(np.float32)
     rotated = sample @ axes
     step = -(-len(sample) // SAMPLE_QUERIES)
     queries = rotated[::step]
     scores = queries @ rotated.T
-    # The score of the last result of each query; one more, because each query is its own nearest neighbour.
+    # The rank of the last result of a query, plus one, because each query is its own nearest neighbour.
     rank = min(len(rotated), max(2, int(np.ceil(result_share * len(rotated))) + 1))
     thresholds = np.partition(scores, -rank, axis=1)[:, -rank, None]
-    # A dominant principal axis makes the scales of rotated rows coarse, so that more rows have to be refined.
     costs = {dimension: 1 + REFINE_COST * _refined_share(sample, step, scores, thresholds)}  # without a rotation
+    # With a rotation, more rows may have to be refined, because a dominant principal axis makes the scales coarse.
     refine_cost = REFINE_COST * _refined_share(rotated, step, scores, thresholds)
     for size in (dimension // 4, dimension // 3 // 16 * 16, dimension // 2, dimension * 3 // 4):
         tail_bounds = np.linalg.norm(queries[:, size:], axis=1)[:, None] * np.linalg.norm(rotated[:, size:], axis=1)
@@ -168,7 +172,7 @@ def _refined_share(vectors: _Floats, query_step: int, scores: _Floats, threshold
 
     The queries are every ``query_step``-th row; ``scores`` has the exact dot products of queries and rows.
     """
-    errors = quantize(vectors).errors
+    errors = quantize(vectors).errors  # the upper bound is at most the exact score plus twice the error bound
     return float((scores + 2 * (errors + errors[::query_step, None]) >= thresholds).mean())
 
 
@@ -183,7 +187,7 @@ class PrunedCodes(NamedTuple):
     residual_codes: NDArray[np.int8]
     residual_scales: _Floats
     residual_errors: _Floats
-    tail_norms: _Floats  # of the tail times the scale
+    tail_norms: _Floats  # the norm of each tail times the scale of its row
     max_error: _Floats  # the largest of ``errors``, as an array with one element
 
     @classmethod
@@ -195,7 +199,7 @@ class PrunedCodes(NamedTuple):
 
     @classmethod
     def concatenate(cls, parts: Sequence[PrunedCodes], rows: NDArray[np.bool_] | slice) -> Self:
-        """Return the concatenation of parts with the same rotation; ``rows`` selects rows of it."""
+        """Return the rows of all parts, which have the same rotation; ``rows`` selects rows of the concatenation."""
         columns: list[Any] = list(zip(*parts, strict=True))
         axes, *arrays, max_errors = columns
         return cls._make([axes[0], *(np.concatenate(array)[rows] for array in arrays), np.max(max_errors, axis=0)])
@@ -207,7 +211,7 @@ class PrunedCodes(NamedTuple):
 
 
 SNAPSHOT_ARRAYS = tuple("axes heads tails scales errors fines fine_scales fine_errors rests widest".split())
-"""The names of the fields of ``PrunedCodes`` in a snapshot file, in the order of the fields."""
+"""The names that the fields of ``PrunedCodes`` have in a snapshot file, in the order of the fields."""
 
 
 class ScoreBounds(NamedTuple):
@@ -228,7 +232,7 @@ class VectorScan:
         self._query_head, self._query_tail = map(np.ascontiguousarray, head_and_tail)
 
     def candidates(self, limit: int, hidden: NDArray[np.bool_] | None) -> ScoreBounds:
-        """Return all rows, except hidden ones (a mask), that can be among the best ``limit`` or tie with the last."""
+        """Return all rows, except hidden rows (a mask), that can be among the best ``limit`` or tie with the last."""
         if hidden is not None and len(hidden) - np.count_nonzero(hidden) <= max(limit, REFINE_ROWS):
             rows = np.flatnonzero(~hidden)
         else:
@@ -239,14 +243,14 @@ class VectorScan:
         return ScoreBounds(rows, *map(np.concatenate, zip(*parts, strict=True)))
 
     def _scan(self, limit: int, hidden: NDArray[np.bool_] | None) -> ScoreBounds:
-        """Return candidates with bounds from their codes alone, not from residuals: steps 1 to 3."""
-        scores, upper, group_maxima = self._compare_heads(hidden)
+        """Return candidates with bounds from their codes alone, without residuals: steps 1 to 3 of the scan."""
+        scores, upper, group_maxima = self._compare_heads(hidden)  # step 1
         threshold = np.float32(-np.inf)
-        if limit < len(scores):
+        if limit < len(scores):  # step 2: ``seeds`` are the rows with the highest head products
             seeds = _top_indices(scores, min(len(scores), SEED_FACTOR * limit), group_maxima)
             seeds = seeds if hidden is None else seeds[scores[seeds] > -np.inf]
             threshold = kth_best(self._compare_tails(seeds, scores).lower, limit)
-        # First with the largest error of all rows, which needs no array; then with the error of each row.
+        # Step 3. Preselect rows by the largest error of all rows, which needs no array of errors.
         min_score = threshold - error_bound(self._rows.max_error[0], self._query)
         rows = np.flatnonzero(upper >= min_score)
         if GATHER_COST * len(rows) >= len(scores):  # reading all tails in sequence is faster
@@ -261,7 +265,7 @@ class VectorScan:
         return self._compare_tails(rows, scores)
 
     def _compare_heads(self, hidden: NDArray[np.bool_] | None) -> tuple[_Floats, _Floats, _Floats]:
-        """Return the products of all heads, upper bounds of scores without the errors, and the group maxima."""
+        """Return the products of all heads, upper bounds of scores without error bounds, and the group maxima."""
         count = len(self._rows.heads)
         scores, upper, maxima = (np.empty(size, np.float32) for size in (count, count, -(-count // GROUP)))
         tail_norm = np.linalg.norm(self._query_tail.astype(np.float32)) * self._query.scales[0]
@@ -278,7 +282,7 @@ class VectorScan:
         return scores, upper, maxima
 
     def _compare_tails(self, rows: NDArray[np.intp], head_scores: _Floats) -> ScoreBounds:
-        """Return bounds of the scores of some rows: the products of their heads, plus those of their tails."""
+        """Return bounds of the scores of some rows, whose products are ``head_scores`` plus the tail products."""
         scores = head_scores[rows]
         if len(rows) and self._query_tail.size:
             scales = self._rows.scales[rows] * self._query.scales[0]
@@ -290,14 +294,15 @@ class VectorScan:
         return ScoreBounds(rows, scores - error, scores + error)
 
     def _products(self, codes: NDArray[np.int8], query: NDArray[np.int8], batch: slice, out: _Floats) -> None:
-        """Write the products of a batch of heads (or tails) and the query's head (or tail), with scales, to ``out``."""
+        """Write the products of a batch of heads (or tails) with the query's head (or tail), scaled, to ``out``."""
         scales = self._rows.scales[batch] * self._query.scales[0]
         np.multiply(dot_products(codes[batch], query), scales, out=out[batch])
 
     def _refine(self, rows: NDArray[np.intp]) -> tuple[_Floats, _Floats]:
         """Return lower and upper bounds of the scores of some rows, from their codes and residuals.
 
-        The product of both residuals is not computed. The bounds include it and the errors of the quantised residuals.
+        The dot product of a row's residual and the query's residual is not computed. The bounds allow for this product
+        and for the errors of the quantised residuals.
         """
         if not len(rows):
             return np.empty(0, np.float32), np.empty(0, np.float32)
@@ -314,10 +319,10 @@ class VectorScan:
 
 
 def _run_batches(compare: Callable[[slice], None], count: int) -> None:
-    """Call ``compare`` with slices that cover ``count`` rows, in helper threads, too, if there are many rows."""
+    """Call ``compare`` with slices that together cover ``count`` rows; helper threads take part if there are many."""
     helpers = MAX_HELPERS if count >= PARALLEL_ROWS else 0
     groups = max(1, -(-count // GROUP))
-    size = min(BATCH_ROWS, -(-groups // (helpers + 1)) * GROUP)
+    size = min(BATCH_ROWS, -(-groups // (helpers + 1)) * GROUP)  # a multiple of GROUP
     starts = iter(range(0, count, size))
 
     def work() -> None:
@@ -328,14 +333,14 @@ def _run_batches(compare: Callable[[slice], None], count: int) -> None:
 
 
 def run_parallel(work: Callable[[], None], helpers: int) -> None:
-    """Call ``work`` in this thread and in ``helpers`` others at the same time; the calls must divide the tasks."""
+    """Call ``work`` in this thread and in ``helpers`` others; the calls must take their tasks from a shared source."""
     futures: list[Future[None]] = []
     with suppress(RuntimeError):  # if no thread can be started, this thread does all tasks
         futures += (_thread_pool(os.getpid()).submit(work) for _ in range(helpers))
     try:
         work()
     finally:
-        started = [future for future in futures if not future.cancel()]
+        started = [future for future in futures if not future.cancel()]  # cancel() fails if a thread has started it
         errors = [future.exception() for future in started]
     for error in filter(None, errors):
         raise error
@@ -343,7 +348,7 @@ def run_parallel(work: Callable[[], None], helpers: int) -> None:
 
 @lru_cache(maxsize=1)
 def _thread_pool(_process: int) -> ThreadPoolExecutor:
-    """Return the helper threads of the process with this id: a forked process needs its own threads."""
+    """Return the helper threads of the process with this id, because a forked process needs its own threads."""
     return ThreadPoolExecutor(max(1, MAX_HELPERS), thread_name_prefix="recollect-helper")
 
 
@@ -355,7 +360,7 @@ def _group_maxima(scores: _Floats) -> _Floats:
 def _top_indices(scores: _Floats, limit: int, group_maxima: _Floats | None = None) -> NDArray[np.intp]:
     """Return the ascending indices of the ``limit`` best scores, and of those that tie with the last."""
     if limit * GROUP < len(scores):
-        # At least ``limit`` scores reach the limit-th best of the group maxima, and few others do.
+        # The maxima of ``limit`` groups reach the limit-th best group maximum; few other scores do.
         maxima = _group_maxima(scores) if group_maxima is None else group_maxima
         indices = np.flatnonzero(scores >= np.partition(maxima, len(maxima) - limit)[len(maxima) - limit])
     else:
