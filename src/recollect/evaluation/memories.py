@@ -89,7 +89,7 @@ def latest_date(notes: Sequence[Note]) -> datetime:
 def questions_by_collection(dataset: Dataset, memory: Memory | None) -> list[tuple[Collection, list[Question]]]:
     """Return a pair (collection, its questions) for each collection that has questions.
 
-    Raise ``ArgumentError`` if the dataset has no notes and ``memory`` is ``None``, or has notes and ``memory`` is given.
+    Raise ``ArgumentError`` if the dataset has no notes and no memory is passed, or has notes and a memory is passed.
     """
     if not dataset.answerable:
         raise ArgumentError("dataset", f"{dataset.name} has no questions that a note answers")

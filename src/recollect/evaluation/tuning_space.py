@@ -42,7 +42,7 @@ _METHODS_AND_K = (("convex", 60.0), ("rrf", 5.0), ("rrf", 10.0), ("rrf", 20.0), 
 """The fusion methods to try, each with the constant k of reciprocal rank fusion; ``convex`` does not use k."""
 _EDGE_WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 _SESSION_WEIGHTS = (0.0, 0.01, 0.03, 0.1)
-"""Weights of ``session`` edges are smaller, because these edges connect a note with all notes of its session."""
+"""These are smaller, because the weight of ``session`` multiplies the sum of the scores of all seeds in a session."""
 _SUPERSEDING_EDGES = ("supersedes", "superseded-by")
 """These edges are not tuned: the stage ``superseded`` handles them."""
 _CONTEXT_VALUES = {
