@@ -133,8 +133,8 @@ class _BertGraphBuilder:
         """Return the model with inputs ``input_ids`` and ``attention_mask`` and the output ``sentence_embedding``."""
         helper, types = self._onnx.helper, self._onnx.TensorProto
         mask = self._node("Cast", "attention_mask", to=types.FLOAT)
-        mask_by_head = self._node("Unsqueeze", mask, self._integers(1, 2))  # texts × 1 × 1 × tokens
-        padding = self._node("Sub", self._scalar(1.0), mask_by_head)
+        one = self._scalar(1.0)
+        padding = self._node("Sub", one, self._node("Unsqueeze", mask, self._integers(1, 2)))  # texts × 1 × 1 × tokens
         padding_scores = self._node("Mul", padding, self._scalar(_MASKED_SCORE))
         states = self._embeddings()
         for layer in range(self._layer_count):
