@@ -30,10 +30,8 @@ _GRAPH_VERSION = 1
 """Part of the name of the cached file. Increase it when this module builds another graph from the same weights."""
 _OPSET = 17
 """The first version of the ONNX operators with LayerNormalization; onnxruntime supports it since 1.12."""
-
 _IR_VERSION = 8
 """The version of the ONNX file format for this opset. The default is the newest, which older runtimes cannot read."""
-
 _MASKED_SCORE = -10_000.0
 """The number that is added to the attention scores of padding: it is so low that the softmax turns them into 0."""
 
@@ -208,11 +206,10 @@ class _BertGraphBuilder:
         return self._node("LayerNormalization", states, scale, bias, axis=-1, epsilon=self._epsilon)
 
     def _node(self, operation: str, *inputs: str, **attributes: Any) -> str:
-        """Append a node with one output."""
         return self._node_with_outputs(1, operation, *inputs, **attributes)[0]
 
     def _node_with_outputs(self, count: int, operation: str, *inputs: str, **attributes: Any) -> list[str]:
-        """Append a node with several outputs, and return their names."""
+        """Append a node, and return the names of its outputs."""
         outputs = [f"{operation}_{len(self._nodes)}_{number}" for number in range(count)]
         self._nodes.append(self._onnx.helper.make_node(operation, inputs, outputs, **attributes))
         return outputs

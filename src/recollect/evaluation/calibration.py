@@ -40,8 +40,7 @@ def reliability_bins(confidences: ArrayLike, relevant: ArrayLike, *, bins: int =
 
     ``confidences`` has the confidence of each query's first hit, ``relevant`` whether that hit is relevant. Queries are
     sorted by confidence and split into ``bins`` bins whose sizes differ by one at most; if there are fewer queries than
-    ``bins``, each query is a bin. If queries with equal confidence fall into different bins, the relevant ones among
-    them are spread evenly, so that the result does not depend on the order of the queries.
+    ``bins``, each query is a bin. The order of queries with equal confidence has no effect.
 
     >>> reliability_bins([0.9, 0.1, 0.8, 0.2], [True, False, False, False], bins=2)[1]
     ReliabilityBin(count=2, confidence=0.85, accuracy=0.5)
@@ -193,7 +192,7 @@ def _bin_means(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Return three arrays with one element for each bin: its count, mean confidence and accuracy."""
     distinct, distinct_indexes, sizes = np.unique(confidences, return_inverse=True, return_counts=True)
-    # The label of a query becomes the mean label of the queries with the same confidence.
+    # Each label is replaced by the mean label of all queries with the same confidence, whose order then has no effect.
     mean_labels = np.bincount(distinct_indexes, weights=labels) / sizes
     sorted_confidences, sorted_labels = np.repeat(distinct, sizes), np.repeat(mean_labels, sizes)
     starts = np.array([index * len(confidences) // bins for index in range(bins)])

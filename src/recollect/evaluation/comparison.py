@@ -22,7 +22,6 @@ class ComparisonResult:
     """A system's mean for one measure over the questions of one stratum, and its difference to the baseline's mean."""
 
     questions: int
-    """The number of questions."""
     mean: float
     difference: Difference | None = None
     """The difference to the baseline; ``None`` for the baseline itself."""
@@ -129,7 +128,6 @@ class QuestionDifference:
 
     question: Question
     value: float
-    """The system's value."""
     baseline: float
     """The baseline's value."""
     rank: int | None

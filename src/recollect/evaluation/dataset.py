@@ -14,12 +14,11 @@ UNANSWERABLE = "unanswerable"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question about one collection, with the relevance grades of the notes that answer it."""
+    """A question about the notes of one collection, with the relevance grades of the notes that answer it."""
 
     id: str
     text: str
     collection: str
-    """The id of the collection."""
     relevant: Mapping[str, int]
     """The grade of each relevant note, above 0, by note id; by id or path if the note is in the user's own memory.
     Empty if no note answers the question."""

@@ -28,11 +28,10 @@ def compute_measures(
 ) -> dict[str, NDArray[np.float64]]:
     """Return for each measure an array with one value for each question, in the order of ``questions``.
 
-    ``any@k`` is 1 if at least one relevant note is in the top k, else 0. ``all@k`` is 1 if every relevant note is in
+    ``any@k`` is 1 if at least one relevant note is in the top k, else 0; ``all@k`` is 1 if every relevant note is in
     the top k, else 0. ``recall@k`` is the fraction of relevant notes in the top k. ``ndcg@k`` is the sum of
-    grade / log2(rank + 1) over the top k, divided by the same sum for the ideal ranking: all relevant notes, the
-    highest grade first. ``mrr`` is 1 / rank of the first relevant note. Other measures are named as in
-    ``ir_measures``, such as ``nDCG@20`` or ``AP``.
+    grade / log2(rank + 1) over the top k, divided by the same sum for the best possible ranking. ``mrr`` is 1 / rank of
+    the first relevant note. Other measures are named as in ``ir_measures``, such as ``nDCG@20`` or ``AP``.
 
     >>> question = Question(id="q1", text="which tea?", collection="", relevant={"n1": 1, "n2": 1})
     >>> rankings = {"q1": Ranking(("n3", "n1"), (0.9, 0.9), 1.5)}

@@ -16,7 +16,6 @@ from recollect.retrieval.options import MODES, Mode
 if TYPE_CHECKING:
     from recollect.evaluation.calibration import TrustMetrics
 
-
 _DECIMAL_PLACES = 12
 """Means are rounded to this many decimal places, so that they do not depend on the order of addition."""
 

@@ -54,15 +54,15 @@ def evaluate(
 ) -> list[Outcome]:
     """Search for every question with every system, and return one outcome for each system, in the same order.
 
-    Measures are means over the answerable questions. Collections are searched one after another, each in a temporary
-    file. If ``store`` (a path or URL) is passed, each is searched in a new namespace of that store instead, whose notes
-    are deleted at the end. If the dataset has no notes, its questions are searched for in ``namespace`` of ``memory``,
-    and judgements name notes of that memory by id or path; nothing is written there. A search runs as if the time were
-    the question's date or, if the question has no date, the date of the newest note.
+    Measures are means over the answerable questions. Each collection is ingested into a temporary file or, if ``store``
+    (a path or URL) is passed, into a new namespace of that store, whose notes are deleted at the end. If the dataset
+    has no notes, ``namespace`` of ``memory`` is searched, and judgements name notes of that memory by id or path;
+    nothing is written there. A search runs as if the time were the question's date or, without one, the date of the
+    newest note.
 
-    Vectors of notes are stored in the folder ``cache``, by default a folder in the user's cache. ``answer_threshold``
-    is the confidence below which a search counts as having no answer, for
-    :class:`~recollect.evaluation.TrustMetrics`; the default is the threshold of each system's preset.
+    Vectors of notes are stored in the folder ``cache``, by default in the user's cache. ``answer_threshold`` is the
+    confidence below which a search counts as having no answer, for :class:`~recollect.evaluation.TrustMetrics`; the
+    default is the threshold of each system's preset.
 
     >>> from recollect import Note
     >>> from recollect.evaluation import Collection
@@ -212,16 +212,14 @@ def open_scorer(
     ):
         target_by_question: dict[str, SearchTarget] = {}
         for number, (collection, questions) in enumerate(groups):
-            collection_namespace = f"collection {number}"
+            own_namespace = f"collection {number}"
             ingest_progress = _ingest_progress(progress, done, total, collection.id)
-            notes = joint_memory.add_many(
-                dated_notes(collection), namespace=collection_namespace, progress=ingest_progress
-            )
-            target = SearchTarget(joint_memory, collection_namespace, latest_date(notes))
+            notes = joint_memory.add_many(dated_notes(collection), namespace=own_namespace, progress=ingest_progress)
+            target = SearchTarget(joint_memory, own_namespace, latest_date(notes))
             target_by_question |= dict.fromkeys((question.id for question in questions), target)
             done += len(notes)
-        targets = [(question, target_by_question[question.id]) for question in dataset.answerable]
-        yield SearchScorer(targets, measure, mode)
+        questions_and_targets = [(question, target_by_question[question.id]) for question in dataset.answerable]
+        yield SearchScorer(questions_and_targets, measure, mode)
 
 
 def _ingest_progress(progress: Progress | None, done_before: int, total: int, collection: str) -> Progress | None:

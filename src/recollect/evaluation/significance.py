@@ -164,10 +164,7 @@ def _resampled_means(values: NDArray[np.float64], resamples: int, rng: np.random
 
 
 def _randomisation_p(differences: NDArray[np.float64], resamples: int, seed: int) -> float:
-    """Return the p-value of the randomisation test; ``differences`` must have no zeros.
-
-    It is the fraction of the ways to swap values for which the sum is at least as far from zero as the observed sum.
-    """
+    """Return the p-value: the fraction of swaps whose sum is at least as far from zero as the observed sum."""
     count = len(differences)
     min_extreme_sum = abs(differences.sum()) - _TOLERANCE * count  # minus the rounding errors that are possible
     if 2**count <= resamples:

@@ -25,18 +25,14 @@ from recollect.progress import Progress
 from recollect.retrieval import Preset
 
 PresetScorer: TypeAlias = Callable[[Preset], NDArray[np.float64]]
-"""A function that returns the score of each question under a preset: a measure's value, from 0 to 1. The order of the
-questions is fixed."""
-
+"""A function that returns the score of each question under a preset, from 0 to 1, always in the same order."""
 Combination: TypeAlias = tuple[tuple[Any, ...], ...]
 """A value for every setting of the search space: for each parameter, in order, a tuple with the values of its paths."""
 
 MIN_QUESTIONS = 20
 """The minimum number of questions to tune on; with fewer, a gain can hardly be told from chance."""
-
 MIN_GAIN = 0.002
 """A parameter is changed only if the mean score of the questions that it is chosen on rises by at least this much."""
-
 _PASSES = 2
 """How often coordinate ascent goes through all parameters."""
 _MAX_FLAT_STEPS = 2
@@ -79,10 +75,9 @@ class TuningResult:
 
     @property
     def recommended(self) -> bool:
-        """Whether ``chosen`` has changes and the held-out gain is significant.
+        """Whether the held-out gain is significant: its 95 % interval is above zero, and its p-value below 0.05.
 
-        The 95 % interval of the gain must be above zero, and its p-value below 0.05: if only few questions change their
-        score, the interval alone is too optimistic.
+        The interval alone would be too optimistic if only few questions change their score.
         """
         return bool(self.changes) and self.gain.verdict == "better" and self.gain.p < SIGNIFICANCE_LEVEL
 
@@ -278,8 +273,7 @@ def assign_folds(groups: Sequence[Hashable], folds: int, *, seed: int = 0) -> ND
     group_sizes = Counter(group_of_question)
     distinct = list(group_sizes)
     shuffled = [distinct[index] for index in np.random.default_rng(seed).permutation(len(distinct))]
-    # The largest group first, so that small groups can even out the folds.
-    shuffled.sort(key=lambda group: -group_sizes[group])
+    shuffled.sort(key=lambda group: -group_sizes[group])  # the largest first: small groups then even out the folds
     fold_sizes = [0] * min(folds, len(shuffled))
     fold_of_group: dict[Hashable, int] = {}
     for group in shuffled:

@@ -37,7 +37,7 @@ class Parameter(NamedTuple):
 
 
 _VECTOR_SHARES = tuple(tenth / 10 for tenth in range(11))
-"""The vector leg's shares, in the sum of both legs' weights, to try."""
+"""The values to try for the vector leg's share of the sum of both legs' weights."""
 _METHODS_AND_K = (("convex", 60.0), ("rrf", 5.0), ("rrf", 10.0), ("rrf", 20.0), ("rrf", 60.0))
 """The fusion methods to try, each with the constant k of reciprocal rank fusion; ``convex`` does not use k."""
 _EDGE_WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
@@ -116,7 +116,6 @@ def _parameters(preset: Preset) -> Iterator[Parameter]:
 
 
 def _single(path: str, values: tuple[Any, ...]) -> Parameter:
-    """Return the parameter of a single setting."""
     return Parameter((path,), tuple((value,) for value in values))
 
 
@@ -144,10 +143,7 @@ def with_setting(preset: Preset, path: str, value: Any) -> Preset:
 
 
 def _split_path(path: str) -> tuple[str, str, str]:
-    """Return (section, name, key): the name of a setting or stage, and the key in it, which may contain dots.
-
-    The key is empty if the setting is a single value.
-    """
+    """Return (section, name, key); the key may contain dots, and is empty if the setting is a single value."""
     section, _, rest = path.partition(".")
     name, _, key = rest.partition(".")
     return section, name, key

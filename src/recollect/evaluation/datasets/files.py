@@ -67,7 +67,6 @@ def read_objects(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _read_json(path: Path) -> Any:
-    """Return the data of a JSON file."""
     try:
         return json.loads(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:

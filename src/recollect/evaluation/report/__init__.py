@@ -50,7 +50,6 @@ class Report:
     date: str
     """The date to print, in any notation; empty for none."""
     resamples: int
-    """The number of bootstrap resamples."""
 
     @property
     def questions(self) -> int:

@@ -92,10 +92,7 @@ def exact_questions(lexicon: Lexicon, rng: np.random.Generator) -> Iterator[Ques
 
 
 def exact_texts(lexicon: Lexicon, index: int, rng: np.random.Generator) -> dict[str, str]:
-    """Return by kind a text that only this note contains; kinds without such a text are left out.
-
-    The kinds are in random order, because a caller with several equally good kinds takes the first.
-    """
+    """Return for each kind a text that only this note contains, if there is one; the kinds are in random order."""
     text_by_kind: dict[str, str] = {}
     for number in rng.permutation(len(EXACT_KINDS)):
         kind = EXACT_KINDS[number]
