@@ -45,9 +45,9 @@ def reliability_bins(confidences: ArrayLike, relevant: ArrayLike, *, bins: int =
     >>> reliability_bins([0.9, 0.1, 0.8, 0.2], [True, False, False, False], bins=2)[1]
     ReliabilityBin(count=2, confidence=0.85, accuracy=0.5)
     """
-    checked, labels = _checked_arrays(confidences, relevant)
-    bin_count = min(arguments.at_least_one("bins", bins), len(checked))
-    counts, mean_confidences, accuracies = _bin_means(checked, labels, bin_count)
+    first_confidences, labels = _checked_arrays(confidences, relevant)
+    bin_count = min(arguments.at_least_one("bins", bins), len(first_confidences))
+    counts, mean_confidences, accuracies = _bin_means(first_confidences, labels, bin_count)
     return tuple(
         ReliabilityBin(int(count), round(float(confidence), 12), round(float(accuracy), 12))
         for count, confidence, accuracy in zip(counts, mean_confidences, accuracies, strict=True)
@@ -65,8 +65,8 @@ def expected_calibration_error(confidences: ArrayLike, relevant: ArrayLike, *, b
     >>> expected_calibration_error([0.9, 0.1, 0.8, 0.2], [True, False, False, False], bins=2)
     0.25
     """
-    checked, labels = _checked_arrays(confidences, relevant)
-    return round(_binned_error(checked, labels, arguments.at_least_one("bins", bins)), 12)
+    first_confidences, labels = _checked_arrays(confidences, relevant)
+    return round(_binned_error(first_confidences, labels, arguments.at_least_one("bins", bins)), 12)
 
 
 def calibration_error_interval(confidences: ArrayLike, relevant: ArrayLike, *, bins: int = BINS) -> Interval:
@@ -78,16 +78,16 @@ def calibration_error_interval(confidences: ArrayLike, relevant: ArrayLike, *, b
     >>> error.mean, error.low <= error.mean <= error.high
     (0.25, True)
     """
-    checked, labels = _checked_arrays(confidences, relevant)
+    first_confidences, labels = _checked_arrays(confidences, relevant)
     bin_count = arguments.at_least_one("bins", bins)
     rng = np.random.default_rng(0)
     resampled_errors = []
     for _ in range(_RESAMPLES):
-        indexes = rng.integers(len(checked), size=len(checked))
-        resampled_errors.append(_binned_error(checked[indexes], labels[indexes], bin_count))
+        indexes = rng.integers(len(first_confidences), size=len(first_confidences))
+        resampled_errors.append(_binned_error(first_confidences[indexes], labels[indexes], bin_count))
     tail = SIGNIFICANCE_LEVEL / 2
     low, high = np.quantile(resampled_errors, [tail, 1 - tail])
-    error = _binned_error(checked, labels, bin_count)
+    error = _binned_error(first_confidences, labels, bin_count)
     return Interval(*(round(float(number), 12) for number in (error, low, high)))
 
 
@@ -166,20 +166,20 @@ def trust_metrics(
 
 
 def _fraction(condition: NDArray[np.bool_], among: NDArray[np.bool_]) -> float | None:
-    """Return the fraction of the queries in ``among`` that meet a condition; ``None`` if there are no such queries."""
+    """Return the fraction of the queries in ``among`` that meet a condition; ``None`` if ``among`` has none."""
     return round(float(condition[among].mean()), 12) if among.any() else None
 
 
 def _checked_arrays(confidences: ArrayLike, relevant: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the confidences, and the labels: 1 if the first hit is relevant, else 0."""
-    checked, labels = np.asarray(confidences, dtype=np.float64), np.asarray(relevant, dtype=np.float64)
-    if checked.ndim != 1 or not len(checked):
-        raise ArgumentError("confidences", f"must be a list with one value for each query, got shape {checked.shape}")
-    if not ((checked >= 0) & (checked <= 1)).all():
+    """Return arrays with the confidence and the label of each query; the label is 1 if the first hit is relevant."""
+    values, labels = np.asarray(confidences, dtype=np.float64), np.asarray(relevant, dtype=np.float64)
+    if values.ndim != 1 or not len(values):
+        raise ArgumentError("confidences", f"must be a list with one value for each query, got shape {values.shape}")
+    if not ((values >= 0) & (values <= 1)).all():
         raise ArgumentError("confidences", "must be from 0 to 1")
-    if labels.shape != checked.shape:
-        raise ArgumentError("relevant", f"must have a label for each of the {len(checked)} queries, got {labels.shape}")
-    return checked, labels
+    if labels.shape != values.shape:
+        raise ArgumentError("relevant", f"must have a label for each of the {len(values)} queries, got {labels.shape}")
+    return values, labels
 
 
 def _binned_error(confidences: NDArray[np.float64], labels: NDArray[np.float64], bins: int) -> float:

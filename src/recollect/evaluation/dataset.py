@@ -75,7 +75,7 @@ class Dataset:
         return tuple(sorted({stratum for question in self.questions for stratum in question.strata}))
 
     def sample(self, size: int) -> Dataset:
-        """Return the dataset with ``size`` evenly spaced questions, or with all questions if there are no more."""
+        """Return the dataset with ``size`` evenly spaced questions, or with all if it has no more than ``size``."""
         size, total = arguments.at_least_one("size", size), len(self.questions)
         if size >= total:
             return self

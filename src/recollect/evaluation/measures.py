@@ -53,7 +53,7 @@ def compute_measures(
     try:
         for result in library.iter_calc(list(values), qrels, run):
             values[result.measure][indexes[result.query_id]] = result.value
-    except (ValueError, RuntimeError, ImportError) as error:  # the library calls several packages
+    except (ValueError, RuntimeError, ImportError) as error:  # the packages behind measures raise different errors
         raise RecollectError(f"{', '.join(measures)} cannot be computed: {error}") from error
     return {
         name: (values[measure] == 1).astype(np.float64) if name.startswith("all@") else values[measure].copy()

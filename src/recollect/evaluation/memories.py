@@ -116,8 +116,7 @@ class SearchTarget:
     """The current time in a search for a question without a date. It is the creation time of the newest note, so that
     results are repeatable."""
     judged_names: frozenset[str] | None = None
-    """For the user's own memory: those ids and paths in the judgements that one of its notes has. For a temporary
-    memory ``None``: its judgements name notes by id."""
+    """The ids and paths in the judgements that a note of the user's own memory has; ``None`` in a temporary memory."""
 
     def search(self, question: Question, preset: Preset, mode: Mode, top_k: int) -> Ranking:
         """Search for a question, as of the time when it was asked, and return the ranking with the latency."""

@@ -22,7 +22,7 @@ _DECIMAL_PLACES = 12
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A preset and a search mode. By default ``name`` is the preset's name, and the mode if that is not ``auto``.
+    """A preset and a search mode. By default the name is the preset's, followed by the mode if it is not ``auto``.
 
     >>> System("memini").name, System("default", "bm25").name, System("default", name="ours").name
     ('memini', 'default bm25', 'ours')
@@ -61,7 +61,7 @@ class Ranking:
     warnings: tuple[str, ...] = ()
     """What impaired the search, such as an embedder that failed."""
     confidences: tuple[float, ...] | None = None
-    """The confidence of each hit, from 0 to 1; ``None`` if unknown, as for other search engines."""
+    """The confidence of each hit, from 0 to 1; ``None`` if the confidences are unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,6 @@ from recollect.errors import ArgumentError
 
 RESAMPLES = 10_000
 """The default number of bootstrap resamples, and of random assignments in the randomisation test."""
-
 SIGNIFICANCE_LEVEL = 0.05
 """The p-value below which a difference is significant. Intervals have the matching confidence level, 95 %."""
 
@@ -66,10 +65,10 @@ def paired_difference(
     ``values`` and ``baseline`` have one value for each question, in the same order. Values are fractions of 1.
 
     The interval is the percentile interval of the paired bootstrap: questions are resampled with replacement, each with
-    both of its values (Efron and Tibshirani 1993, chapter 13). The p-value is that of the two-sided paired
-    randomisation test: the probability of a mean at least as far from zero if each question swaps its two values at
-    random (Smucker, Allan and Carterette 2007). If there are at most ``resamples`` ways to swap, all are enumerated.
-    With a single question, the interval is −1 to 1. The same values and ``seed`` give the same result.
+    both of its values (Efron and Tibshirani 1993, chapter 13). With a single question, it is −1 to 1. The p-value is
+    that of the two-sided paired randomisation test: the probability that a mean difference is at least as far from zero
+    as the observed one if each question swaps its two values at random (Smucker, Allan and Carterette 2007). If there
+    are at most ``resamples`` ways to swap, all are enumerated. The same values and ``seed`` give the same result.
 
     >>> paired_difference([1, 1, 1, 0, 1, 1, 1, 1], [0, 0, 1, 0, 0, 0, 0, 0])
     Difference(mean=0.75, low=0.375, high=1.0, p=0.03125)

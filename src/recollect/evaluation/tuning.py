@@ -1,4 +1,4 @@
-"""Tuning of a preset's constants on judged questions, with the gain measured on held-out questions.
+"""Tuning of a preset's constants, the values of its settings, with the gain measured on held-out questions.
 
 A search over many settings always finds one that is better on the given questions, if only by chance. So the gain is
 measured by nested cross-validation: for each fold, the constants are chosen on the other folds alone and measured on
@@ -75,7 +75,7 @@ class TuningResult:
 
     @property
     def recommended(self) -> bool:
-        """Whether the held-out gain is significant: its 95 % interval is above zero, and its p-value below 0.05.
+        """Whether settings change, the 95 % interval of the held-out gain is above zero, and its p-value is below 0.05.
 
         The interval alone would be too optimistic if only few questions change their score.
         """
@@ -154,9 +154,8 @@ def tune(
     question_count = len(start_scores)
     question_groups = [""] * question_count if groups is None else groups
     if len(question_groups) != question_count:
-        raise ArgumentError(
-            "groups", f"must have one for each of {question_count} questions, got {len(question_groups)}"
-        )
+        problem = f"must have one for each of {question_count} questions, got {len(question_groups)}"
+        raise ArgumentError("groups", problem)
     require_min_questions(question_count)
     fold_of_question = assign_folds(question_groups, folds, seed=seed)
     fold_count = int(fold_of_question.max()) + 1

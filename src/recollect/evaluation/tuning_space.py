@@ -23,7 +23,7 @@ class Parameter(NamedTuple):
     values: tuple[tuple[Any, ...], ...]
     """Each item has one value for each path."""
     ordered: bool = True
-    """Whether ``values`` is sorted, so that the ascent may stop early; if not, all values are tried."""
+    """Whether ``values`` is sorted, so that tuning may stop early; if not, all values are tried."""
 
     def values_in(self, preset: Preset) -> tuple[Any, ...]:
         """Return the values of these settings in a preset."""

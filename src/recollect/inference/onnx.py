@@ -146,8 +146,7 @@ class OnnxSession:
     def run(self, texts: Sequence[tuple[str, ...]]) -> tuple[NDArray[Any], NDArray[int64]]:
         """Return the graph's output for a batch, and the attention mask: 1 for a token, 0 for padding.
 
-        An item of ``texts`` has one text, or a pair of texts. If an item is too long, it is truncated, the longer text
-        of a pair first.
+        An item of ``texts`` is one text or a pair of texts. A long item is truncated, the longer text of a pair first.
         """
         inputs = self._padded_inputs(texts)
         feed = {name: inputs[name].astype(dtype, copy=False) for name, dtype in self._input_dtypes.items()}
@@ -183,8 +182,7 @@ def shared_session(
 ) -> PerProcess[OnnxSession]:
     """Return one session for all callers with equal arguments, loaded on first use.
 
-    On first use, ``graph`` is called and returns the model file. ``key`` identifies this file among the models that
-    share the folder's tokenizer.
+    On first use, ``graph`` is called and returns the model file. ``key`` identifies this file within the folder.
     """
     if threads is not None:
         arguments.at_least_one("threads", threads)

@@ -71,9 +71,8 @@ class PerProcess(Generic[T]):
 def batches(texts: Sequence[str], *, size: int, characters: int | None = None) -> Iterator[list[int]]:
     """Yield the indexes of ``texts``, longest text first, in batches of at most ``size`` texts.
 
-    Texts of similar length waste the least on padding. The longest come first, so that a batch that exceeds the memory
-    fails at once rather than at the end. ``characters`` is the maximum sum of the lengths of a batch's texts; a text
-    that is longer is a batch of its own.
+    Texts of similar length waste the least on padding. The longest come first, so that a lack of memory shows at once.
+    ``characters`` is the maximum total length of a batch's texts; a text that is longer is a batch of its own.
     """
     batch: list[int] = []
     total_length = 0

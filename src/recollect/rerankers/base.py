@@ -90,8 +90,7 @@ class FunctionReranker(ModelReranker):
     def _scores(self, query: str, documents: list[str]) -> Any:
         try:
             output = self._function(query, documents)
-            # A generator runs only when it is read: read it here, where its errors are caught.
-            return list(output) if isinstance(output, Iterator) else output
+            return list(output) if isinstance(output, Iterator) else output  # a generator runs here, and may fail
         except Exception as error:  # a user's function may raise anything; callers expect one type of error
             raise RerankerError(f"{self._name} raised {type(error).__name__}: {error}") from error
 

@@ -157,10 +157,7 @@ class HttpReranker(ModelReranker):
 def key_variable_for(
     url: str, key_variable: str | None, *, vendor_url: str | None, vendor_variable: str | None
 ) -> str | None:
-    """Return ``key_variable`` or, if it is ``"auto"``, the variable for the address ``url``.
-
-    That is ``vendor_variable`` if ``url`` has the scheme and host of ``vendor_url``, else ``RECOLLECT_RERANKER_KEY``.
-    """
+    """Return ``key_variable``; if that is ``"auto"``, the variable of the vendor at the vendor's host, else our own."""
     if key_variable != AUTOMATIC_KEY:
         return key_variable
     is_vendor = vendor_url is not None and _origin(url) == _origin(vendor_url)

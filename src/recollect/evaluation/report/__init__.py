@@ -48,7 +48,6 @@ class Report:
     win_losses: tuple[WinLoss, ...]
     """The comparison of each system with the baseline, question by question; the baseline itself is left out."""
     date: str
-    """The date to print, in any notation; empty for none."""
     resamples: int
 
     @property
