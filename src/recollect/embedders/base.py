@@ -169,7 +169,7 @@ class ModelEmbedder(ABC):
 
 
 class FunctionEmbedder(ModelEmbedder):
-    """Embeds with a ``function`` that takes a list of texts and returns a list or array with a row for each text.
+    """Embeds with a ``function`` that takes a list of texts and returns a row of numbers for each text.
 
     ``name`` is stored with the vectors; by default it is the function's name. Pass another name when the function
     begins to return other vectors. Without ``dimension``, the first vector sets it.

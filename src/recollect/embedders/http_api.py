@@ -16,7 +16,7 @@ class HttpEmbedder(ModelEmbedder):
     The API key is read from the environment variable ``key_variable`` for each request, and is never stored, shown or
     logged; if the variable is empty, no key is sent. ``dimensions`` requests shorter vectors, if the model supports
     that. A request is repeated up to ``retries`` times if the server is unreachable, busy or failing. The server may
-    set the delay; otherwise the delay is half a second at first, and doubles with each retry.
+    set the delay; otherwise the delay is at most half a second at first, and doubles with each retry.
 
     >>> embedder = HttpEmbedder("nomic-embed-text", "http://localhost:11434/v1", query_prefix="search_query: ")
     >>> embedder.describe()

@@ -33,7 +33,7 @@ _OPSET = 17
 _IR_VERSION = 8
 """The version of the ONNX file format for this opset. The default is the newest, which older runtimes cannot read."""
 _MASKED_SCORE = -10_000.0
-"""The number that is added to the attention scores of padding: it is so low that the softmax turns them into 0."""
+"""Added to the attention scores of padding, so that the softmax turns them into 0 without an overflow."""
 
 
 class MiniLMEmbedder(ModelEmbedder):
@@ -44,8 +44,8 @@ class MiniLMEmbedder(ModelEmbedder):
     number of processors.
 
     Texts are computed one by one: on a CPU that is as fast as a batch, and a text always has the same vector. In a
-    batch, quantisation would use one scale for all texts. The cosine of a short text's vectors with and without a batch
-    would be as low as 0.96.
+    batch, quantisation would use one scale for all texts: the vector of a short text in a batch and its vector alone
+    could have a cosine of as little as 0.96.
 
     >>> print(MiniLMEmbedder().describe())
     all-MiniLM-L6-v2/int8, 384 dimensions, onnxruntime
@@ -103,7 +103,7 @@ def _write_graph(folder: Path, precision: str, destination: Path) -> None:
     if precision == "float32":
         onnx.save(model, destination)
         return
-    # Without this property, quantisation warns that the model is not pre-processed, which would change nothing here.
+    # Without this property, quantisation logs that pre-processing was skipped; it would change nothing in this graph.
     onnx.helper.set_model_props(model, {"onnx.quant.pre_process": "onnxruntime.quant"})
     # One scale for each column: with one for a whole matrix, the cosine with the float32 vectors is lower by 0.1.
     require_module("onnxruntime.quantization", EmbedderError).quantize_dynamic(model, destination, per_channel=True)

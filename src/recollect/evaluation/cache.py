@@ -48,7 +48,7 @@ class VectorCache:
     def put(self, vectors: Mapping[bytes, Vector]) -> None:
         """Store vectors by key; a key that is already stored keeps its vector."""
         rows = [(key, np.asarray(vector, dtype="<f4").tobytes()) for key, vector in vectors.items()]
-        with self._connection() as connection, connection:  # the connection itself is a transaction
+        with self._connection() as connection, connection:  # a connection as a context is a transaction
             connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
 
     @contextmanager
@@ -111,7 +111,7 @@ class CachingEmbedder:
         """Return one row for each text, in the same order; only texts without a stored vector are embedded."""
         dimension = self.dimension
         keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
-        # A stored vector of another dimension comes from an older model of the same name: it is not used.
+        # A stored vector of another dimension is not used: the model may have changed under the same name.
         vectors = {key: row for key, row in self._vectors.get(keys).items() if row.shape == (dimension,)}
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in vectors}
         if missing:

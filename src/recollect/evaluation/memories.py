@@ -61,7 +61,7 @@ def temporary_memory(
             model = existing_store.model
     except ArgumentError as error:  # open_store calls this argument target
         raise ArgumentError("store" if error.argument == "target" else error.argument, error.problem) from None
-    if model and embedder and model.name != embedder.name:  # a store has vectors of one model
+    if model and embedder and model.name != embedder.name:  # vector search would be off
         raise ArgumentError("store", f"has vectors of {model.name!r}, not of {embedder.name!r}; name an empty store")
     namespace = f"evaluation-{token_hex(8)}"
     with open_memory(store, embedder=embedder, record_access=False) as memory:

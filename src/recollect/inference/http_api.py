@@ -14,7 +14,6 @@ from recollect.errors import ArgumentError, RecollectError
 from recollect.inference.runtime import ErrorType, PerProcess, require_module
 
 OPENAI_URL = "https://api.openai.com/v1"
-
 BACKOFF = 0.5  # seconds before the first retry
 _MAX_BACKOFF = 8.0  # seconds
 _MAX_RETRY_AFTER = 60.0  # seconds

@@ -20,7 +20,7 @@ _DEFAULT_FILES = ("model.onnx", "onnx/model.onnx")
 _OTHER_FILES = ("*.onnx", "onnx/*.onnx")
 
 _UNLIMITED_TOKENS = 10**6
-"""A declared limit of this many tokens or more means no limit: tokenizers without a limit declare up to 10^30."""
+"""A declared limit of this many tokens or more means no limit: tokenizers without a limit declare 10^30."""
 _CHARACTERS_PER_TOKEN = 128
 """A text is truncated to this many characters for each token that the model reads. No token is that long, so none of
 the tokens that the model reads is lost. Tokenizing a whole book to use one page would be slow."""

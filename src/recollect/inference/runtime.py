@@ -193,7 +193,7 @@ class SpecReader(NamedTuple, Generic[T]):
     def _from_text(self, spec: str) -> tuple[T, str]:
         name, colon, argument = spec.partition(":")
         entry = self.registry.get(name)
-        if entry is not None and bool(colon) == bool(entry.argument):  # a colon only if the entry has an argument
+        if entry is not None and bool(colon) == bool(entry.argument):  # a colon if an argument is needed
             return entry.create(argument), "requested"
         if spec.startswith((".", "~")) or "/" in spec or "\\" in spec or is_folder(spec):
             return self.from_folder(spec), "folder given"

@@ -121,7 +121,7 @@ class HttpReranker(ModelReranker):
         self._batch_characters = arguments.count("batch_characters", batch_characters)
 
     def _scores(self, query: str, documents: list[str]) -> Any:
-        """Send one request for each batch. Scores of different batches are comparable: each depends on one document."""
+        """Send one request for each batch. All scores are comparable, because none depends on the other documents."""
         scores: list[tuple[int, float]] = []
         for batch in batches(documents, size=self._batch_size, characters=self._batch_characters):
             indexes = sorted(batch)
@@ -157,7 +157,7 @@ class HttpReranker(ModelReranker):
 def key_variable_for(
     url: str, key_variable: str | None, *, vendor_url: str | None, vendor_variable: str | None
 ) -> str | None:
-    """Return ``key_variable``; if that is ``"auto"``, the variable of the vendor at the vendor's host, else our own."""
+    """Return ``key_variable``; for ``"auto"``, the vendor's variable if scheme and host are the vendor's, else ours."""
     if key_variable != AUTOMATIC_KEY:
         return key_variable
     is_vendor = vendor_url is not None and _origin(url) == _origin(vendor_url)

@@ -57,6 +57,7 @@ def load_beir(source: DatasetSource, *, split: str | None = None) -> Dataset:
             strata=strata,
             asked_at=asked_at,
         )
+    unknown_questions = len(judgements)  # the judgements that remain
     notes = _read_corpus(folder)
     note_ids = {note.id for note in notes}
     judged_ids = [note_id for question in questions.values() for note_id in question.relevant] if notes else []
@@ -68,7 +69,7 @@ def load_beir(source: DatasetSource, *, split: str | None = None) -> Dataset:
         synthetic=synthetic,
         remarks=remarks(
             (len(left_out_ids), "question", "left out: no note is relevant"),
-            (len(judgements), "judged question", "left out: not in queries.jsonl"),
+            (unknown_questions, "judged question", "left out: not in queries.jsonl"),
             (unreadable_dates, "question", "with a date that cannot be read: the date is ignored"),
             (missing_notes, "judgement", "of notes that are not in the corpus: these notes can never be found"),
         ),

@@ -61,8 +61,8 @@ def load_longmemeval(source: DatasetSource, *, level: str = "session", pool: boo
         for session in _sessions(sample, location, versions.setdefault(collection, {})):
             has_labels = has_labels or any(turn.has_answer is not None for turn in session.turns)
             for note, has_answer in _notes(session, by_turn=by_turn):
-                first_version = notes.setdefault(note.id, note)
-                if first_version.created_at != note.created_at:
+                first_note = notes.setdefault(note.id, note)  # several haystacks may have the same session
+                if first_note.created_at != note.created_at:
                     sessions_with_several_dates.add(session.id)
                 if has_answer:
                     relevant[note.id] = 1

@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 __all__ = ["STRATA", "exact_tokens", "generate_questions", "require_new_folder", "write_questions"]
 
 STRATA = {
-    "exact": "no other note has a token, phrase or rare words that only it contains",
+    "exact": "the other notes have no token, phrase or rare words of their own",
     "multi-hop": "no other notes are connected and have rare words of their own",
-    "typo": "no other note has a long word that only it contains",
+    "typo": "the other notes have no long word of their own",
     UNANSWERABLE: "no other foreign note has few enough words in common with these",
 }
 """The strata, each with the reason to report if fewer questions than requested could be generated."""
 
 _IGNORED_EDGES = frozenset(("previous", "next", "supersedes", "superseded-by"))
-"""Edges without multi-hop questions: adjacent notes may differ in topic, and a superseded note is no valid answer."""
+"""Multi-hop questions do not use these edges: adjacent notes may differ in topic, a superseded note is out of date."""
 
 
 def generate_questions(

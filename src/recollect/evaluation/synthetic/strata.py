@@ -110,7 +110,7 @@ def exact_texts(lexicon: Lexicon, index: int, rng: np.random.Generator) -> dict[
 
 
 def _phrases(lexicon: Lexicon, index: int, rng: np.random.Generator) -> Iterator[str]:
-    """Yield runs of three to six words of a sentence that contain a rare word."""
+    """Yield phrases of three to six consecutive words of a sentence, each with at least one rare word."""
     for sentence in _shuffled(split_sentences(lexicon.notes[index].content), rng):
         words = split_words(sentence)
         length = int(rng.integers(3, 6, endpoint=True))
@@ -139,7 +139,7 @@ def multi_hop_questions(
     index_by_id = {note.id: index for index, note in enumerate(lexicon.notes)}
     for index in shuffle_by_group(lexicon.notes, rng):
         ids = connected_ids(lexicon.notes[index])
-        connected = [index_by_id[note_id] for note_id in ids if note_id in index_by_id]  # newer notes are left out
+        connected = [index_by_id[note_id] for note_id in ids if note_id in index_by_id]  # without newer notes
         for second in _shuffled(connected, rng):
             text = _multi_hop_text(lexicon, index, second, connected, rng)
             if text is not None:
@@ -154,8 +154,8 @@ def _multi_hop_text(
     rare_words = [word for word in _words_not_in(lexicon, first, [second]) if lexicon.is_rare(word)]
     excluded = [first, *(neighbour for neighbour in connected if neighbour != second)]
     words = sorted(_words_not_in(lexicon, second, excluded), key=lambda word: (-len(lexicon.notes_with([word])), word))
-    title = content_words(lexicon.notes[second].title)
-    distinctive_words = [word for word in words if word not in title and lexicon.is_distinctive(word)]
+    title_words = content_words(lexicon.notes[second].title)
+    distinctive_words = [word for word in words if word not in title_words and lexicon.is_distinctive(word)]
     chosen_words = _shuffled(rare_words, rng)[:_MULTI_HOP_WORDS]
     if len(chosen_words) < _MULTI_HOP_WORDS or not distinctive_words or lexicon.notes_with(chosen_words) != {first}:
         return None
@@ -202,8 +202,7 @@ def unanswerable_questions(lexicon: Lexicon, foreign: Lexicon, rng: np.random.Ge
     """Yield phrases or rare words from those notes of ``foreign`` that share few words with the notes of ``lexicon``.
 
     Every note of ``lexicon`` contains less than half of the content words of the foreign note, and of the question. No
-    rule can exclude that a note of ``lexicon`` answers the question in other words; this is likely only if both
-    collections have the same topics.
+    rule can exclude that a note answers in other words; this is likely only if both collections have the same topics.
     """
     for index in shuffle_by_group(foreign.notes, rng):
         if is_foreign(lexicon, foreign.notes[index].content):
