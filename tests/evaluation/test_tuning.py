@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from recollect.errors import ArgumentError
 from recollect.evaluation.tuning import (
     MIN_GAIN,
+    Combination,
     PresetScorer,
-    Setting,
     assign_folds,
     coordinate_ascent,
     tune,
@@ -71,7 +71,7 @@ def test_tune_without_improvement() -> None:
     )
 
 
-def test_tune_scores_each_setting_once() -> None:
+def test_tune_scores_each_combination_once() -> None:
     seen: list[tuple[int, float]] = []
 
     def scorer(preset: Preset) -> NDArray[np.float64]:
@@ -148,37 +148,37 @@ def test_tune_default_space() -> None:
 
 
 TWO_PARAMETERS = (Parameter(("x",), ((0,), (1,), (2,))), Parameter(("y",), ((0,), (1,))))
-START: Setting = ((0,), (0,))
+START: Combination = ((0,), (0,))
 
 
 def test_ascent_improves_one_parameter_at_a_time() -> None:
     scores = {(0, 0): 0.0, (1, 0): 0.2, (2, 0): 0.1, (1, 1): 0.4, (2, 1): 0.9}
     assert coordinate_ascent(
-        START, TWO_PARAMETERS, lambda setting: scores.get((setting[0][0], setting[1][0]), 0.0), passes=1
+        START, TWO_PARAMETERS, lambda values: scores.get((values[0][0], values[1][0]), 0.0), passes=1
     ) == (
         (1,),
         (1,),
     )
     assert coordinate_ascent(
-        START, TWO_PARAMETERS, lambda setting: scores.get((setting[0][0], setting[1][0]), 0.0), passes=2
+        START, TWO_PARAMETERS, lambda values: scores.get((values[0][0], values[1][0]), 0.0), passes=2
     ) == (
         (2,),
         (1,),
     )
 
 
-def test_ascent_keeps_equal_settings() -> None:
+def test_ascent_keeps_equal_combinations() -> None:
     assert coordinate_ascent(START, TWO_PARAMETERS, lambda _: 0.5) == START
-    assert coordinate_ascent(START, TWO_PARAMETERS, lambda setting: float(setting[0][0] > 0)) == ((1,), (0,))
+    assert coordinate_ascent(START, TWO_PARAMETERS, lambda values: float(values[0][0] > 0)) == ((1,), (0,))
 
 
 def test_ascent_ignores_small_gains() -> None:
-    assert coordinate_ascent(START, TWO_PARAMETERS, lambda setting: setting[1][0] * MIN_GAIN * 0.99) == START
-    assert coordinate_ascent(START, TWO_PARAMETERS, lambda setting: setting[1][0] * MIN_GAIN * 1.01) == ((0,), (1,))
+    assert coordinate_ascent(START, TWO_PARAMETERS, lambda values: values[1][0] * MIN_GAIN * 0.99) == START
+    assert coordinate_ascent(START, TWO_PARAMETERS, lambda values: values[1][0] * MIN_GAIN * 1.01) == ((0,), (1,))
 
 
 def test_ascent_keeps_a_start_between_values() -> None:
-    assert coordinate_ascent(((7,), (0,)), TWO_PARAMETERS, lambda setting: float(setting[0][0] == 7)) == ((7,), (0,))
+    assert coordinate_ascent(((7,), (0,)), TWO_PARAMETERS, lambda values: float(values[0][0] == 7)) == ((7,), (0,))
 
 
 def test_ascent_reports_steps() -> None:
@@ -192,9 +192,9 @@ def test_ascent_stops_where_the_score_falls() -> None:
     scores = [0.9, 0.1, 0.3, 0.5, 0.4, 0.8]
     tried: list[int] = []
 
-    def score(setting: Setting) -> float:
-        tried.append(setting[0][0])
-        return scores[setting[0][0]]
+    def score(combination: Combination) -> float:
+        tried.append(combination[0][0])
+        return scores[combination[0][0]]
 
     line = Parameter(("x",), tuple((value,) for value in range(6)))
     assert coordinate_ascent(((2,),), [line], score, passes=1) == ((3,),)
@@ -204,19 +204,19 @@ def test_ascent_stops_where_the_score_falls() -> None:
 
 def test_ascent_crosses_one_flat_step() -> None:
     line = Parameter(("x",), tuple((value,) for value in range(6)))
-    assert coordinate_ascent(((0,),), [line], lambda setting: float(setting[0][0] >= 2)) == ((2,),)
-    assert coordinate_ascent(((0,),), [line], lambda setting: float(setting[0][0] >= 3)) == ((0,),)
+    assert coordinate_ascent(((0,),), [line], lambda values: float(values[0][0] >= 2)) == ((2,),)
+    assert coordinate_ascent(((0,),), [line], lambda values: float(values[0][0] >= 3)) == ((0,),)
 
 
 def test_ascent_skips_parameters_without_effect() -> None:
-    tried: list[Setting] = []
+    tried: list[Combination] = []
 
-    def score(setting: Setting) -> float:
-        tried.append(setting)
-        return float(setting[0][0])
+    def score(combination: Combination) -> float:
+        tried.append(combination)
+        return float(combination[0][0])
 
     assert coordinate_ascent(START, TWO_PARAMETERS, score, passes=3) == ((2,), (0,))
-    assert [setting for setting in tried if setting[1] == (1,)] == [((2,), (1,))]
+    assert [combination for combination in tried if combination[1] == (1,)] == [((2,), (1,))]
 
 
 @given(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=60), st.integers(2, 6), st.integers(0, 9))

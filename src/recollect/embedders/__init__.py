@@ -1,4 +1,4 @@
-"""Embedders, which turn texts into vectors; one kind of model a file. See ``docs/embedders.md``."""
+"""Embedders, which turn texts into vectors. Each file has one kind of model. See ``docs/embedders.md``."""
 
 from recollect.embedders.base import Embedder, FunctionEmbedder, ModelEmbedder
 from recollect.embedders.http_api import HttpEmbedder

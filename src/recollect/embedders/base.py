@@ -28,7 +28,7 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """The model's name, which is stored with its vectors; only vectors of the same name are compared."""
+        """The model's name, which is stored with its vectors; only vectors with the same name are compared."""
 
     @property
     def dimension(self) -> int:
@@ -73,7 +73,7 @@ class ModelEmbedder(ABC):
 
     The base adds prefixes, sorts texts into batches of similar length, checks what the model returns, scales rows to
     unit length, and caches the vectors of the last ``query_cache`` queries. A document prefix changes the stored
-    vectors, so it is part of the name.
+    vectors, so it is part of the embedder's name.
 
     >>> class Letters(ModelEmbedder):
     ...     def _vectors(self, texts):
@@ -97,7 +97,7 @@ class ModelEmbedder(ABC):
         document_prefix: str = "",
         query_cache: int = QUERY_CACHE,
     ) -> None:
-        """Check the arguments; ``runtime`` describes how the model runs. The first vector sets a missing dimension."""
+        """Check the arguments; ``runtime`` says how the model runs. Without ``dimension``, the first vector sets it."""
         self._model = arguments.name("name", model)
         self._runtime = runtime
         self._dimension = None if dimension is None else arguments.at_least_one("dimension", dimension)
@@ -105,7 +105,7 @@ class ModelEmbedder(ABC):
         self._batch_characters = batch_characters
         self._query_prefix = well_formed(arguments.text("query_prefix", query_prefix))
         self._document_prefix = well_formed(arguments.text("document_prefix", document_prefix))
-        # lru_cache needs no Python lock, which a fork could leave locked.
+        # A cache with a Python lock could stay locked in a forked child; lru_cache needs no such lock.
         self._cached_query_vector = lru_cache(maxsize=arguments.count("query_cache", query_cache))(self._query_vector)
 
     @property
@@ -116,7 +116,7 @@ class ModelEmbedder(ABC):
     @property
     def dimension(self) -> int:
         """How many numbers a vector has; the model is run if that is not known yet."""
-        return self._dimension or self._rows(["dimension"]).shape[1]
+        return self._dimension or self._rows(["dimension"]).shape[1]  # the dimension is the same for any text
 
     def describe(self) -> str:
         """Return the name, the dimension and how the model runs, in one line; the model is not loaded."""
@@ -135,13 +135,13 @@ class ModelEmbedder(ABC):
             return np.empty((0, self.dimension), dtype=np.float32)
         if len(prefixed) == 1:
             return self._rows(prefixed)
-        order: list[int] = []
-        computed: list[NDArray[float32]] = []
+        batched_indexes: list[int] = []
+        batched_rows: list[NDArray[float32]] = []
         for batch in batches(prefixed, size=self._batch_size, characters=self._batch_characters):
-            order += batch
-            computed.append(self._rows([prefixed[index] for index in batch]))
-        rows = np.empty((len(prefixed), computed[0].shape[1]), dtype=np.float32)
-        rows[order] = np.concatenate(computed)
+            batched_indexes += batch
+            batched_rows.append(self._rows([prefixed[index] for index in batch]))
+        rows = np.empty((len(prefixed), batched_rows[0].shape[1]), dtype=np.float32)
+        rows[batched_indexes] = np.concatenate(batched_rows)  # back in the order of the texts
         return rows
 
     def embed_query(self, text: str) -> NDArray[float32]:
@@ -169,10 +169,10 @@ class ModelEmbedder(ABC):
 
 
 class FunctionEmbedder(ModelEmbedder):
-    """Embeds by a ``function`` of a list of texts, which returns a list of numbers for each, or an array of rows.
+    """Embeds with a ``function`` that takes a list of texts and returns a row of numbers for each text.
 
     ``name`` is stored with the vectors; by default it is the function's name. Pass another name when the function
-    begins to return other vectors. The first vector sets a missing ``dimension``.
+    begins to return other vectors. Without ``dimension``, the first vector sets it.
 
     >>> embedder = FunctionEmbedder(lambda texts: [[len(text), 1.0] for text in texts], name="length")
     >>> embedder.name, embedder.dimension
@@ -211,7 +211,7 @@ def unit_rows(model: str, output: Any, *, count: int, dimension: int | None) -> 
     import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
 
     try:
-        rows = np.asarray(output, dtype=np.float64)  # numbers beyond the range of float32 still have a direction
+        rows = np.asarray(output, dtype=np.float64)  # in float32, large numbers would become infinite
     except (TypeError, ValueError, OverflowError):
         raise EmbedderError(f"{model} returned something that is not one list of numbers for each text") from None
     if rows.ndim != 2 or rows.shape[0] != count:
@@ -223,6 +223,6 @@ def unit_rows(model: str, output: Any, *, count: int, dimension: int | None) -> 
     if not np.isfinite(rows).all():
         raise EmbedderError(f"{model} returned numbers that are not finite")
     largest = np.abs(rows).max(axis=1, keepdims=True)
-    rows = rows / np.where(largest > 0, largest, 1)  # now the squares of very large numbers do not overflow
+    rows = rows / np.where(largest > 0, largest, 1)  # so that the squares of very large numbers do not overflow
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(lengths > 0, lengths, 1), dtype=np.float32)

@@ -15,8 +15,8 @@ class HttpEmbedder(ModelEmbedder):
 
     The API key is read from the environment variable ``key_variable`` for each request, and is never stored, shown or
     logged; if the variable is empty, no key is sent. ``dimensions`` requests shorter vectors, if the model supports
-    that. A request is repeated up to ``retries`` times if the server is unreachable, busy or failing; the delay is the
-    one that the server requests, or doubles from half a second.
+    that. A request is repeated up to ``retries`` times if the server is unreachable, busy or failing. The server may
+    set the delay; otherwise the delay is at most half a second at first, and doubles with each retry.
 
     >>> embedder = HttpEmbedder("nomic-embed-text", "http://localhost:11434/v1", query_prefix="search_query: ")
     >>> embedder.describe()
@@ -68,6 +68,7 @@ class HttpEmbedder(ModelEmbedder):
         if len(data) != len(texts):
             raise self._api.error(f"returned {len(data)} embeddings for {len(texts)} texts")
         indexes = [item.get("index", index) for index, item in enumerate(data)]
+        # Indexes are compared as text, because a server may send any JSON value.
         if sorted(map(str, indexes)) != sorted(map(str, range(len(texts)))):
             raise self._api.error(f"returned embeddings whose indexes do not match the {len(texts)} texts")
         vectors: list[Any] = [None] * len(texts)

@@ -30,12 +30,10 @@ _GRAPH_VERSION = 1
 """Part of the name of the cached file. Increase it when this module builds another graph from the same weights."""
 _OPSET = 17
 """The first version of the ONNX operators with LayerNormalization; onnxruntime supports it since 1.12."""
-
 _IR_VERSION = 8
-"""The version of the ONNX file format for this opset; onnx writes its newest, which older runtimes cannot read."""
-
+"""The version of the ONNX file format for this opset. The default is the newest, which older runtimes cannot read."""
 _MASKED_SCORE = -10_000.0
-"""Added to the attention scores of padding: the softmax turns them into 0, and no number overflows."""
+"""Added to the attention scores of padding, so that the softmax turns them into 0 without an overflow."""
 
 
 class MiniLMEmbedder(ModelEmbedder):
@@ -46,8 +44,8 @@ class MiniLMEmbedder(ModelEmbedder):
     number of processors.
 
     Texts are computed one by one: on a CPU that is as fast as a batch, and a text always has the same vector. In a
-    batch, quantisation would use one scale for all texts, which moves the vector of a short text to a cosine of as
-    little as 0.96.
+    batch, quantisation would use one scale for all texts: the vector of a short text in a batch and its vector alone
+    could have a cosine of as little as 0.96.
 
     >>> print(MiniLMEmbedder().describe())
     all-MiniLM-L6-v2/int8, 384 dimensions, onnxruntime
@@ -105,17 +103,17 @@ def _write_graph(folder: Path, precision: str, destination: Path) -> None:
     if precision == "float32":
         onnx.save(model, destination)
         return
-    # Without this property, quantisation logs that pre-processing was skipped, which would change nothing here.
+    # Without this property, quantisation logs that pre-processing was skipped; it would change nothing in this graph.
     onnx.helper.set_model_props(model, {"onnx.quant.pre_process": "onnxruntime.quant"})
     # One scale for each column: with one for a whole matrix, the cosine with the float32 vectors is lower by 0.1.
     require_module("onnxruntime.quantization", EmbedderError).quantize_dynamic(model, destination, per_channel=True)
 
 
 class _BertGraphBuilder:
-    """Builds the ONNX graph of a BERT encoder from arrays by BERT's usual names and the model's ``config.json``.
+    """Builds the ONNX graph of a BERT encoder from its weights, by their usual names, and its ``config.json``.
 
     In ONNX, nodes refer to each other's outputs by name. So a string is the name of an output or of a constant, and a
-    method that appends nodes returns the name of the last output. ``states`` is an array of texts × tokens × width.
+    method that appends nodes returns the name of the last output. ``states`` names an array of texts × tokens × width.
     """
 
     def __init__(self, weights: Mapping[str, Any], config: Mapping[str, Any]) -> None:
@@ -133,7 +131,8 @@ class _BertGraphBuilder:
         """Return the model with inputs ``input_ids`` and ``attention_mask`` and the output ``sentence_embedding``."""
         helper, types = self._onnx.helper, self._onnx.TensorProto
         mask = self._node("Cast", "attention_mask", to=types.FLOAT)
-        padding = self._node("Sub", self._scalar(1.0), self._node("Unsqueeze", mask, self._integers(1, 2)))
+        one = self._scalar(1.0)
+        padding = self._node("Sub", one, self._node("Unsqueeze", mask, self._integers(1, 2)))  # texts × 1 × 1 × tokens
         padding_scores = self._node("Mul", padding, self._scalar(_MASKED_SCORE))
         states = self._embeddings()
         for layer in range(self._layer_count):
@@ -147,15 +146,15 @@ class _BertGraphBuilder:
 
     def _embeddings(self) -> str:
         """Append the sum of the embeddings of tokens, positions and segments; all tokens are of the first segment."""
-        table = self._weights["embeddings.position_embeddings.weight"]
-        table = self._constant(table + self._weights["embeddings.token_type_embeddings.weight"][0])
+        first_segment = self._weights["embeddings.token_type_embeddings.weight"][0]
+        table = self._constant(self._weights["embeddings.position_embeddings.weight"] + first_segment)
         token_count = self._node("Shape", "input_ids", start=1, end=2)
-        positions = self._node("Slice", table, self._integers(0), token_count, self._integers(0))
+        positions = self._node("Slice", table, self._integers(0), token_count, self._integers(0))  # table[:token_count]
         tokens = self._node("Gather", self._constant(self._weights["embeddings.word_embeddings.weight"]), "input_ids")
         return self._layer_norm(self._node("Add", tokens, positions), "embeddings.LayerNorm")
 
     def _layer(self, name: str, states: str, padding_scores: str) -> str:
-        """Append one layer: attention, then two dense layers; a residual connection and a normalisation after each."""
+        """Append attention, then two dense layers, each part with a residual connection and a normalisation."""
         attended = self._dense(self._attention(name, states, padding_scores), f"{name}.attention.output.dense")
         states = self._layer_norm(self._node("Add", attended, states), f"{name}.attention.output.LayerNorm")
         expanded = self._gelu(self._dense(states, f"{name}.intermediate.dense"))
@@ -173,7 +172,8 @@ class _BertGraphBuilder:
         queries, keys, values = self._node_with_outputs(3, "Split", product, axis=-1)
         head_width = self._width // self._heads
         queries = self._node("Mul", queries, self._scalar(head_width**-0.5))
-        by_head = self._integers(0, 0, self._heads, head_width)  # 0 keeps a dimension: texts, tokens
+        by_head = self._integers(0, 0, self._heads, head_width)  # a shape; 0 keeps the numbers of texts and tokens
+        # Transposed to texts × heads × tokens × head width, and the keys to texts × heads × head width × tokens.
         queries = self._node("Transpose", self._node("Reshape", queries, by_head), perm=[0, 2, 1, 3])
         keys = self._node("Transpose", self._node("Reshape", keys, by_head), perm=[0, 2, 3, 1])
         values = self._node("Transpose", self._node("Reshape", values, by_head), perm=[0, 2, 1, 3])
@@ -206,11 +206,10 @@ class _BertGraphBuilder:
         return self._node("LayerNormalization", states, scale, bias, axis=-1, epsilon=self._epsilon)
 
     def _node(self, operation: str, *inputs: str, **attributes: Any) -> str:
-        """Append a node with one output."""
         return self._node_with_outputs(1, operation, *inputs, **attributes)[0]
 
     def _node_with_outputs(self, count: int, operation: str, *inputs: str, **attributes: Any) -> list[str]:
-        """Append a node with several outputs, and return their names."""
+        """Append a node, and return the names of its outputs."""
         outputs = [f"{operation}_{len(self._nodes)}_{number}" for number in range(count)]
         self._nodes.append(self._onnx.helper.make_node(operation, inputs, outputs, **attributes))
         return outputs
@@ -223,7 +222,7 @@ class _BertGraphBuilder:
 
     def _constant(self, value: Any) -> str:
         name = f"constant_{len(self._constants)}"
-        # ascontiguousarray turns a scalar into an array of one dimension.
+        # ascontiguousarray turns a scalar into an array of one dimension; reshape undoes that.
         array = self._numpy.ascontiguousarray(value).reshape(self._numpy.shape(value))
         self._constants.append(self._onnx.numpy_helper.from_array(array, name))
         return name

@@ -12,7 +12,7 @@ from recollect.errors import EmbedderError
 from recollect.inference.onnx import ModelFolder, open_model_folder, shared_session
 
 _POOLINGS = {"cls": "cls", "mean_tokens": "mean", "cls_token": "cls", "mean": "mean"}
-"""The supported pooling modes, by the names in old and new versions of sentence-transformers."""
+"""The supported pooling modes, by their names in old and new versions of sentence-transformers."""
 
 
 class OnnxEmbedder(ModelEmbedder):
@@ -22,9 +22,9 @@ class OnnxEmbedder(ModelEmbedder):
     if present, set the maximum length, cls or mean pooling, and prompts for queries and documents; the prefixes that
     are passed replace the prompts. The embedder's name is that of the folder, unless ``name`` is passed.
 
-    Texts are computed one by one by default. On a CPU that is as fast as a batch, wastes nothing on padding, and the
-    vector of a text does not depend on the other texts of its batch, as it otherwise does in a quantised model. On many
-    cores, with short texts, a larger ``batch_size`` is faster.
+    Texts are computed one by one by default. On a CPU that is as fast as a batch, and wastes nothing on padding. With a
+    quantised model, the vector of a text would otherwise depend on the other texts of its batch. On many cores, with
+    short texts, a larger ``batch_size`` is faster.
 
     >>> OnnxEmbedder("no/such/folder")
     Traceback (most recent call last):
@@ -104,7 +104,7 @@ class OnnxEncoder:
 
 
 def _module_paths(folder: ModelFolder) -> dict[str, str]:
-    """Return the folder of each module by the last word of its type, such as ``Pooling``."""
+    """Return the folder of each part of the model by the last word of the part's type, such as ``Pooling``."""
     modules = folder.read_json("modules.json") or []
     try:
         return {str(module["type"]).rpartition(".")[2]: str(module["path"]) for module in modules}
@@ -114,17 +114,19 @@ def _module_paths(folder: ModelFolder) -> dict[str, str]:
 
 def _pooling(folder: ModelFolder, config: dict[str, Any]) -> str:
     """Return ``cls`` (the vector of the first token) or ``mean`` (the mean of all tokens' vectors)."""
-    name = config.get("pooling_mode")
+    # Old versions of sentence-transformers write "pooling_mode_mean_tokens": true, new ones "pooling_mode": "mean".
     enabled = [key for key, value in config.items() if value is True and "pooling_mode_" in key]
     modes = [key.removeprefix("pooling_mode_") for key in enabled]
-    modes = modes or ([name] if isinstance(name, str) else ["mean"])
+    if not modes:
+        name = config.get("pooling_mode")
+        modes = [name] if isinstance(name, str) else ["mean"]
     if len(modes) != 1 or modes[0] not in _POOLINGS:
         raise EmbedderError(f"{folder.path} pools by {' and '.join(modes)}; only mean and cls are supported")
     return _POOLINGS[modes[0]]
 
 
 def _prompt(config: dict[str, Any], *names: str) -> str:
-    """Return the first prompt with one of these names, else the model's default prompt, else nothing."""
+    """Return the first prompt with one of these names, else the model's default prompt, else an empty text."""
     prompts = config.get("prompts")
     if isinstance(prompts, dict):
         for name in (*names, str(config.get("default_prompt_name"))):

@@ -16,7 +16,7 @@ from recollect.inference.http_api import OPENAI_URL, split_model_url
 from recollect.inference.runtime import RegistryEntry, SpecReader
 
 EmbedderSpec = str | os.PathLike[str] | Embedder | Callable[[list[str]], Any] | None
-"""The name, folder or object by which a user selects an embedder; see :func:`embedder_from`."""
+"""The name, folder, function or object by which a user selects an embedder; see :func:`embedder_from`."""
 
 
 def _openai(argument: str) -> Embedder:
@@ -100,7 +100,7 @@ def _best_installed() -> EmbedderChoice:
     """Return the first installed embedder of the registry; its reason says why those before it are unavailable."""
     reasons: list[str] = []
     for name, entry in EMBEDDERS.items():
-        if entry.unavailable_reason is None:
+        if entry.unavailable_reason is None:  # "auto" does not choose this embedder
             continue
         reason = entry.unavailable_reason()
         if reason is None:

@@ -33,8 +33,8 @@ class _StaticModel(NamedTuple):
 class StaticEmbedder(ModelEmbedder):
     """Embeds with the static model of the package ``wordllama``.
 
-    It embeds thousands of texts a second, but its quality is below that of MiniLM: combined with good lexical search it
-    can lower the quality of the results, so measure. A text without tokens has a vector of zeros.
+    It embeds thousands of texts a second, but its quality is below that of MiniLM. Combined with good lexical search it
+    can make the results worse, so evaluate it on your own notes. A text without tokens has a vector of zeros.
 
     >>> StaticEmbedder().describe()
     'wordllama-l2-supercat-256, 256 dimensions, static token vectors'

@@ -48,7 +48,7 @@ class VectorCache:
     def put(self, vectors: Mapping[bytes, Vector]) -> None:
         """Store vectors by key; a key that is already stored keeps its vector."""
         rows = [(key, np.asarray(vector, dtype="<f4").tobytes()) for key, vector in vectors.items()]
-        with self._connection() as connection, connection:
+        with self._connection() as connection, connection:  # a connection as a context is a transaction
             connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
 
     @contextmanager
@@ -59,7 +59,7 @@ class VectorCache:
             try:
                 connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
                 connection.pragma("synchronous", "OFF")  # lost vectors can be computed again
-                # With rowids: in a WITHOUT ROWID table, rows as long as vectors would leave pages mostly empty.
+                # Not WITHOUT ROWID: rows as long as vectors would leave the pages of such a table mostly empty.
                 connection.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
                 yield connection
             finally:
@@ -111,6 +111,7 @@ class CachingEmbedder:
         """Return one row for each text, in the same order; only texts without a stored vector are embedded."""
         dimension = self.dimension
         keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
+        # A stored vector of another dimension is not used: the model may have changed under the same name.
         vectors = {key: row for key, row in self._vectors.get(keys).items() if row.shape == (dimension,)}
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in vectors}
         if missing:
@@ -126,6 +127,6 @@ class CachingEmbedder:
         return self._embed_query(text)
 
     def clear_query_cache(self) -> None:
-        """Clear the query cache of the wrapped embedder."""
+        """Clear the query cache of the wrapped embedder; vectors cached by ``cache_queries`` stay."""
         if isinstance(self._embedder, SupportsQueryCache):
             self._embedder.clear_query_cache()

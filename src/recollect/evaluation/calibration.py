@@ -1,7 +1,8 @@
 """Calibration of confidence: reliability bins, expected calibration error, and trust metrics.
 
-A system is calibrated if 80 % of the first hits with a confidence of 0.8 are relevant, and so for every confidence. A
-threshold on the highest confidence of a query then separates queries with an answer from queries without one.
+A query is the search for one question. A system is calibrated if 80 % of the first hits with a confidence of 0.8 are
+relevant, and the same holds for every other confidence. A threshold on the highest confidence among the hits of a query
+then separates queries with an answer from queries without one.
 """
 
 from __future__ import annotations
@@ -38,15 +39,15 @@ def reliability_bins(confidences: ArrayLike, relevant: ArrayLike, *, bins: int =
     """Return the points of a reliability diagram, in ascending order of confidence.
 
     ``confidences`` has the confidence of each query's first hit, ``relevant`` whether that hit is relevant. Queries are
-    sorted by confidence and split into ``bins`` bins whose sizes differ by one at most; with fewer queries, each is a
-    bin. Queries with equal confidence count with their mean label, so that the result does not depend on their order.
+    sorted by confidence and split into ``bins`` bins whose sizes differ by one at most; if there are fewer queries than
+    ``bins``, each query is a bin. The order of queries with equal confidence has no effect.
 
     >>> reliability_bins([0.9, 0.1, 0.8, 0.2], [True, False, False, False], bins=2)[1]
     ReliabilityBin(count=2, confidence=0.85, accuracy=0.5)
     """
-    scores, labels = _checked_arrays(confidences, relevant)
-    bin_count = min(arguments.at_least_one("bins", bins), len(scores))
-    counts, mean_confidences, accuracies = _bin_means(scores, labels, bin_count)
+    first_confidences, labels = _checked_arrays(confidences, relevant)
+    bin_count = min(arguments.at_least_one("bins", bins), len(first_confidences))
+    counts, mean_confidences, accuracies = _bin_means(first_confidences, labels, bin_count)
     return tuple(
         ReliabilityBin(int(count), round(float(confidence), 12), round(float(accuracy), 12))
         for count, confidence, accuracy in zip(counts, mean_confidences, accuracies, strict=True)
@@ -64,8 +65,8 @@ def expected_calibration_error(confidences: ArrayLike, relevant: ArrayLike, *, b
     >>> expected_calibration_error([0.9, 0.1, 0.8, 0.2], [True, False, False, False], bins=2)
     0.25
     """
-    scores, labels = _checked_arrays(confidences, relevant)
-    return round(_binned_error(scores, labels, arguments.at_least_one("bins", bins)), 12)
+    first_confidences, labels = _checked_arrays(confidences, relevant)
+    return round(_binned_error(first_confidences, labels, arguments.at_least_one("bins", bins)), 12)
 
 
 def calibration_error_interval(confidences: ArrayLike, relevant: ArrayLike, *, bins: int = BINS) -> Interval:
@@ -77,16 +78,17 @@ def calibration_error_interval(confidences: ArrayLike, relevant: ArrayLike, *, b
     >>> error.mean, error.low <= error.mean <= error.high
     (0.25, True)
     """
-    scores, labels = _checked_arrays(confidences, relevant)
+    first_confidences, labels = _checked_arrays(confidences, relevant)
     bin_count = arguments.at_least_one("bins", bins)
     rng = np.random.default_rng(0)
-    errors = []
+    resampled_errors = []
     for _ in range(_RESAMPLES):
-        indexes = rng.integers(len(scores), size=len(scores))
-        errors.append(_binned_error(scores[indexes], labels[indexes], bin_count))
+        indexes = rng.integers(len(first_confidences), size=len(first_confidences))
+        resampled_errors.append(_binned_error(first_confidences[indexes], labels[indexes], bin_count))
     tail = SIGNIFICANCE_LEVEL / 2
-    low, high = np.quantile(errors, [tail, 1 - tail])
-    return Interval(*(round(float(number), 12) for number in (_binned_error(scores, labels, bin_count), low, high)))
+    low, high = np.quantile(resampled_errors, [tail, 1 - tail])
+    error = _binned_error(first_confidences, labels, bin_count)
+    return Interval(*(round(float(number), 12) for number in (error, low, high)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +96,8 @@ class TrustMetrics:
     """How far a system's confidence can be trusted, over the queries of a dataset.
 
     ``queries`` is the number of answerable queries, ``unanswerable_queries`` the number of the others. The best
-    confidence of a query is the highest of its hits, 0 without hits; below ``threshold`` the system reports no answer.
+    confidence of a query is the highest confidence of its hits, or 0 if it has no hits. If the best confidence is below
+    ``threshold``, the system reports that there is no answer.
     """
 
     threshold: float
@@ -103,11 +106,11 @@ class TrustMetrics:
     right_first: float
     """The fraction of answerable queries whose first hit is relevant, as ``any@1``."""
     answered_right_first_below_threshold: float | None
-    """Of the queries whose first hit is relevant, the fraction whose best confidence is below the threshold; ``None``
-    if no query has a relevant first hit. Lower is better."""
+    """Of the queries whose first hit is relevant, the fraction whose best confidence is below the threshold: right
+    answers that are not shown. ``None`` if no query has a relevant first hit. Lower is better."""
     unanswerable_recognised: float | None
-    """The fraction of unanswerable queries whose best confidence is below the threshold; ``None`` without such
-    queries. Higher is better."""
+    """The fraction of unanswerable queries whose best confidence is below the threshold; ``None`` if no query is
+    unanswerable. Higher is better."""
     ece: Interval
     """The expected calibration error of the first hit's confidence, with its 95 % interval; the first hit of an
     unanswerable query counts as not relevant."""
@@ -146,7 +149,7 @@ def trust_metrics(
     if not questions or any(rankings[question.id].confidences is None for question in questions):
         return None
     answerable = np.array([bool(question.relevant) for question in questions])
-    confidences = [rankings[question.id].confidences or (0.0,) for question in questions]
+    confidences = [rankings[question.id].confidences or (0.0,) for question in questions]  # 0 if there are no hits
     first_confidences = np.array([hit_confidences[0] for hit_confidences in confidences])
     below_threshold = np.array([max(hit_confidences) for hit_confidences in confidences]) < threshold
     right_first = np.array([bool(question.relevant.keys() & rankings[question.id].ids[:1]) for question in questions])
@@ -163,33 +166,36 @@ def trust_metrics(
 
 
 def _fraction(condition: NDArray[np.bool_], among: NDArray[np.bool_]) -> float | None:
-    """Return the fraction of the queries in ``among`` that meet a condition; ``None`` if there are no such queries."""
+    """Return the fraction of the queries in ``among`` that meet a condition; ``None`` if ``among`` has none."""
     return round(float(condition[among].mean()), 12) if among.any() else None
 
 
 def _checked_arrays(confidences: ArrayLike, relevant: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    scores, labels = np.asarray(confidences, dtype=np.float64), np.asarray(relevant, dtype=np.float64)
-    if scores.ndim != 1 or not len(scores):
-        raise ArgumentError("confidences", f"must be a list with one value for each query, got shape {scores.shape}")
-    if not ((scores >= 0) & (scores <= 1)).all():
+    """Return arrays with the confidence and the label of each query; the label is 1 if the first hit is relevant."""
+    values, labels = np.asarray(confidences, dtype=np.float64), np.asarray(relevant, dtype=np.float64)
+    if values.ndim != 1 or not len(values):
+        raise ArgumentError("confidences", f"must be a list with one value for each query, got shape {values.shape}")
+    if not ((values >= 0) & (values <= 1)).all():
         raise ArgumentError("confidences", "must be from 0 to 1")
-    if labels.shape != scores.shape:
-        raise ArgumentError("relevant", f"must have a label for each of the {len(scores)} queries, got {labels.shape}")
-    return scores, labels
+    if labels.shape != values.shape:
+        raise ArgumentError("relevant", f"must have a label for each of the {len(values)} queries, got {labels.shape}")
+    return values, labels
 
 
-def _binned_error(scores: NDArray[np.float64], labels: NDArray[np.float64], bins: int) -> float:
-    counts, confidences, accuracies = _bin_means(scores, labels, min(bins, len(scores)))
-    return float(np.abs(accuracies - confidences) @ counts / len(scores))
+def _binned_error(confidences: NDArray[np.float64], labels: NDArray[np.float64], bins: int) -> float:
+    counts, mean_confidences, accuracies = _bin_means(confidences, labels, min(bins, len(confidences)))
+    return float(np.abs(accuracies - mean_confidences) @ counts / len(confidences))
 
 
 def _bin_means(
-    scores: NDArray[np.float64], labels: NDArray[np.float64], bins: int
+    confidences: NDArray[np.float64], labels: NDArray[np.float64], bins: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Return three arrays with one element for each bin: its count, mean confidence and accuracy."""
-    distinct, distinct_indexes, sizes = np.unique(scores, return_inverse=True, return_counts=True)
-    mean_labels = np.bincount(distinct_indexes, weights=labels) / sizes  # of the queries with the same confidence
-    sorted_scores, sorted_labels = np.repeat(distinct, sizes), np.repeat(mean_labels, sizes)
-    starts = np.array([index * len(scores) // bins for index in range(bins)])
-    counts = np.diff(np.append(starts, len(scores)))
-    return counts, np.add.reduceat(sorted_scores, starts) / counts, np.add.reduceat(sorted_labels, starts) / counts
+    distinct, distinct_indexes, sizes = np.unique(confidences, return_inverse=True, return_counts=True)
+    # Each label is replaced by the mean label of all queries with the same confidence, whose order then has no effect.
+    mean_labels = np.bincount(distinct_indexes, weights=labels) / sizes
+    sorted_confidences, sorted_labels = np.repeat(distinct, sizes), np.repeat(mean_labels, sizes)
+    starts = np.array([index * len(confidences) // bins for index in range(bins)])
+    counts = np.diff(np.append(starts, len(confidences)))
+    mean_confidences = np.add.reduceat(sorted_confidences, starts) / counts
+    return counts, mean_confidences, np.add.reduceat(sorted_labels, starts) / counts

@@ -19,7 +19,7 @@ ALL_QUESTIONS = "all"
 
 @dataclass(frozen=True, slots=True)
 class ComparisonResult:
-    """A system's mean over a number of questions, for one measure and stratum, and its difference to the baseline."""
+    """A system's mean for one measure over the questions of one stratum, and its difference to the baseline's mean."""
 
     questions: int
     mean: float
@@ -62,7 +62,7 @@ class Comparison:
 
 
 def compare_outcomes(outcomes: Sequence[Outcome], *, resamples: int = RESAMPLES) -> Comparison:
-    """Compare each system with the first, on the same questions, by measure and stratum.
+    """Compare each system with the first, the baseline, on the same questions, by measure and stratum.
 
     Measures whose values are not fractions of 1, such as counts, and empty strata are left out. For each measure and
     stratum the p-values of all systems are corrected together by Holm's method.
@@ -107,7 +107,7 @@ def _compare_systems(values: Mapping[str, NDArray[np.float64]], resamples: int) 
 
 
 def _outcomes_by_system(outcomes: Sequence[Outcome]) -> dict[str, Outcome]:
-    """Return the outcomes by system name; raise ``ArgumentError`` unless names differ and questions are the same."""
+    """Return the outcomes by system name; raise ``ArgumentError`` if two have the same name or different questions."""
     if not outcomes or not outcomes[0].rankings:
         raise ArgumentError("outcomes", "must have at least one outcome of at least one question")
     systems: dict[str, Outcome] = {}
@@ -124,24 +124,26 @@ def _outcomes_by_system(outcomes: Sequence[Outcome]) -> dict[str, Outcome]:
 
 @dataclass(frozen=True, slots=True)
 class QuestionDifference:
-    """The values of a system and of the baseline for one question, and the rank of the first relevant note in each."""
+    """The values of a system and of the baseline for one question, with the ranks of the first relevant note."""
 
     question: Question
     value: float
     baseline: float
+    """The baseline's value."""
     rank: int | None
-    """The rank in the system's ranking, from 1; ``None`` if no relevant note was returned."""
+    """The rank of the first relevant note in the system's ranking, from 1; ``None`` if there is none."""
     baseline_rank: int | None
+    """The rank of the first relevant note in the baseline's ranking; ``None`` if there is none."""
 
     @property
     def gain(self) -> float:
-        """The system's value minus the baseline's."""
+        """The system's value minus the baseline's, rounded so that rounding errors do not count as a gain or loss."""
         return round(self.value - self.baseline, 12)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WinLoss:
-    """The questions on which a system is better than the baseline, worse, or equal."""
+    """The questions on which a system is better than the baseline, worse than it, or equal to it."""
 
     system: str
     baseline: str

@@ -18,7 +18,7 @@ MEASURES = ("any@1", "any@5", "any@10", "all@5", "recall@5", "recall@10", "ndcg@
 """The measures that are computed by default."""
 
 _LIBRARY_NAMES = {"any": "Success", "all": "R", "recall": "R", "ndcg": "nDCG"}
-"""The ir_measures name of each of our measures. ``all@k`` is computed from recall, ``R@k``: 1 where that is 1."""
+"""The ir_measures name of each of our measures. ``all@k`` is computed from recall, ``R@k``: it is 1 if recall is 1."""
 _MEASURE_WITH_CUTOFF = re.compile(r"(any|all|recall|ndcg)@([1-9]\d*)")
 """Matches one of our measures with its cutoff k, such as ``ndcg@10``."""
 
@@ -28,10 +28,10 @@ def compute_measures(
 ) -> dict[str, NDArray[np.float64]]:
     """Return for each measure an array with one value for each question, in the order of ``questions``.
 
-    ``any@k`` is 1 if at least one relevant note is in the top k, ``all@k`` is 1 if every relevant note is, else 0.
-    ``recall@k`` is the fraction of relevant notes in the top k. ``ndcg@k`` is the sum of grade / log2(rank + 1) over
-    the top k, divided by that sum for the ideal order of all judged notes. ``mrr`` is 1 / rank of the first relevant
-    note. Other measures are named as in ``ir_measures``, such as ``nDCG@20`` or ``AP``.
+    ``any@k`` is 1 if at least one relevant note is in the top k, else 0; ``all@k`` is 1 if every relevant note is in
+    the top k, else 0. ``recall@k`` is the fraction of relevant notes in the top k. ``ndcg@k`` is the sum of
+    grade / log2(rank + 1) over the top k, divided by the same sum for the best possible ranking. ``mrr`` is 1 / rank of
+    the first relevant note. Other measures are named as in ``ir_measures``, such as ``nDCG@20`` or ``AP``.
 
     >>> question = Question(id="q1", text="which tea?", collection="", relevant={"n1": 1, "n2": 1})
     >>> rankings = {"q1": Ranking(("n3", "n1"), (0.9, 0.9), 1.5)}
@@ -42,18 +42,18 @@ def compute_measures(
     library = require_module("ir_measures", RecollectError)
     library_measures = {name: _parse_measure(library, name) for name in measures}
     qrels = {question.id: dict(question.relevant) for question in questions}
-    # The library sorts by score, and equal scores by id: negative ranks as scores keep our order. It yields no value
-    # for a question without hits: the value of that question stays 0.
+    # The library sorts by score, and equal scores by id; with negative ranks as scores it keeps our order.
     run = {
         question.id: {note_id: float(-rank) for rank, note_id in enumerate(rankings[question.id].ids)}
         for question in questions
     }
     indexes = {question.id: index for index, question in enumerate(questions)}
+    # The library yields no value for a question without hits: the value of such a question stays 0.
     values = {measure: np.zeros(len(questions)) for measure in library_measures.values()}
     try:
         for result in library.iter_calc(list(values), qrels, run):
             values[result.measure][indexes[result.query_id]] = result.value
-    except (ValueError, RuntimeError, ImportError) as error:  # providers fail in different ways
+    except (ValueError, RuntimeError, ImportError) as error:  # the packages behind measures raise different errors
         raise RecollectError(f"{', '.join(measures)} cannot be computed: {error}") from error
     return {
         name: (values[measure] == 1).astype(np.float64) if name.startswith("all@") else values[measure].copy()

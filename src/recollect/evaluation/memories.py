@@ -27,7 +27,7 @@ from recollect.retrieval.options import Mode
 from recollect.stores import open_store
 
 DEFAULT_CREATED_AT = datetime(2000, 1, 1, tzinfo=UTC)
-"""The creation time of notes that have none: the same for all, so that none is newer than another."""
+"""The creation time for notes without one. It is the same for all, so that none of them is newer than another."""
 
 
 @contextmanager
@@ -40,8 +40,8 @@ def temporary_memory(
 ) -> Iterator[tuple[Memory, str]]:
     """Open a memory with the notes of a collection; yield the memory and the namespace of the notes.
 
-    The memory is a temporary file. With ``store``, a path or URL, the notes are written to a new namespace of that
-    store, and deleted at the end.
+    By default the memory is a temporary file. If ``store`` (a path or URL) is passed, the notes are written to a new
+    namespace of that store, and deleted at the end.
 
     >>> tea = Collection(id="tea", notes=(Note(id="n1", content="Prefers green tea."),))
     >>> with temporary_memory(tea) as (memory, namespace):
@@ -59,9 +59,9 @@ def temporary_memory(
     try:
         with closing(open_store(store)) as existing_store:
             model = existing_store.model
-    except ArgumentError as error:
+    except ArgumentError as error:  # open_store calls this argument target
         raise ArgumentError("store" if error.argument == "target" else error.argument, error.problem) from None
-    if model and embedder and model.name != embedder.name:  # vector search would not be available
+    if model and embedder and model.name != embedder.name:  # vector search would be off
         raise ArgumentError("store", f"has vectors of {model.name!r}, not of {embedder.name!r}; name an empty store")
     namespace = f"evaluation-{token_hex(8)}"
     with open_memory(store, embedder=embedder, record_access=False) as memory:
@@ -87,7 +87,10 @@ def latest_date(notes: Sequence[Note]) -> datetime:
 
 
 def questions_by_collection(dataset: Dataset, memory: Memory | None) -> list[tuple[Collection, list[Question]]]:
-    """Return (collection, its questions) pairs; raise ``ArgumentError`` unless either dataset or memory has notes."""
+    """Return a pair (collection, its questions) for each collection that has questions.
+
+    Raise ``ArgumentError`` if the dataset has no notes and no memory is passed, or has notes and a memory is passed.
+    """
     if not dataset.answerable:
         raise ArgumentError("dataset", f"{dataset.name} has no questions that a note answers")
     by_collection_id: dict[str, list[Question]] = {}
@@ -110,9 +113,10 @@ class SearchTarget:
     memory: Memory
     namespace: str | None
     now: datetime
-    """The time of a search for a question without a date: that of the newest note, so that results are repeatable."""
+    """The current time in a search for a question without a date. It is the creation time of the newest note, so that
+    results are repeatable."""
     judged_names: frozenset[str] | None = None
-    """For the user's own memory: the ids and paths in the judgements that belong to a note of it; else ``None``."""
+    """The ids and paths in the judgements that a note of the user's own memory has; ``None`` in a temporary memory."""
 
     def search(self, question: Question, preset: Preset, mode: Mode, top_k: int) -> Ranking:
         """Search for a question, as of the time when it was asked, and return the ranking with the latency."""
@@ -133,7 +137,7 @@ class SearchTarget:
         if self.judged_names is not None and not question.relevant.keys() <= names:
             warnings.append("judgements name notes that this memory lacks")
         return Ranking(
-            # Judgements may name a note of the user's own memory by its path.
+            # If the judgements name a note by its path and not by its id, the ranking has its path.
             ids=tuple(hit.path if hit.path in names and hit.id not in names else hit.id for hit in result),
             scores=tuple(float(hit.score) for hit in result),
             milliseconds=milliseconds,
@@ -143,7 +147,7 @@ class SearchTarget:
 
 
 def judged_target(memory: Memory, namespace: str | None, questions: Sequence[Question]) -> SearchTarget:
-    """Return a target in the user's own memory; raise ``ArgumentError`` if the judgements name none of its notes."""
+    """Return the user's own memory as a target; raise ``ArgumentError`` if the judgements name none of its notes."""
     names_in_judgements = {name for question in questions for name in question.relevant}
     judged_names: set[str] = set()
     latest = None

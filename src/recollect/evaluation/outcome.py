@@ -16,14 +16,13 @@ from recollect.retrieval.options import MODES, Mode
 if TYPE_CHECKING:
     from recollect.evaluation.calibration import TrustMetrics
 
-
-_DIGITS = 12
+_DECIMAL_PLACES = 12
 """Means are rounded to this many decimal places, so that they do not depend on the order of addition."""
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A preset and a search mode. The default name is that of the preset, with the mode unless it is ``auto``.
+    """A preset and a search mode. By default the name is the preset's, followed by the mode if it is not ``auto``.
 
     >>> System("memini").name, System("default", "bm25").name, System("default", name="ours").name
     ('memini', 'default bm25', 'ours')
@@ -43,13 +42,13 @@ class System:
 
     @property
     def loaded_preset(self) -> Preset:
-        """The loaded preset: ``preset`` with the type ``Preset``, because the constructor loads names and files."""
+        """``preset`` with its actual type: the constructor has replaced a name or a file by the loaded preset."""
         return cast("Preset", self.preset)
 
 
 def rounded_mean(values: NDArray[np.float64]) -> float:
     """Return the mean, rounded so that it does not depend on the order of the values."""
-    return round(float(values.mean()), _DIGITS)
+    return round(float(values.mean()), _DECIMAL_PLACES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ class Ranking:
     warnings: tuple[str, ...] = ()
     """What impaired the search, such as an embedder that failed."""
     confidences: tuple[float, ...] | None = None
-    """The confidence of each hit, from 0 to 1; ``None`` if unknown, as in runs of other systems."""
+    """The confidence of each hit, from 0 to 1; ``None`` if the confidences are unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +109,7 @@ class Outcome:
         return float(np.percentile([ranking.milliseconds for ranking in self.rankings.values()], percentile))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the results as JSON-ready data; values are fractions of 1."""
+        """Return the results as JSON-ready data; measures are fractions of 1, not percentages."""
         return {
             "dataset": self.dataset,
             "system": self.system,

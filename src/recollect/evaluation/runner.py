@@ -36,7 +36,7 @@ from recollect.retrieval import Preset, PresetSpec
 from recollect.retrieval.options import Mode
 
 DEPTH = 20
-"""The number of hits of a search for a measure without a cutoff, such as ``mrr``; ``evaluate`` never uses fewer."""
+"""How many hits are requested for a measure without a cutoff, such as ``mrr``; ``evaluate`` never requests fewer."""
 
 
 def evaluate(
@@ -54,10 +54,11 @@ def evaluate(
 ) -> list[Outcome]:
     """Search for every question with every system, and return one outcome for each system, in the same order.
 
-    Measures are means over the answerable questions. Each collection becomes a separate memory, one at a time: a
-    temporary file, or a namespace of ``store`` (a path or URL) that is emptied at the end. If the dataset has no notes,
-    its questions are searched for in ``namespace`` of ``memory``, and judgements name notes of that memory by id or
-    path; nothing is written there. A search is as of the question's date; without one, as of the newest note's.
+    Measures are means over the answerable questions. Each collection is ingested into a temporary file or, if ``store``
+    (a path or URL) is passed, into a new namespace of that store, whose notes are deleted at the end. If the dataset
+    has no notes, ``namespace`` of ``memory`` is searched, and judgements name notes of that memory by id or path;
+    nothing is written there. A search runs as if the time were the question's date or, without one, the date of the
+    newest note.
 
     Vectors of notes are stored in the folder ``cache``, by default in the user's cache. ``answer_threshold`` is the
     confidence below which a search counts as having no answer, for :class:`~recollect.evaluation.TrustMetrics`; the
@@ -88,18 +89,18 @@ def evaluate(
         with ExitStack() as stack:
             if memory is None:
                 caching_embedder = CachingEmbedder(model, cache) if model else None
-                part_progress = _progress_within(progress, done, total, collection.id)
-                context = temporary_memory(collection, caching_embedder, store=store, progress=part_progress)
+                ingest_progress = _ingest_progress(progress, done, total, collection.id)
+                context = temporary_memory(collection, caching_embedder, store=store, progress=ingest_progress)
                 target = SearchTarget(*stack.enter_context(context), latest_date(collection.notes))
                 done += len(collection.notes)
             else:
                 target = judged_target(memory, namespace, questions)
             for system in distinct_systems:
-                # The first search loads models and indexes: it is not timed.
+                # The first search also loads models and indexes, so its result and latency are not used.
                 target.search(questions[0], system.loaded_preset, system.mode, depth)
                 for question in questions:
                     if isinstance(target.memory.embedder, SupportsQueryCache):
-                        target.memory.embedder.clear_query_cache()  # the latency of each system includes embedding
+                        target.memory.embedder.clear_query_cache()  # so that the latency includes embedding
                     ranking = target.search(question, system.loaded_preset, system.mode, depth)
                     rankings[system.name][question.id] = ranking
                     done += 1
@@ -113,7 +114,7 @@ def evaluate(
 
 
 def _distinct_systems(systems: Sequence[System | PresetSpec]) -> list[System]:
-    """Return the systems, presets as ``System``; raise ``ArgumentError`` for no system, or two with the same name."""
+    """Return each system or preset as a ``System``; raise ``ArgumentError`` if there is none or a name occurs twice."""
     specs = arguments.sequence("systems", systems)
     distinct_systems = [spec if isinstance(spec, System) else System(spec) for spec in specs]
     if not distinct_systems:
@@ -182,11 +183,11 @@ def open_scorer(
     cache: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Iterator[SearchScorer]:
-    """Open a function that returns the value of ``measure`` for each answerable question under a preset.
+    """Yield a function that searches with a preset and returns the value of ``measure`` for each answerable question.
 
-    The collections are ingested once, for all presets, into one temporary memory with a namespace for each. Vectors
-    are stored in ``cache`` as by :func:`~recollect.evaluation.evaluate`, and each query is embedded once. If the
-    dataset has no notes, ``namespace`` of ``memory`` is searched; nothing is written there.
+    The collections are ingested once, for all presets, into one temporary memory with a namespace for each collection.
+    Vectors are stored in ``cache`` as in :func:`~recollect.evaluation.evaluate`, and each query is embedded once. If
+    the dataset has no notes, ``namespace`` of ``memory`` is searched; nothing is written there.
 
     >>> from recollect import Note, presets
     >>> from recollect.evaluation import Collection
@@ -209,17 +210,20 @@ def open_scorer(
         TemporaryDirectory(prefix="recollect-") as temporary,
         open_memory(Path(temporary, "memory.db"), embedder=caching_embedder, record_access=False) as joint_memory,
     ):
-        targets: dict[str, SearchTarget] = {}
+        target_by_question: dict[str, SearchTarget] = {}
         for number, (collection, questions) in enumerate(groups):
             own_namespace = f"collection {number}"
-            part_progress = _progress_within(progress, done, total, collection.id)
-            notes = joint_memory.add_many(dated_notes(collection), namespace=own_namespace, progress=part_progress)
+            ingest_progress = _ingest_progress(progress, done, total, collection.id)
+            notes = joint_memory.add_many(dated_notes(collection), namespace=own_namespace, progress=ingest_progress)
             target = SearchTarget(joint_memory, own_namespace, latest_date(notes))
-            targets |= dict.fromkeys((question.id for question in questions), target)
+            target_by_question |= dict.fromkeys((question.id for question in questions), target)
             done += len(notes)
-        yield SearchScorer([(question, targets[question.id]) for question in dataset.answerable], measure, mode)
+        questions_and_targets = [(question, target_by_question[question.id]) for question in dataset.answerable]
+        yield SearchScorer(questions_and_targets, measure, mode)
 
 
-def _progress_within(progress: Progress | None, offset: int, total: int, name: str) -> Progress | None:
-    """Return a callback for one collection, which adds ``offset`` to its progress and reports it out of ``total``."""
-    return progress and (lambda done, _total, _name: progress(offset + done, total, name))
+def _ingest_progress(progress: Progress | None, done_before: int, total: int, collection: str) -> Progress | None:
+    """Return a callback for ingesting one collection, which reports its notes as part of the whole evaluation."""
+    if progress is None:
+        return None
+    return lambda done, _total, _name: progress(done_before + done, total, collection)

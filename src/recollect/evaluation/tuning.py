@@ -1,4 +1,4 @@
-"""Tuning of a preset's constants on judged questions, with the gain measured on held-out questions.
+"""Tuning of a preset's constants, the values of its settings, with the gain measured on held-out questions.
 
 A search over many settings always finds one that is better on the given questions, if only by chance. So the gain is
 measured by nested cross-validation: for each fold, the constants are chosen on the other folds alone and measured on
@@ -25,21 +25,18 @@ from recollect.progress import Progress
 from recollect.retrieval import Preset
 
 PresetScorer: TypeAlias = Callable[[Preset], NDArray[np.float64]]
-"""A function that returns the value of a measure, from 0 to 1, for each question under a preset, in a fixed order."""
-
-Setting: TypeAlias = tuple[tuple[Any, ...], ...]
-"""The values of each parameter, in the order of the search space. A parameter of two settings has two values."""
+"""A function that returns the score of each question under a preset, from 0 to 1, always in the same order."""
+Combination: TypeAlias = tuple[tuple[Any, ...], ...]
+"""A value for every setting of the search space: for each parameter, in order, a tuple with the values of its paths."""
 
 MIN_QUESTIONS = 20
-"""With fewer questions no gain can be significant."""
-
+"""The minimum number of questions to tune on; with fewer, a gain can hardly be told from chance."""
 MIN_GAIN = 0.002
-"""A value is changed only if it gains at least this much on the questions that it is chosen on."""
-
+"""A parameter is changed only if the mean score of the questions that it is chosen on rises by at least this much."""
 _PASSES = 2
 """How often coordinate ascent goes through all parameters."""
 _MAX_FLAT_STEPS = 2
-"""The ascent along a parameter ends after this many steps without a change of the score."""
+"""The ascent in one direction ends after this many steps in a row without a change of the score."""
 
 
 class SettingChange(NamedTuple):
@@ -66,7 +63,7 @@ class TuningResult:
     gain: Difference
     """The gain over ``start``, measured on held-out questions."""
     before: float
-    """The mean value of ``start`` on all questions."""
+    """The mean score of ``start`` on all questions."""
     questions: int
     settings: int
     """The number of combinations of values that were tried."""
@@ -78,9 +75,9 @@ class TuningResult:
 
     @property
     def recommended(self) -> bool:
-        """Whether the held-out gain is significant: its 95 % interval is above zero, and its p-value below 0.05.
+        """Whether settings change, the 95 % interval of the held-out gain is above zero, and its p-value is below 0.05.
 
-        With few questions that differ, the interval alone is too optimistic.
+        The interval alone would be too optimistic if only few questions change their score.
         """
         return bool(self.changes) and self.gain.verdict == "better" and self.gain.p < SIGNIFICANCE_LEVEL
 
@@ -121,9 +118,9 @@ def tune(
 ) -> TuningResult:
     """Choose constants by coordinate ascent from ``start``, and measure the gain by nested cross-validation.
 
-    ``scorer`` returns the values of all questions under a preset. ``groups`` has the group of each question, such as
+    ``scorer`` returns the scores of all questions under a preset. ``groups`` has the group of each question, such as
     its collection; a group is held out as a whole, see :func:`assign_folds`. ``space`` is by default
-    :func:`~recollect.evaluation.search_space` of ``start``. The same values and ``seed`` give the same result.
+    :func:`~recollect.evaluation.search_space` of ``start``. The same scores and ``seed`` give the same result.
 
     >>> import numpy as np
     >>> from recollect.retrieval import presets
@@ -138,66 +135,66 @@ def tune(
     parameters = tuple(search_space(start) if space is None else space)
     if arguments.at_least_one("folds", folds) < 2:
         raise ArgumentError("folds", f"must be at least 2, so that questions can be held out, got {folds}")
-    initial: Setting = tuple(parameter.values_in(start) for parameter in parameters)
-    scores: dict[Setting, NDArray[np.float64]] = {}
+    initial: Combination = tuple(parameter.values_in(start) for parameter in parameters)
+    scores_by_combination: dict[Combination, NDArray[np.float64]] = {}
 
-    def preset_of(setting: Setting) -> Preset:
+    def preset_of(combination: Combination) -> Preset:
         preset = start
-        for parameter, values, initial_values in zip(parameters, setting, initial, strict=True):
+        for parameter, values, initial_values in zip(parameters, combination, initial, strict=True):
             if values != initial_values:
                 preset = parameter.apply(preset, values)
         return preset
 
-    def values_of(setting: Setting) -> NDArray[np.float64]:
-        if setting not in scores:
-            scores[setting] = np.asarray(scorer(preset_of(setting)), dtype=np.float64)
-        return scores[setting]
+    def scores_of(combination: Combination) -> NDArray[np.float64]:
+        if combination not in scores_by_combination:
+            scores_by_combination[combination] = np.asarray(scorer(preset_of(combination)), dtype=np.float64)
+        return scores_by_combination[combination]
 
-    baseline = values_of(initial)
-    question_groups = [""] * len(baseline) if groups is None else groups
-    if len(question_groups) != len(baseline):
-        raise ArgumentError(
-            "groups", f"must have one for each of {len(baseline)} questions, got {len(question_groups)}"
-        )
-    require_min_questions(len(baseline))
-    fold_of = assign_folds(question_groups, folds, seed=seed)
-    fold_count = int(fold_of.max()) + 1
-    steps = _PASSES * len(parameters)
+    start_scores = scores_of(initial)
+    question_count = len(start_scores)
+    question_groups = [""] * question_count if groups is None else groups
+    if len(question_groups) != question_count:
+        problem = f"must have one for each of {question_count} questions, got {len(question_groups)}"
+        raise ArgumentError("groups", problem)
+    require_min_questions(question_count)
+    fold_of_question = assign_folds(question_groups, folds, seed=seed)
+    fold_count = int(fold_of_question.max()) + 1
+    steps_per_ascent = _PASSES * len(parameters)
 
-    def best_setting(in_training: NDArray[np.bool_], run: int, name: str) -> Setting:
+    def best_combination(in_training: NDArray[np.bool_], ascents_before: int, name: str) -> Combination:
         def report(step: int) -> None:
             if progress:
-                progress(run * steps + step, (fold_count + 1) * steps, name)
+                progress(ascents_before * steps_per_ascent + step, (fold_count + 1) * steps_per_ascent, name)
 
-        def mean_score(setting: Setting) -> float:
-            return float(values_of(setting)[in_training].mean())
+        def mean_score(combination: Combination) -> float:
+            return float(scores_of(combination)[in_training].mean())
 
         return coordinate_ascent(initial, parameters, mean_score, on_step=report)
 
-    held_out = np.empty_like(baseline)
+    held_out_scores = np.empty_like(start_scores)
     by_fold = []
     for fold in range(fold_count):
-        in_fold = fold_of == fold
-        setting = best_setting(~in_fold, fold, f"without fold {fold + 1} of {fold_count}")
-        held_out[in_fold] = values_of(setting)[in_fold]
-        by_fold.append(setting)
-    chosen = best_setting(np.ones(len(baseline), dtype=bool), fold_count, "on all questions")
+        in_fold = fold_of_question == fold
+        combination = best_combination(~in_fold, fold, f"without fold {fold + 1} of {fold_count}")
+        held_out_scores[in_fold] = scores_of(combination)[in_fold]
+        by_fold.append(combination)
+    chosen = best_combination(np.ones(question_count, dtype=bool), fold_count, "on all questions")
     changes = []
     for number, parameter in enumerate(parameters):
         for position, path in enumerate(parameter.paths):
             before, after = initial[number][position], chosen[number][position]
             if before != after:
-                agreeing = sum(setting[number][position] == after for setting in by_fold)
+                agreeing = sum(combination[number][position] == after for combination in by_fold)
                 changes.append(SettingChange(path, before, after, agreeing))
     return TuningResult(
         start=start,
         chosen=preset_of(chosen),
         changes=tuple(changes),
-        by_fold=tuple(preset_of(setting) for setting in by_fold),
-        gain=paired_difference(held_out, baseline, seed=seed),
-        before=float(baseline.mean()),
-        questions=len(baseline),
-        settings=len(scores),
+        by_fold=tuple(preset_of(combination) for combination in by_fold),
+        gain=paired_difference(held_out_scores, start_scores, seed=seed),
+        before=float(start_scores.mean()),
+        questions=question_count,
+        settings=len(scores_by_combination),
     )
 
 
@@ -209,28 +206,29 @@ def require_min_questions(count: int) -> None:
 
 
 def coordinate_ascent(
-    start: Setting,
+    start: Combination,
     space: Sequence[Parameter],
-    score: Callable[[Setting], float],
+    score: Callable[[Combination], float],
     *,
     passes: int = _PASSES,
     on_step: Callable[[int], None] = lambda _: None,
-) -> Setting:
-    """Return the best setting reached from ``start`` by improving one parameter at a time, in several passes.
+) -> Combination:
+    """Return the best combination reached from ``start`` by improving one parameter at a time, in several passes.
 
     Most measures rise and then fall along the values of an ordered parameter. So the ascent goes from the current value
     in both directions until the score falls or stays the same for two steps, instead of trying all values. A parameter
     that does not change the score is not tried again. The ascent ends after a pass that changes nothing. ``on_step`` is
-    called with the number of parameters that were tried or skipped so far, in all passes.
+    called with the number of parameters that were tried or skipped so far, summed over all passes.
     """
     best, best_score = start, score(start)
     without_effect: set[int] = set()
     for pass_number in range(passes):
         best_before_pass = best
         for number, parameter in enumerate(space):
-            line_best, line_best_score = best, best_score  # the best along this parameter
+            line_best, line_best_score = best, best_score  # the best along the values of this parameter
             tried_scores: set[float] = set()
-            for direction in () if number in without_effect else _directions(parameter, best[number]):
+            directions = () if number in without_effect else _directions(parameter, best[number])
+            for direction in directions:
                 flat_steps = 0
                 for values in direction:
                     candidate = (*best[:number], values, *best[number + 1 :])
@@ -243,7 +241,7 @@ def coordinate_ascent(
                         break
             if line_best_score - best_score >= MIN_GAIN:
                 best, best_score = line_best, line_best_score
-            elif tried_scores <= {best_score}:
+            elif tried_scores <= {best_score}:  # no value of this parameter changed the score
                 without_effect.add(number)
             on_step(pass_number * len(space) + number + 1)
         if best == best_before_pass:
@@ -253,28 +251,32 @@ def coordinate_ascent(
 
 
 def _directions(parameter: Parameter, current: tuple[Any, ...]) -> tuple[Sequence[tuple[Any, ...]], ...]:
-    """Return two sequences: the values above the current one and the values below it, each the closest first."""
+    """Return the values after the current ones, and the values before them, each sequence with the closest first.
+
+    If the current values are not in the list, return a sequence for each item of the list, so that all are tried.
+    """
     if current not in parameter.values:
-        return tuple((values,) for values in parameter.values)  # no position in the list: try each value by itself
+        return tuple((values,) for values in parameter.values)
     index = parameter.values.index(current)
     return parameter.values[index + 1 :], parameter.values[:index][::-1]
 
 
 def assign_folds(groups: Sequence[Hashable], folds: int, *, seed: int = 0) -> NDArray[np.intp]:
-    """Return the number of the fold of each question, from 0.
+    """Return an array with the number of each question's fold, from 0.
 
     ``groups`` has the group of each question, such as its collection. All questions of a group are in the same fold,
     because constants that suit some of them may suit the others. If there is only one group, each question becomes a
     group. Folds are as even as the groups allow; with fewer groups than folds there are fewer folds.
     """
     group_of_question: Sequence[Hashable] = groups if len(set(groups)) > 1 else range(len(groups))
-    sizes = Counter(group_of_question)
-    names = list(sizes)
-    shuffled = [names[index] for index in np.random.default_rng(seed).permutation(len(names))]
-    shuffled.sort(key=lambda name: -sizes[name])  # the largest first, so that small groups can even out the folds
+    group_sizes = Counter(group_of_question)
+    distinct = list(group_sizes)
+    shuffled = [distinct[index] for index in np.random.default_rng(seed).permutation(len(distinct))]
+    shuffled.sort(key=lambda group: -group_sizes[group])  # the largest first: small groups then even out the folds
     fold_sizes = [0] * min(folds, len(shuffled))
-    fold_of: dict[Hashable, int] = {}
-    for name in shuffled:
-        fold_of[name] = fold_sizes.index(min(fold_sizes))
-        fold_sizes[fold_of[name]] += sizes[name]
-    return np.array([fold_of[name] for name in group_of_question], dtype=np.intp)
+    fold_of_group: dict[Hashable, int] = {}
+    for group in shuffled:
+        smallest_fold = fold_sizes.index(min(fold_sizes))
+        fold_of_group[group] = smallest_fold
+        fold_sizes[smallest_fold] += group_sizes[group]
+    return np.array([fold_of_group[group] for group in group_of_question], dtype=np.intp)

@@ -17,12 +17,13 @@ _TABLE_DEFAULTS = {"weights": 1.0, "edges": 0.0}
 
 
 class Parameter(NamedTuple):
-    """Settings that change together, such as two edge weights, and the values to try: one tuple for all settings."""
+    """Settings that change together, such as two edge weights, and the values to try."""
 
     paths: tuple[str, ...]
     values: tuple[tuple[Any, ...], ...]
+    """Each item has one value for each path."""
     ordered: bool = True
-    """Whether the values ascend, so that a search may stop early; if not, all values are tried."""
+    """Whether ``values`` is sorted, so that tuning may stop early; if not, all values are tried."""
 
     def values_in(self, preset: Preset) -> tuple[Any, ...]:
         """Return the values of these settings in a preset."""
@@ -36,10 +37,12 @@ class Parameter(NamedTuple):
 
 
 _VECTOR_SHARES = tuple(tenth / 10 for tenth in range(11))
-"""The share of the vector leg in the sum of both legs' weights."""
+"""The values to try for the vector leg's share of the sum of both legs' weights."""
 _METHODS_AND_K = (("convex", 60.0), ("rrf", 5.0), ("rrf", 10.0), ("rrf", 20.0), ("rrf", 60.0))
+"""The fusion methods to try, each with the constant k of reciprocal rank fusion; ``convex`` does not use k."""
 _EDGE_WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 _SESSION_WEIGHTS = (0.0, 0.01, 0.03, 0.1)
+"""These are smaller, because the weight of ``session`` multiplies the sum of the scores of all seeds in a session."""
 _SUPERSEDING_EDGES = ("supersedes", "superseded-by")
 """These edges are not tuned: the stage ``superseded`` handles them."""
 _CONTEXT_VALUES = {
@@ -53,6 +56,7 @@ _GRAPH_VALUES_BY_USE: dict[str, dict[str, tuple[Any, ...]]] = {
     "source": {"fusion.weights.graph": (0.0, 0.1, 0.2, 0.35, 0.5, 1.0)},
     "addition": {"graph.max_lift": (0.8, 0.9, 0.95, 1.0)},
 }
+"""Further values to try, by the value of ``graph.use``."""
 
 STAGE_VALUES = {
     "composite.recency": (0.0, 0.05, 0.1, 0.2),
@@ -89,7 +93,7 @@ def _parameters(preset: Preset) -> Iterator[Parameter]:
         vector_weights = [total * share for share in _VECTOR_SHARES]
         yield Parameter(leg_weights, tuple((round(total - weight, 6), round(weight, 6)) for weight in vector_weights))
     yield Parameter(("fusion.method", "fusion.k"), _METHODS_AND_K, ordered=False)
-    if preset.query.max_document_frequency < 1:
+    if preset.query.max_document_frequency < 1:  # 1 means off
         yield _single("query.max_document_frequency", _MAX_DOCUMENT_FREQUENCIES)
     if preset.context.on:
         for path, shares in _CONTEXT_VALUES.items():
@@ -112,7 +116,6 @@ def _parameters(preset: Preset) -> Iterator[Parameter]:
 
 
 def _single(path: str, values: tuple[Any, ...]) -> Parameter:
-    """Return the parameter of a single setting."""
     return Parameter((path,), tuple((value,) for value in values))
 
 
@@ -140,7 +143,7 @@ def with_setting(preset: Preset, path: str, value: Any) -> Preset:
 
 
 def _split_path(path: str) -> tuple[str, str, str]:
-    """Return section, setting or stage, and the key in it, which may contain dots; empty for a setting without keys."""
+    """Return (section, name, key); the key may contain dots, and is empty if the setting is a single value."""
     section, _, rest = path.partition(".")
     name, _, key = rest.partition(".")
     return section, name, key

@@ -14,7 +14,6 @@ from recollect.errors import ArgumentError, RecollectError
 from recollect.inference.runtime import ErrorType, PerProcess, require_module
 
 OPENAI_URL = "https://api.openai.com/v1"
-
 BACKOFF = 0.5  # seconds before the first retry
 _MAX_BACKOFF = 8.0  # seconds
 _MAX_RETRY_AFTER = 60.0  # seconds
@@ -33,7 +32,7 @@ class JsonApi:
 
     The API key is read from the environment variable ``key_variable`` for each request, and is never stored, shown or
     logged. A request is repeated up to ``retries`` times if the server is unreachable, busy or failing; see
-    :func:`retry_delay`. In error messages, which are of ``error_type``, ``style`` names the expected API, and
+    :func:`retry_delay`. Errors are of ``error_type``. In their messages, ``style`` names the expected API, and
     ``too_large_advice`` says what to do if a request is too large. ``server`` is the address without a password.
     """
 
@@ -95,11 +94,11 @@ class JsonApi:
         return self._error_type(f"{self._shown_url} {problem}")
 
     def unexpected_response(self, response: str) -> RecollectError:
-        """Return an error that describes a ``response`` that the expected API does not send."""
+        """Return an error for a response that the expected API does not send; ``response`` describes it."""
         return self.error(f"returned {response}: is this {self._style}?")
 
     def _response_problem(self, response: Any, key: str) -> str:
-        """Return the status, what to do about it, and the first characters of the body with the key masked."""
+        """Return the status, what to do about it, and the first 200 characters of the body, with the key masked."""
         body = " ".join(response.text.split())
         body = (body.replace(key, "***") if key else body)[:200]
         advice = _ADVICE_BY_STATUS.get(response.status_code, "")
@@ -129,14 +128,14 @@ def retry_delay(attempt: int, retry_after: str | None, *, backoff: float) -> flo
     """Return how many seconds to wait after the failed ``attempt``, counted from 0.
 
     ``retry_after`` is the ``Retry-After`` header of the response; if it is a number of seconds, it is the delay, up to
-    a minute. Otherwise the delay doubles with each attempt from ``backoff`` up to 8 seconds, minus a random part of up
-    to half, so that clients that were refused together do not return together.
+    a minute. Otherwise the delay doubles with each attempt from ``backoff`` up to 8 seconds. A random part of it, up to
+    half, is then subtracted, so that clients that were refused together do not return together.
     """
     from random import uniform  # noqa: PLC0415 (needed only for a retry)
 
     if retry_after is not None and retry_after.strip().isdecimal():
         return min(float(retry_after), _MAX_RETRY_AFTER)
-    max_delay = min(backoff * 2.0 ** min(attempt, 64), _MAX_BACKOFF)
+    max_delay = min(backoff * 2.0 ** min(attempt, 64), _MAX_BACKOFF)  # 2.0 ** 1024 would overflow
     return uniform(max_delay / 2, max_delay)  # noqa: S311 (nothing here is a secret)
 
 

@@ -20,14 +20,12 @@ _DEFAULT_FILES = ("model.onnx", "onnx/model.onnx")
 _OTHER_FILES = ("*.onnx", "onnx/*.onnx")
 
 _UNLIMITED_TOKENS = 10**6
-"""A limit from here on means that there is none: tokenizers without a limit declare one such as 10^30."""
-
+"""A declared limit of this many tokens or more means no limit: tokenizers without a limit declare 10^30."""
 _CHARACTERS_PER_TOKEN = 128
-"""How many characters of a text are tokenized for each token that the model reads. No token is that long, and
-tokenizing a whole book to use one page is slow."""
-
+"""A text is truncated to this many characters for each token that the model reads. No token is that long, so none of
+the tokens that the model reads is lost. Tokenizing a whole book to use one page would be slow."""
 _LOG_NOTHING = 4
-"""The log level at which onnxruntime writes nothing to stderr: every failure is raised as an exception as well."""
+"""The log level at which onnxruntime writes nothing to stderr. No failure is lost: each is also an exception."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +140,13 @@ class OnnxSession:
         for name, dtype in self._input_dtypes.items():
             if name not in ("input_ids", "attention_mask", "token_type_ids") or not dtype:
                 raise self._error_type(f"{graph} has an unknown input {name}: is it a text encoder?")
-        outputs = [output.name for output in self._session.get_outputs()]
+        outputs = [node.name for node in self._session.get_outputs()]
         self._output = output if output in outputs else outputs[0]
 
     def run(self, texts: Sequence[tuple[str, ...]]) -> tuple[NDArray[Any], NDArray[int64]]:
         """Return the graph's output for a batch, and the attention mask: 1 for a token, 0 for padding.
 
-        An item of ``texts`` is a text or a pair; if it is too long, it is truncated, the longer text of a pair first.
+        An item of ``texts`` is one text or a pair of texts. A long item is truncated, the longer text of a pair first.
         """
         inputs = self._padded_inputs(texts)
         feed = {name: inputs[name].astype(dtype, copy=False) for name, dtype in self._input_dtypes.items()}
@@ -184,7 +182,7 @@ def shared_session(
 ) -> PerProcess[OnnxSession]:
     """Return one session for all callers with equal arguments, loaded on first use.
 
-    ``graph``, which is called then, returns the model file; ``key`` identifies it among the files of the folder.
+    On first use, ``graph`` is called and returns the model file. ``key`` identifies this file within the folder.
     """
     if threads is not None:
         arguments.at_least_one("threads", threads)

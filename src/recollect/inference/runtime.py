@@ -71,8 +71,8 @@ class PerProcess(Generic[T]):
 def batches(texts: Sequence[str], *, size: int, characters: int | None = None) -> Iterator[list[int]]:
     """Yield the indexes of ``texts``, longest text first, in batches of at most ``size`` texts.
 
-    Texts of similar length waste the least on padding, and a batch that exceeds the memory fails at once rather than
-    at the end. ``characters`` is the maximum length of all texts of a batch; a longer text is a batch of its own.
+    Texts of similar length waste the least on padding. The longest come first, so that a lack of memory shows at once.
+    ``characters`` is the maximum total length of a batch's texts; a text that is longer is a batch of its own.
     """
     batch: list[int] = []
     total_length = 0
@@ -88,7 +88,7 @@ def batches(texts: Sequence[str], *, size: int, characters: int | None = None) -
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
-    """Return the folder for built model files: ``RECOLLECT_CACHE``, or the platform's cache folder."""
+    """Return the folder for files that can be built again: ``RECOLLECT_CACHE``, or one in the user's cache folder."""
     if environment.get("RECOLLECT_CACHE"):
         return Path(environment["RECOLLECT_CACHE"]).expanduser()
     if environment.get("XDG_CACHE_HOME"):
@@ -103,8 +103,8 @@ def cache_folder(environment: Mapping[str, str] = os.environ, platform: str = sy
 def cached_file(stem: str, suffix: str, build: Callable[[Path], None]) -> Path:
     """Return the file ``{stem}.{hash of the content}{suffix}`` in the cache; build it if it is missing or damaged.
 
-    The hash in the name detects damage. ``build`` writes a file in a temporary folder, which is then moved in one step:
-    of two processes that build at the same time, the later replaces the file by an equal one.
+    The hash in the name detects damage. ``build`` writes to a path in a temporary folder; the file is then moved in one
+    step. If two processes build at the same time, the later one replaces the file by an equal one.
     """
     from tempfile import TemporaryDirectory  # noqa: PLC0415 (needed only to build a file)
 
@@ -160,7 +160,7 @@ class RegistryEntry(NamedTuple, Generic[T]):
     argument: str = ""
     """The form of the text after the colon, for messages; empty if the spec is the name alone."""
     unavailable_reason: Callable[[], str | None] | None = None
-    """Returns which package is missing, or ``None``. ``"auto"`` tries the entries that have this function, in order."""
+    """Returns which package is missing, or ``None`` if none is. ``"auto"`` tries only entries with this function."""
 
 
 class SpecReader(NamedTuple, Generic[T]):
@@ -193,7 +193,7 @@ class SpecReader(NamedTuple, Generic[T]):
     def _from_text(self, spec: str) -> tuple[T, str]:
         name, colon, argument = spec.partition(":")
         entry = self.registry.get(name)
-        if entry is not None and bool(colon) == bool(entry.argument):
+        if entry is not None and bool(colon) == bool(entry.argument):  # a colon if an argument is needed
             return entry.create(argument), "requested"
         if spec.startswith((".", "~")) or "/" in spec or "\\" in spec or is_folder(spec):
             return self.from_folder(spec), "folder given"

@@ -68,7 +68,7 @@ class ModelReranker(ABC):
 
 
 class FunctionReranker(ModelReranker):
-    """Reranks by a ``function`` of a query and a list of documents.
+    """Reranks with a ``function`` that takes a query and a list of documents.
 
     The function returns a score for each document, or pairs of an index and a score for some documents, in any order.
     ``name`` is the function's name by default.
@@ -90,7 +90,7 @@ class FunctionReranker(ModelReranker):
     def _scores(self, query: str, documents: list[str]) -> Any:
         try:
             output = self._function(query, documents)
-            return list(output) if isinstance(output, Iterator) else output  # a generator raises its errors here
+            return list(output) if isinstance(output, Iterator) else output  # a generator runs here, and may fail
         except Exception as error:  # a user's function may raise anything; callers expect one type of error
             raise RerankerError(f"{self._name} raised {type(error).__name__}: {error}") from error
 

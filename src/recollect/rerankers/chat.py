@@ -35,9 +35,10 @@ class ChatReranker(ModelReranker):
     """Requests an order of the documents from the chat model at ``{base_url}/chat/completions``.
 
     All documents are sent in one request, numbered, and each truncated to ``document_characters``. The score depends on
-    the rank alone: of n documents the first has 1, the next (n − 1) / n, and so on; documents that the model does not
-    list are omitted. ``temperature=None`` omits that field, for models that refuse it. ``key_variable``, ``timeout``
-    and ``retries`` are as in :class:`HttpReranker`; at OpenAI the variable is ``OPENAI_API_KEY`` by default.
+    the rank alone: of n documents the first has 1, the next (n − 1) / n, and so on. Documents that the model does not
+    list are omitted. With ``temperature=None`` a request has no temperature, for models that refuse it.
+    ``key_variable``, ``timeout`` and ``retries`` are as in :class:`HttpReranker`; at OpenAI the variable is
+    ``OPENAI_API_KEY`` by default.
 
     >>> ChatReranker("qwen3", "http://localhost:11434/v1").describe()
     'openai:qwen3, http://localhost:11434/v1'
@@ -100,15 +101,17 @@ def listwise_messages(query: str, passages: Sequence[str]) -> list[dict[str, str
 def read_order(text: str, count: int) -> list[int]:
     r"""Return the indexes, from 0, of the passages that a chat model lists, best first, each once.
 
-    The text contains a list such as ``[2, 1]``, a chain such as ``[2] > [1]`` or bracketed numbers among other text;
-    numbers of no passage are ignored. The longest of these counts; of equally long ones a chain before a list before
-    bracketed numbers, and the last of several. Without any, all numbers in the text count in their order.
+    The text may contain lists such as ``[2, 1]``, chains such as ``[2] > [1]``, and bracketed numbers among other text.
+    The one that names the most passages is used. If several name equally many, a chain is preferred to a list, and a
+    list to bracketed numbers; of several lists, or chains, the last is used. If there is none of these, all numbers in
+    the text are used. Numbers that belong to no passage are ignored.
     """
     answer = text.rpartition("</think>")[2]  # without the model's reasoning
+    candidates = [_BRACKETED.findall(answer)]  # in ascending order of preference
+    candidates += [_NUMBER.findall(match[0]) for match in _LIST.finditer(answer)]
+    candidates += [_NUMBER.findall(match[0]) for match in _CHAIN.finditer(answer)]
     longest: list[int] = []
-    lists = [_BRACKETED.findall(answer)]  # the most reliable format last
-    lists += [_NUMBER.findall(match[0]) for pattern in (_LIST, _CHAIN) for match in pattern.finditer(answer)]
-    for numbers in lists:
+    for numbers in candidates:
         order = _indexes(numbers, count)
         if len(order) >= len(longest):
             longest = order
@@ -117,7 +120,7 @@ def read_order(text: str, count: int) -> list[int]:
 
 def _indexes(numbers: Iterable[str], count: int) -> list[int]:
     """Return the indexes of the passages with these numbers, each once; other numbers are ignored."""
-    max_digits = len(str(count))  # int() refuses very long texts
+    max_digits = len(str(count))  # longer numbers are too large, and int() refuses very long texts
     stripped = (number.lstrip("0") for number in numbers)
     indexes = (int(number) - 1 for number in stripped if 0 < len(number) <= max_digits)
     return list(dict.fromkeys(index for index in indexes if index < count))

@@ -23,9 +23,10 @@ class _Dialect(NamedTuple):
     documents_field: str = "documents"
     """The request field with the documents."""
     limit_field: str | None = None
-    """The request field with the number of results, if there is one; results for all documents are requested."""
+    """The request field with the maximum number of results, which is set to the number of documents; ``None`` if the
+    API has no such field."""
     fixed_fields: Mapping[str, Any] = {}
-    """Further request fields, with their values."""
+    """Further request fields, with the values that every request has."""
     results_field: str | None = None
     """The response field with the list of results; ``None`` if the whole response is that list."""
     score_field: str = "relevance_score"
@@ -92,20 +93,20 @@ class HttpReranker(ModelReranker):
         batch_size: int | None = None,
         batch_characters: int = 200_000,
     ) -> None:
-        api = DIALECTS[arguments.choice("dialect", dialect, tuple(DIALECTS))]
-        url = api.vendor_url if base_url is None else base_url
+        self._dialect = DIALECTS[arguments.choice("dialect", dialect, tuple(DIALECTS))]
+        vendor_url = self._dialect.vendor_url
+        url = vendor_url if base_url is None else base_url
         if url is None:
             raise ArgumentError("base_url", f"is required for {dialect}, such as http://localhost:8080")
-        if model is None and api.vendor_url is not None:
+        if model is None and vendor_url is not None:
             raise ArgumentError("model", f"is required for {dialect}")
-        self._dialect = api
         self._request: dict[str, Any] = {} if model is None else {"model": arguments.name("model", model)}
         url = check_url(url)
         self._api = JsonApi(
             url,
-            "" if url.endswith("/rerank") else api.path,
+            "" if url.endswith("/rerank") else self._dialect.path,
             key_variable=key_variable_for(
-                url, key_variable, vendor_url=api.vendor_url, vendor_variable=api.vendor_variable
+                url, key_variable, vendor_url=vendor_url, vendor_variable=self._dialect.vendor_variable
             ),
             error_type=RerankerError,
             style=f"a {dialect}-style rerank API",
@@ -115,12 +116,12 @@ class HttpReranker(ModelReranker):
         )
         default_name = dialect if model is None else f"{dialect}:{model}"
         super().__init__(default_name if name is None else name, self._api.server)
-        size = api.batch_size if batch_size is None else batch_size
+        size = self._dialect.batch_size if batch_size is None else batch_size
         self._batch_size = arguments.at_least_one("batch_size", size)
         self._batch_characters = arguments.count("batch_characters", batch_characters)
 
     def _scores(self, query: str, documents: list[str]) -> Any:
-        """Send one request for each batch; the score of a document does not depend on the other documents."""
+        """Send one request for each batch. All scores are comparable, because none depends on the other documents."""
         scores: list[tuple[int, float]] = []
         for batch in batches(documents, size=self._batch_size, characters=self._batch_characters):
             indexes = sorted(batch)
@@ -130,7 +131,7 @@ class HttpReranker(ModelReranker):
         return scores
 
     def _request_scores(self, query: str, documents: list[str]) -> list[tuple[Any, Any]]:
-        """Return pairs of an index into ``documents`` and a score, as the server sent them: unchecked."""
+        """Return the pairs of an index into ``documents`` and a score that the server sent, without checking them."""
         dialect = self._dialect
         request = {
             **self._request,
@@ -156,7 +157,7 @@ class HttpReranker(ModelReranker):
 def key_variable_for(
     url: str, key_variable: str | None, *, vendor_url: str | None, vendor_variable: str | None
 ) -> str | None:
-    """Return ``key_variable``; ``"auto"`` means ``vendor_variable`` at the scheme and host of ``vendor_url`` only."""
+    """Return ``key_variable``; for ``"auto"``, the vendor's variable if scheme and host are the vendor's, else ours."""
     if key_variable != AUTOMATIC_KEY:
         return key_variable
     is_vendor = vendor_url is not None and _origin(url) == _origin(vendor_url)

@@ -24,8 +24,8 @@ class OnnxReranker(ModelReranker):
     text first. The score, from 0 to 1, is the sigmoid of one logit, or the softmax probability of the second of two
     logits. The reranker's name is that of the folder, unless ``name`` is passed.
 
-    Pairs are computed one by one by default. On a CPU that is about as fast as a batch, and the score of a document
-    does not depend on the other documents, as it otherwise does in a quantised model.
+    Pairs are computed one by one by default. On a CPU that is about as fast as a batch. With a quantised model, the
+    score of a document would otherwise depend on the other documents of its batch.
 
     >>> OnnxReranker("no/such/folder")
     Traceback (most recent call last):
@@ -48,10 +48,10 @@ class OnnxReranker(ModelReranker):
         graph = folder.graph(file)
         variant = "" if graph.stem == "model" else f"/{graph.stem}"
         super().__init__(f"{folder.name}{variant}" if name is None else name, "onnxruntime")
-        limit = folder.max_tokens() if max_tokens is None else arguments.at_least_one("max_tokens", max_tokens)
+        token_limit = folder.max_tokens() if max_tokens is None else arguments.at_least_one("max_tokens", max_tokens)
         self._batch_size = arguments.at_least_one("batch_size", batch_size)
         self._session = shared_session(
-            folder, str(graph.resolve()), lambda: graph, max_tokens=limit, output="logits", threads=threads
+            folder, str(graph.resolve()), lambda: graph, max_tokens=token_limit, output="logits", threads=threads
         )
 
     def _scores(self, query: str, documents: list[str]) -> Any:
@@ -71,8 +71,9 @@ def _probabilities(logits: Any) -> list[float]:
     import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
 
     # In float64, because in float32 the sigmoid is 1 from a logit of 17 on, and the order would be lost.
-    exact = logits.astype(np.float64)
-    difference = exact[:, -1] - exact[:, 0] if logits.shape[1] == 2 else exact[:, 0]
+    columns = logits.astype(np.float64).T
+    # The softmax probability of the second of two logits is the sigmoid of their difference.
+    logit = columns[1] - columns[0] if len(columns) == 2 else columns[0]
     with np.errstate(invalid="ignore"):  # NaN is reported by sorted_scores
-        probabilities: list[float] = np.exp(-np.logaddexp(0, -difference)).tolist()
+        probabilities: list[float] = np.exp(-np.logaddexp(0, -logit)).tolist()  # the sigmoid, without overflow
     return probabilities

@@ -15,7 +15,7 @@ from recollect.rerankers.http_api import HttpReranker
 from recollect.rerankers.onnx import OnnxReranker
 
 RerankerSpec = str | os.PathLike[str] | Reranker | Callable[[str, list[str]], Any] | None
-"""The name, folder or object by which a user selects a reranker; see :func:`reranker_from`."""
+"""The name, folder, function or object by which a user selects a reranker; see :func:`reranker_from`."""
 
 
 def _http_reranker(dialect: str, argument: str) -> Reranker:
@@ -53,4 +53,11 @@ def reranker_from(spec: RerankerSpec) -> Reranker | None:
     return None if spec is None or spec == "none" else _SPECS.read(spec)[0]
 
 
-_SPECS = SpecReader("reranker", RERANKERS, ("none",), ("name", "rerank"), OnnxReranker, FunctionReranker)
+_SPECS = SpecReader(
+    kind="reranker",
+    registry=RERANKERS,
+    other_names=("none",),
+    methods=("name", "rerank"),
+    from_folder=OnnxReranker,
+    from_function=FunctionReranker,
+)

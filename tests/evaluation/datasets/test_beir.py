@@ -29,7 +29,7 @@ def test_beir_sample() -> None:
     dataset = load_dataset(KITCHEN)
     assert (dataset.name, dataset.notes, len(dataset.questions)) == ("kitchen", 12, 6)
     assert dataset.strata == ("exact", "multi-hop", "paraphrase")
-    assert dataset.remarks == ("1 question without a relevant note left out",)
+    assert dataset.remarks == ("1 question left out: no note is relevant",)
     assert not dataset.synthetic
     third = dataset.questions[2]
     assert (third.id, dict(third.relevant), third.strata) == ("q3", {"k2": 2, "k1": 1}, ("multi-hop", "paraphrase"))
@@ -66,7 +66,7 @@ def test_beir_unanswerable_queries(tmp_path: Path) -> None:
         ("q2", {}, ("unanswerable", "names")),
     ]
     assert [question.id for question in dataset.unanswerable] == ["q2"]
-    assert dataset.remarks == ("1 question without a relevant note left out",)
+    assert dataset.remarks == ("1 question left out: no note is relevant",)
 
 
 def test_beir_needs_an_answerable_query(tmp_path: Path) -> None:
@@ -79,9 +79,9 @@ def test_beir_split() -> None:
     dataset = load_dataset(KITCHEN, split="dev")
     assert [question.id for question in dataset.questions] == ["q1", "q5"]
     assert dataset.remarks == (
-        "5 questions without a relevant note left out",
-        "1 judged question not in queries.jsonl left out",
-        "1 judgement of notes that are not in the corpus: they can never be found",
+        "5 questions left out: no note is relevant",
+        "1 judged question left out: not in queries.jsonl",
+        "1 judgement of notes that are not in the corpus: these notes can never be found",
     )
     with pytest.raises(ArgumentError, match="split: must be one of dev, test, got 'train'"):
         load_dataset(KITCHEN, split="train")
@@ -124,7 +124,7 @@ def test_beir_duplicate_question_id(tmp_path: Path, repeated_id: str) -> None:
 def test_beir_unreadable_date(tmp_path: Path) -> None:
     questions = [{"_id": "q1", "text": "tea?", "metadata": {"asked": "whenever"}}]
     dataset = load_dataset(write_beir_folder(tmp_path, [{"_id": "n1", "text": "tea"}], questions))
-    assert dataset.remarks == ("1 question with a date that cannot be read: it is ignored",)
+    assert dataset.remarks == ("1 question with a date that cannot be read: the date is ignored",)
 
 
 @pytest.mark.parametrize(

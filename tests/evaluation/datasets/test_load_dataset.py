@@ -50,7 +50,7 @@ def test_load_dataset_without_questions(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=r"has no question with a relevant note$"):
         load_dataset(path, format="locomo")
     path.write_text('[{"conversation": {}, "qa": [{"question": "Tea?", "evidence": []}]}]')
-    with pytest.raises(ArgumentError, match=r"note \(1 question whose evidence names no turn left out\)"):
+    with pytest.raises(ArgumentError, match=r"note \(1 question left out: the evidence names no existing turn\)"):
         load_dataset(path)
 
 

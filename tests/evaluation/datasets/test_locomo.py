@@ -43,8 +43,8 @@ def test_locomo_evidence_forms() -> None:
         "conversation-2/q2": ["D1:1"],
     }
     assert dataset.remarks == (
-        "2 questions whose evidence names no turn left out",
-        "2 pieces of evidence for a turn that does not exist left out",
+        "2 questions left out: the evidence names no existing turn",
+        "2 pieces of evidence left out: the turn does not exist",
         "1 session without a date that can be read",
     )
     assert dataset.strata == (

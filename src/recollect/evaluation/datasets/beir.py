@@ -57,6 +57,7 @@ def load_beir(source: DatasetSource, *, split: str | None = None) -> Dataset:
             strata=strata,
             asked_at=asked_at,
         )
+    unknown_questions = len(judgements)  # the judgements that remain
     notes = _read_corpus(folder)
     note_ids = {note.id for note in notes}
     judged_ids = [note_id for question in questions.values() for note_id in question.relevant] if notes else []
@@ -67,10 +68,10 @@ def load_beir(source: DatasetSource, *, split: str | None = None) -> Dataset:
         questions=tuple(questions.values()),
         synthetic=synthetic,
         remarks=remarks(
-            (len(left_out_ids), "question", "without a relevant note left out"),
-            (len(judgements), "judged question", "not in queries.jsonl left out"),
-            (unreadable_dates, "question", "with a date that cannot be read: it is ignored"),
-            (missing_notes, "judgement", "of notes that are not in the corpus: they can never be found"),
+            (len(left_out_ids), "question", "left out: no note is relevant"),
+            (unknown_questions, "judged question", "left out: not in queries.jsonl"),
+            (unreadable_dates, "question", "with a date that cannot be read: the date is ignored"),
+            (missing_notes, "judgement", "of notes that are not in the corpus: these notes can never be found"),
         ),
     )
 
@@ -101,13 +102,18 @@ def _read_corpus(folder: Path) -> tuple[Note, ...]:
         fields = {name: metadata.pop(name) for name in _NOTE_FIELDS if metadata.get(name) is not None}
         times = {name: metadata.pop(name) for name in _TIME_FIELDS if metadata.get(name) is not None}
         title, text = str(row.get("title") or ""), str(row.get("text") or "")
+        if not text:  # the title becomes the content
+            title, text = "", title
         note_id = get_text(row, "_id", location)
         try:
             fields |= {name: parse_date(name, time) for name, time in times.items()}
-            note = Note(id=note_id, title=title if text else "", content=text or title, metadata=metadata, **fields)
+            note = Note(id=note_id, title=title, content=text, metadata=metadata, **fields)
         except ArgumentError as error:
             raise IngestError(f"{location}: {error}") from None
-        for key in [f"id {note.id}", f"path {note.path}"] if note.path else [f"id {note.id}"]:
+        keys = [f"id {note.id}"]
+        if note.path:
+            keys.append(f"path {note.path}")
+        for key in keys:
             if key in seen_keys:
                 raise IngestError(f"{location}: the {key} occurs twice; ids and paths must be unique")
             seen_keys.add(key)

@@ -41,7 +41,7 @@ class DatasetFormat(NamedTuple):
     detect: Callable[[DatasetSource], bool]
     load: Callable[..., Dataset]
     options: frozenset[str]
-    """Some of ``level``, ``split`` and ``pool``; the others raise an error."""
+    """The supported ones of ``level``, ``split`` and ``pool``; ``load_dataset`` raises an error for the others."""
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -67,7 +67,6 @@ def read_objects(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _read_json(path: Path) -> Any:
-    """Return the data of a JSON file."""
     try:
         return json.loads(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -93,5 +92,5 @@ def get_text(record: Any, name: str, location: str) -> str:
 
 
 def remarks(*counts: tuple[int, str, str]) -> tuple[str, ...]:
-    """Return a remark for each (count, noun, predicate) whose count is above 0, such as ``2 questions left out``."""
+    """Return a remark for each (count, noun, predicate) whose count is not 0, such as ``2 questions left out``."""
     return tuple(f"{format_count(count, noun)} {predicate}" for count, noun, predicate in counts if count)

@@ -57,8 +57,8 @@ def load_locomo(source: DatasetSource, *, level: str = "turn") -> Dataset:
     """Read a LoCoMo JSON file; each conversation is a collection.
 
     At the level ``turn`` a note is a turn, ``Speaker: text`` with the caption of its image. At the level ``session`` a
-    note is a session, with a line for each turn. The questions are the same at both levels: all whose evidence names at
-    least one existing turn.
+    note is a session, with a line for each turn. The questions are the same at both levels: all questions whose
+    evidence names at least one existing turn.
     """
     by_turn = level != "session"
     collections: dict[str, Collection] = {}
@@ -75,11 +75,12 @@ def load_locomo(source: DatasetSource, *, level: str = "turn") -> Dataset:
         undated_sessions += len({turn.session for turn in turns if turn.date is None})
         notes = (turn.to_note() for turn in turns) if by_turn else _session_notes(turns)
         collections[name] = Collection(id=name, notes=tuple(notes))
-        turn_by_key = {key: turn for turn in turns if not turn.repeated for key in _turn_keys(turn.id)}
+        first_turns = [turn for turn in turns if not turn.repeated]
+        turn_by_key = {key: turn for turn in first_turns for key in _turn_keys(turn.id)}
         for qa_number, qa in enumerate(get_field(sample, "qa", list, location), 1):
             qa_location = f"{location}, question {qa_number}"
             evidence = [_turn_keys(str(text)) for text in get_field(qa, "evidence", list, qa_location)]
-            unknown_evidence += sum(not keys or not turn_by_key.keys() >= set(keys) for keys in evidence)
+            unknown_evidence += sum(not keys or any(key not in turn_by_key for key in keys) for keys in evidence)
             relevant = [turn_by_key[key] for keys in evidence for key in keys if key in turn_by_key]
             question_count += 1
             if relevant:
@@ -97,8 +98,8 @@ def load_locomo(source: DatasetSource, *, level: str = "turn") -> Dataset:
         collections=collections,
         questions=tuple(questions),
         remarks=remarks(
-            (question_count - len(questions), "question", "whose evidence names no turn left out"),
-            (unknown_evidence, "piece", "of evidence for a turn that does not exist left out"),
+            (question_count - len(questions), "question", "left out: the evidence names no existing turn"),
+            (unknown_evidence, "piece", "of evidence left out: the turn does not exist"),
             (undated_sessions, "session", "without a date that can be read"),
             (repeated_turns, "turn", "with the id of an earlier turn: evidence refers to the earlier one"),
         ),

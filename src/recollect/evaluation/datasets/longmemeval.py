@@ -61,7 +61,8 @@ def load_longmemeval(source: DatasetSource, *, level: str = "session", pool: boo
         for session in _sessions(sample, location, versions.setdefault(collection, {})):
             has_labels = has_labels or any(turn.has_answer is not None for turn in session.turns)
             for note, has_answer in _notes(session, by_turn=by_turn):
-                if notes.setdefault(note.id, note).created_at != note.created_at:
+                first_note = notes.setdefault(note.id, note)  # several haystacks may have the same session
+                if first_note.created_at != note.created_at:
                     sessions_with_several_dates.add(session.id)
                 if has_answer:
                     relevant[note.id] = 1
@@ -92,7 +93,7 @@ def load_longmemeval(source: DatasetSource, *, level: str = "session", pool: boo
         collections={name: Collection(id=name, notes=tuple(notes.values())) for name, notes in by_collection.items()},
         questions=tuple(questions),
         remarks=remarks(
-            (questions_without_answer, "question", "without an answer in the haystack left out"),
+            (questions_without_answer, "question", "left out: no answer in the haystack"),
             (undated_questions, "question", "without a date that can be read"),
             (len(sessions_with_several_dates), "session", "with several dates: the first counts"),
         ),
@@ -113,7 +114,7 @@ def _sessions(sample: Any, location: str, versions: dict[str, list[tuple[str, ..
         raise IngestError(f"{location}: {counts}; their numbers must be equal")
     answer_ids = {str(session_id) for session_id in get_field(sample, "answer_session_ids", list, location)}
     for session_id, date, session in zip(ids, dates, haystack, strict=True):
-        raw_turns = get_field({"session": session}, "session", list, location)
+        raw_turns = get_field({"session": session}, "session", list, location)  # raises unless it is a list
         turns = tuple(_turn(turn, f"{location}, session {session_id}") for turn in raw_turns)
         lines = tuple(turn.line for turn in turns)
         texts = versions.setdefault(session_id, [])

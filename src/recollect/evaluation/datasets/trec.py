@@ -2,7 +2,7 @@
 
 A line of a run is ``question Q0 note rank score tag``, a line of qrels ``question 0 note grade``. White space
 separates columns, so white space and ``%`` within an id are percent-encoded when writing and decoded when reading.
-U+FEFF is encoded, too: at the start of a file it would be read as a byte order mark.
+U+FEFF is percent-encoded as well, because at the start of a file it would be read as a byte order mark.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ _CHARACTER_WIDTH = 6.4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A dataset, the outcomes of systems on it, and all numbers of a report."""
+    """A dataset, the outcomes of systems on it, and all numbers that a report shows."""
 
     dataset: Dataset
     outcomes: tuple[Outcome, ...]
@@ -94,7 +94,7 @@ def build_report(
     comparison = compare_outcomes(outcomes, resamples=resamples)
     if outcomes[0].dataset != dataset.name:
         raise ArgumentError("dataset", f"must be {outcomes[0].dataset!r}, the outcomes' dataset, got {dataset.name!r}")
-    # Wins and losses are counted by a measure with more than two values, if possible.
+    # Wins and losses are counted by a measure that can have more values than 0 and 1, if possible.
     measure = next((name for name in ("ndcg@10", "mrr") if name in comparison.measures), comparison.measures[0])
     return Report(
         dataset=dataset,
@@ -124,7 +124,7 @@ def html_report(report: Report) -> str:
 def markdown_report(report: Report) -> str:
     """Return a report as Markdown, for a pull request or a documentation page."""
     template = _environment(_escape_markdown).get_template("report.md.jinja")
-    # Only a few questions are listed: Markdown cannot collapse them.
+    # Only a few questions are listed, because Markdown cannot collapse a list.
     return template.render(report=report, comparison=report.comparison, max_questions=10)
 
 

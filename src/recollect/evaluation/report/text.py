@@ -5,11 +5,19 @@ from __future__ import annotations
 from recollect.evaluation.calibration import TrustMetrics
 from recollect.evaluation.comparison import ComparisonResult
 
-TRUST_HEADS = ("threshold", "right first", "of these below", "unanswerable recognised", "ECE", "95 % interval")
+TRUST_HEADS = (
+    "threshold",
+    "right first",
+    "right first, but below threshold",
+    "unanswerable recognised",
+    "ECE",
+    "95 % interval",
+)
 """The column headings of :func:`trust_fields`."""
 
-_MARKS = {"better": ("△", "▲"), "worse": ("▽", "▼"), "inconclusive": ("≈", "≈")}
-"""For each verdict, the mark without and with significance after Holm's correction."""
+_SIGNIFICANT_MARKS = {"better": "▲", "worse": "▼", "inconclusive": "≈"}
+_OTHER_MARKS = {"better": "△", "worse": "▽", "inconclusive": "≈"}
+"""The marks of verdicts that are not significant after Holm's correction."""
 
 
 def format_fraction(value: float) -> str:
@@ -35,7 +43,7 @@ def format_p(p: float) -> str:
 
 
 def format_ms(milliseconds: float) -> str:
-    """Return a latency in milliseconds, from 100 on without decimals."""
+    """Return a latency in milliseconds, with one decimal place if it is below 100."""
     return f"{milliseconds:.1f}" if milliseconds < 100 else f"{milliseconds:,.0f}"
 
 
@@ -53,8 +61,9 @@ def verdict_text(result: ComparisonResult) -> str:
 
 
 def verdict_mark(result: ComparisonResult) -> str:
-    """Return a mark for the verdict, hollow if it is not significant; readers need not rely on colour."""
-    return "" if result.difference is None else _MARKS[result.difference.verdict][result.significant]
+    """Return a mark for the verdict, hollow if it is not significant; it says the same without colours."""
+    marks = _SIGNIFICANT_MARKS if result.significant else _OTHER_MARKS
+    return "" if result.difference is None else marks[result.difference.verdict]
 
 
 def difference_fields(result: ComparisonResult) -> tuple[str, str, str, str]:
@@ -67,7 +76,7 @@ def difference_fields(result: ComparisonResult) -> tuple[str, str, str, str]:
 
 
 def trust_fields(trust: TrustMetrics) -> tuple[str, ...]:
-    """Return the trust metrics in the order of ``TRUST_HEADS``; a dash if there is nothing to measure."""
+    """Return the trust metrics in the order of ``TRUST_HEADS``; a dash stands for ``None``."""
     fractions = trust.right_first, trust.answered_right_first_below_threshold, trust.unanswerable_recognised
     return (
         f"{trust.threshold:g}",

@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 __all__ = ["STRATA", "exact_tokens", "generate_questions", "require_new_folder", "write_questions"]
 
 STRATA = {
-    "exact": "no other note has a token, phrase or rare words that only it contains",
+    "exact": "the other notes have no token, phrase or rare words of their own",
     "multi-hop": "no other notes are connected and have rare words of their own",
-    "typo": "no other note has a long word that only it contains",
+    "typo": "the other notes have no long word of their own",
     UNANSWERABLE: "no other foreign note has few enough words in common with these",
 }
 """The strata, each with the reason to report if fewer questions than requested could be generated."""
 
 _IGNORED_EDGES = frozenset(("previous", "next", "supersedes", "superseded-by"))
-"""Edges that are not used: adjacent notes may differ in topic, and a superseded note does not answer any more."""
+"""Multi-hop questions do not use these edges: adjacent notes may differ in topic, a superseded note is out of date."""
 
 
 def generate_questions(
@@ -53,7 +53,7 @@ def generate_questions(
     - ``exact``: a token, a phrase or words that only one note contains;
     - ``multi-hop``: words of a note, and a word of a note that is connected with it; both notes are relevant;
     - ``typo``: one or two words that only one note contains, misspelt;
-    - ``unanswerable``: words of a ``foreign`` note that has little in common with these notes; no note is relevant.
+    - ``unanswerable``: words of a ``foreign`` note that has few words in common with these notes; no note is relevant.
 
     A text that several notes answer equally well is not used, and a note is the source of at most one question in a
     stratum. The same notes and ``seed`` give the same questions. The questions are synthetic: they compare systems on
@@ -78,7 +78,7 @@ def generate_questions(
         neighbours = [neighbour for neighbour in memory.neighbours(note) if neighbour.kind not in _IGNORED_EDGES]
         return list(dict.fromkeys(neighbour.note.id for neighbour in neighbours))
 
-    rngs = [np.random.default_rng([seed, number]) for number in range(len(STRATA))]  # independent of each other
+    rngs = [np.random.default_rng([seed, number]) for number in range(len(STRATA))]  # one for each stratum
     generators = (
         exact_questions(lexicon, rngs[0]),
         multi_hop_questions(lexicon, rngs[1], connected_ids),

@@ -1,4 +1,4 @@
-"""Words and tokens of notes: ``Lexicon`` finds the notes with a word, ``exact_tokens`` the tokens of only one note."""
+"""Words and tokens of notes: which notes contain a word (``Lexicon``), and which tokens only one note contains."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _STOPWORDS = ENGLISH_STOPWORDS | DUTCH_STOPWORDS
 _MIN_LENGTH = 3
 """The minimum length of a content word, a token and a word root, in characters."""
 _SUFFIXES = ("ingly", "edly", "ies", "ied", "ing", "ed", "es", "ly", "s", "e", "y")
+"""English suffixes, in the order in which ``word_root`` tries them."""
 
 _TOKEN = regex.compile(r"[\p{L}\p{N}]+(?:[._/\\:#@,'’-][\p{L}\p{N}]+|_+[\p{L}\p{N}]+)*")
-"""Letters and digits, with single punctuation marks between them."""
+"""Letters and digits, with single punctuation marks or any number of underscores between them."""
 _WORD = regex.compile(r"[\p{L}\p{N}]+")
 _VERSION = regex.compile(
     r"v\d+(?:[._]\d+)*(?:-?[a-z]+[._]?\d*)?|\d+(?:\.\d+){2,}(?:-?[a-z]+[._]?\d*)?", regex.IGNORECASE
@@ -32,7 +33,7 @@ _NUMBER = regex.compile(r"\d+(?:[.,:/-]\d+)*")
 _PATH = regex.compile(r"[^/\\]+(?:[/\\][^/\\]+)+|[\p{L}\p{N}_-]*\p{L}[\p{L}\p{N}_-]*\.[a-z][a-z0-9]{1,4}")
 """Parts that are separated by slashes, or a file name with an extension of two to five characters."""
 _IDENTIFIER = regex.compile(r"\p{L}.*\p{N}|\p{N}.*\p{L}|_|\p{Ll}\p{Lu}|@|#|\p{L}[.:]\p{L}")
-"""Letters with digits, an underscore, a capital after a small letter, ``@``, ``#``, or ``.`` or ``:`` in letters."""
+"""Any of: a letter and a digit, ``_``, a capital after a small letter, ``@``, ``#``, ``.`` or ``:`` between letters."""
 _INSIDE_SENTENCE = regex.compile(r"[\p{L}\p{N},;] $")
 """The two characters before a word that does not begin a sentence."""
 _JOINED_WORDS = regex.compile(r"\p{L}+(?:[-'’/,]\p{L}+)*")
@@ -54,7 +55,7 @@ def word_root(word: str) -> str:
         if word.endswith(suffix) and len(word) - len(suffix) >= _MIN_LENGTH:
             word = word.removesuffix(suffix)
             break
-    # The final letter may differ between forms: study and studies, stop and stopped.
+    # Forms of a word may differ in a final e, y or doubled letter: play and played, stop and stopped.
     return word[:-1] if len(word) > _MIN_LENGTH and (word[-1] in "ey" or word[-1] == word[-2]) else word
 
 
@@ -74,7 +75,7 @@ class Lexicon:
         self._max_notes_of_distinctive_word = max(3, len(notes) // 20)
 
     def notes_with(self, words: Iterable[str]) -> set[int]:
-        """Return the indexes of the notes that contain all of the words; none if there is no word."""
+        """Return the indexes of the notes that contain all of the words; no index if ``words`` is empty."""
         postings = [self._postings.get(word_root(word), set()) for word in words]
         return set.intersection(*postings) if postings else set()
 
@@ -83,11 +84,11 @@ class Lexicon:
         return index in self._postings.get(word_root(word), ())
 
     def is_rare(self, word: str) -> bool:
-        """Return whether at least one note, and at most two or 1 % of them (the larger number), contain a word."""
+        """Return whether a word occurs, but in no more than 2 notes or 1 % of the notes (the larger number)."""
         return 1 <= len(self._postings.get(word_root(word), ())) <= self._max_notes_of_rare_word
 
     def is_distinctive(self, word: str) -> bool:
-        """Return whether at least one note, and at most three or 5 % of them (the larger number), contain a word."""
+        """Return whether a word occurs, but in no more than 3 notes or 5 % of the notes (the larger number)."""
         return 1 <= len(self._postings.get(word_root(word), ())) <= self._max_notes_of_distinctive_word
 
 
@@ -125,9 +126,9 @@ def exact_tokens(notes: Sequence[Note], limit: int | None = None, seed: int = 0)
     """Yield (token, kind, note id) for tokens that exactly one note contains, as they are written in the note.
 
     A token is a word that is no stopword, or an identifier, number, name, version or path; it has three characters or
-    more. Another note contains it if the same words follow each other there, in any case. Tokens are drawn from titles,
-    summaries, tags and contents, and must not be in another note's path either. At most ``limit`` tokens are drawn,
-    from the kinds in turn; the same ``seed`` draws the same tokens.
+    more. Another note contains it if the same words follow each other there; upper and lower case do not matter. Tokens
+    are drawn from titles, summaries, tags and contents, and must not be in another note's path either. At most
+    ``limit`` tokens are drawn, from the kinds in turn; the same ``seed`` draws the same tokens.
 
     >>> notes = [Note(id="n1", content="Booked BZH-20931 today."), Note(id="n2", content="Booked a table today.")]
     >>> sorted(exact_tokens(notes))
@@ -147,16 +148,16 @@ def exact_tokens(notes: Sequence[Note], limit: int | None = None, seed: int = 0)
     for index, note in enumerate(notes):
         for token, kind in _distinct_tokens(note).values():
             words = _folded_words(token)
-            others = set.intersection(*(postings[word] for word in words)) - {index}
-            if not any(_contains_phrase(words_of_texts[other], words) for other in others):
+            others_with_words = set.intersection(*(postings[word] for word in words)) - {index}
+            if not any(_contains_phrase(words_of_texts[other], words) for other in others_with_words):
                 by_kind[kind].append((token, kind, note.id))
     shuffled = [[tokens[index] for index in rng.permutation(len(tokens))] for tokens in by_kind.values()]
-    kinds_in_turn = (token for tokens in zip_longest(*shuffled) for token in tokens if token is not None)
-    yield from islice(kinds_in_turn, max_count)
+    from_kinds_in_turn = (token for tokens in zip_longest(*shuffled) for token in tokens if token is not None)
+    yield from islice(from_kinds_in_turn, max_count)
 
 
 def _distinct_tokens(note: Note) -> dict[tuple[str, ...], tuple[str, str]]:
-    """Return (token, kind) of each token of a note, and of each word inside a token, by their case-folded words."""
+    """Return (token, kind) for each token of a note and each word inside a token; the key is its case-folded words."""
     tokens: dict[tuple[str, ...], tuple[str, str]] = {}
     for text in (note.title, note.summary, *note.tags, note.content):
         for token, kind in tokenise(text):

@@ -41,6 +41,7 @@ _ADJACENT_KEYS = {
     for row in _KEY_ROWS
     for index, key in enumerate(row)
 }
+"""For each letter, the letters to the left and to the right of it on a keyboard."""
 
 _MAX_SHARED = 0.5
 """A text is foreign if every note contains less than this fraction of its content words."""
@@ -91,7 +92,7 @@ def exact_questions(lexicon: Lexicon, rng: np.random.Generator) -> Iterator[Ques
 
 
 def exact_texts(lexicon: Lexicon, index: int, rng: np.random.Generator) -> dict[str, str]:
-    """Return, by kind and in random order, texts that only this note contains; kinds without a text are left out."""
+    """Return for each kind a text that only this note contains, if there is one; the kinds are in random order."""
     text_by_kind: dict[str, str] = {}
     for number in rng.permutation(len(EXACT_KINDS)):
         kind = EXACT_KINDS[number]
@@ -109,7 +110,7 @@ def exact_texts(lexicon: Lexicon, index: int, rng: np.random.Generator) -> dict[
 
 
 def _phrases(lexicon: Lexicon, index: int, rng: np.random.Generator) -> Iterator[str]:
-    """Yield runs of three to six words of a sentence that contain a rare word."""
+    """Yield phrases of three to six consecutive words of a sentence, each with at least one rare word."""
     for sentence in _shuffled(split_sentences(lexicon.notes[index].content), rng):
         words = split_words(sentence)
         length = int(rng.integers(3, 6, endpoint=True))
@@ -138,7 +139,7 @@ def multi_hop_questions(
     index_by_id = {note.id: index for index, note in enumerate(lexicon.notes)}
     for index in shuffle_by_group(lexicon.notes, rng):
         ids = connected_ids(lexicon.notes[index])
-        connected = [index_by_id[note_id] for note_id in ids if note_id in index_by_id]  # others are newer notes
+        connected = [index_by_id[note_id] for note_id in ids if note_id in index_by_id]  # without newer notes
         for second in _shuffled(connected, rng):
             text = _multi_hop_text(lexicon, index, second, connected, rng)
             if text is not None:
@@ -153,12 +154,12 @@ def _multi_hop_text(
     rare_words = [word for word in _words_not_in(lexicon, first, [second]) if lexicon.is_rare(word)]
     excluded = [first, *(neighbour for neighbour in connected if neighbour != second)]
     words = sorted(_words_not_in(lexicon, second, excluded), key=lambda word: (-len(lexicon.notes_with([word])), word))
-    title = content_words(lexicon.notes[second].title)
-    frequent_words = [word for word in words if word not in title and lexicon.is_distinctive(word)]
+    title_words = content_words(lexicon.notes[second].title)
+    distinctive_words = [word for word in words if word not in title_words and lexicon.is_distinctive(word)]
     chosen_words = _shuffled(rare_words, rng)[:_MULTI_HOP_WORDS]
-    if len(chosen_words) < _MULTI_HOP_WORDS or not frequent_words or lexicon.notes_with(chosen_words) != {first}:
+    if len(chosen_words) < _MULTI_HOP_WORDS or not distinctive_words or lexicon.notes_with(chosen_words) != {first}:
         return None
-    return f"what {rng.choice(frequent_words[:_MULTI_HOP_CHOICES])} has to do with {' '.join(chosen_words)}?"
+    return f"what {rng.choice(distinctive_words[:_MULTI_HOP_CHOICES])} has to do with {' '.join(chosen_words)}?"
 
 
 def _words_not_in(lexicon: Lexicon, index: int, excluded: Sequence[int]) -> list[str]:
@@ -198,9 +199,9 @@ def misspell(word: str, rng: np.random.Generator) -> str:
 
 
 def unanswerable_questions(lexicon: Lexicon, foreign: Lexicon, rng: np.random.Generator) -> Iterator[QuestionDraft]:
-    """Yield phrases or rare words of notes of another collection, ``foreign``, which share few words with ``lexicon``.
+    """Yield phrases or rare words from those notes of ``foreign`` that share few words with the notes of ``lexicon``.
 
-    Every note of ``lexicon`` contains less than half of the content words of the foreign note and of the question. No
+    Every note of ``lexicon`` contains less than half of the content words of the foreign note, and of the question. No
     rule can exclude that a note answers in other words; this is likely only if both collections have the same topics.
     """
     for index in shuffle_by_group(foreign.notes, rng):
@@ -213,7 +214,7 @@ def unanswerable_questions(lexicon: Lexicon, foreign: Lexicon, rng: np.random.Ge
 
 
 def is_foreign(lexicon: Lexicon, text: str) -> bool:
-    """Return whether a text has three content words or more, and no note contains half of them."""
+    """Return whether a text has three content words or more, and every note contains less than half of them."""
     words = content_words(text)
-    shared_words = Counter(index for word in words for index in lexicon.notes_with([word]))
+    shared_words = Counter(index for word in words for index in lexicon.notes_with([word]))  # a count for each note
     return len(words) >= _MIN_FOREIGN_WORDS and max(shared_words.values(), default=0) < _MAX_SHARED * len(words)
