@@ -24,19 +24,6 @@ class AccessLog:
     Recording an access costs a lock and a dictionary update. A background thread writes the accesses; it starts with
     the first pending access and ends when none is left. A search never fails because of the log: errors of the store
     become a warning when the log is closed.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> from recollect.stores import open_store
-    >>> with TemporaryDirectory() as folder:
-    ...     store = open_store(f"{folder}/memory.db")
-    ...     (note,), _ = store.write([{"content": "Prefers green tea."}])
-    ...     log = AccessLog(store)
-    ...     log.record([note.id], "default")
-    ...     log.close()
-    ...     stored, = store.get([note.id], namespace="default")
-    ...     store.close()
-    >>> stored.last_accessed_at >= note.created_at
-    True
     """
 
     def __init__(self, store: Store) -> None:

@@ -13,11 +13,7 @@ Progress: TypeAlias = Callable[[int, int, str], None]
 
 @contextmanager
 def shown_progress(label: str) -> Iterator[Progress]:
-    """Yield a callback that draws a progress bar if standard error is a terminal, and else does nothing.
-
-    >>> with shown_progress("Embedding") as progress:
-    ...     progress(1, 2, "first")
-    """
+    """Yield a callback that draws a progress bar if standard error is a terminal, and else does nothing."""
     if not sys.stderr.isatty():
         yield lambda *_: None
         return

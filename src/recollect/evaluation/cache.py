@@ -21,8 +21,7 @@ from recollect.inference.runtime import cache_folder
 
 Vector = NDArray[np.float32]
 
-_BUSY_TIMEOUT_MS = 60_000
-"""How long to wait, in milliseconds, while another process writes."""
+_BUSY_TIMEOUT_MS = 60_000  # how long to wait, in milliseconds, while another process writes
 
 
 def default_cache_folder() -> Path:

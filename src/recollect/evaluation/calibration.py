@@ -22,8 +22,7 @@ from recollect.evaluation.significance import SIGNIFICANCE_LEVEL, Interval
 
 BINS = 10
 """The default number of bins. They have equal mass: each has about the same number of queries."""
-_RESAMPLES = 2_000
-"""The number of bootstrap resamples for the interval of the calibration error."""
+_RESAMPLES = 2_000  # the number of bootstrap resamples for the interval of the calibration error
 
 
 @dataclass(frozen=True, slots=True)

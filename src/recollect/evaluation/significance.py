@@ -23,13 +23,11 @@ SIGNIFICANCE_LEVEL = 0.05
 
 Verdict: TypeAlias = Literal["better", "worse", "inconclusive"]
 
-_BATCH_SIZE = 200_000
-"""The number of random draws in memory at once, small enough for a processor's cache."""
+_BATCH_SIZE = 200_000  # the number of random draws in memory at once, small enough for a processor's cache
 _MIN_QUESTIONS_PER_VALUE = 20
 """If there are on average at least this many questions per distinct value, drawing how often each value occurs is
 faster than drawing single questions."""
-_TOLERANCE = 1e-12
-"""An upper bound of the rounding error of one value."""
+_TOLERANCE = 1e-12  # an upper bound of the rounding error of one value
 
 
 class Interval(NamedTuple):

@@ -33,10 +33,8 @@ MIN_QUESTIONS = 20
 """The minimum number of questions to tune on; with fewer, a gain can hardly be told from chance."""
 MIN_GAIN = 0.002
 """A parameter is changed only if the mean score of the questions that it is chosen on rises by at least this much."""
-_PASSES = 2
-"""How often coordinate ascent goes through all parameters."""
-_MAX_FLAT_STEPS = 2
-"""The ascent in one direction ends after this many steps in a row without a change of the score."""
+_PASSES = 2  # how often coordinate ascent goes through all parameters
+_MAX_FLAT_STEPS = 2  # the ascent in one direction ends after this many steps in a row without a change of the score
 
 
 class SettingChange(NamedTuple):

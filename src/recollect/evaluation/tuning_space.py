@@ -43,8 +43,7 @@ _METHODS_AND_K = (("convex", 60.0), ("rrf", 5.0), ("rrf", 10.0), ("rrf", 20.0), 
 _EDGE_WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 _SESSION_WEIGHTS = (0.0, 0.01, 0.03, 0.1)
 """These are smaller, because the weight of ``session`` multiplies the sum of the scores of all seeds in a session."""
-_SUPERSEDING_EDGES = ("supersedes", "superseded-by")
-"""These edges are not tuned: the stage ``superseded`` handles them."""
+_SUPERSEDING_EDGES = ("supersedes", "superseded-by")  # these edges are not tuned: the stage ``superseded`` handles them
 _CONTEXT_VALUES = {
     "context.previous": (0.0, 0.25, 0.5, 0.75),
     "context.next": (0.0, 0.15, 0.3, 0.5),

@@ -27,8 +27,7 @@ except ImportError as error:
 
 __all__ = ["RecollectRetriever"]
 
-_LLM_METADATA = ("path", "title", "created_at")
-"""The metadata that a language model reads before the text of a node."""
+_LLM_METADATA = ("path", "title", "created_at")  # the metadata that a language model reads before the text of a node
 
 
 class RecollectRetriever(BaseRetriever):

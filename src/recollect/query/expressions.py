@@ -243,15 +243,12 @@ _KIND_OF_SEVERAL_WORDS: dict[Kind, Kind] = {"term": "phrase", "phrase": "phrase"
 
 MAX_FORMS = 96
 """The maximum number of forms of one word."""
-_MAX_PARTS = 7
-"""If a word has more parts (runs of letters or of digits) than this, only one way to join them is tried."""
+_MAX_PARTS = 7  # if a word has more parts (runs of letters or of digits) than this, only one way to join them is tried
 _MAX_CHARS = 40  # a longer word has no other forms
 _MAX_JOINED_WORDS = 6
 _THOUSAND_DIGITS = 3
-_PHONE_DIGITS = range(7, 16)
-"""A number with this many digits may be a telephone number, which may be split anywhere."""
-_MIN_GROUPED_CHARS = 12
-"""Identifiers from this length on may be written in groups of four, such as an IBAN."""
+_PHONE_DIGITS = range(7, 16)  # A number with this many digits may be a telephone number, which may be split anywhere
+_MIN_GROUPED_CHARS = 12  # identifiers from this length on may be written in groups of four, such as an IBAN
 _PART = re.compile(r"\d+|[^\W\d_]+")  # a run of digits or of letters
 _DIGIT = re.compile(r"\d")
 _HEXADECIMAL = re.compile(r"(?:0x)?([0-9a-f]{4,16})")  # 0x1f3a or 1f3a

@@ -32,10 +32,8 @@ from recollect.query.time_words import GENERIC_WORDS, TIME_WORDS, UNITS
 
 MAX_CHARACTERS = 2000
 """Times after this many characters of a text are not found."""
-_WINDOW_CHARS = 24
-"""How many characters before and after a number may belong to the date that contains the number."""
-_MAX_LEAD_CHARS = 40
-"""How many characters before a time expression may qualify it."""
+_WINDOW_CHARS = 24  # how many characters before and after a number may belong to the date that contains the number
+_MAX_LEAD_CHARS = 40  # how many characters before a time expression may qualify it
 
 _DIGITS = re.compile(r"\d+")
 _WORDS = re.compile(r"[^\W\d_]+")

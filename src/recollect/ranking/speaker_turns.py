@@ -23,8 +23,7 @@ _SENTENCE_ENDS = re.compile(r"[.!?…]+")
 _WORD = re.compile(r"[^\W_]+")  # letters and digits
 _FIRST_PERSON = frozenset(("i", "my", "me", "mine", "we", "our", "us"))
 _SECOND_PERSON = frozenset(("you", "your", "yours"))
-_USER_ROLES = frozenset(("user", "human"))
-"""The names of the human's role in chat transcripts."""
+_USER_ROLES = frozenset(("user", "human"))  # the names of the human's role in chat transcripts
 _MAX_LOG_RATIO = 1.5
 """The limit of the logarithm of a turn's length divided by the median length of its speaker's turns."""
 

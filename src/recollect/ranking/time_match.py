@@ -21,8 +21,7 @@ from recollect.query.terms import ENGLISH_STOPWORDS
 from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult, clamp
 from recollect.settings import flag, number, one_of, setting
 
-_TIME_ONLY_GAIN = 2.0
-"""If the query names only a time, a note of that time gains this multiple of the best score."""
+_TIME_ONLY_GAIN = 2.0  # if the query names only a time, a note of that time gains this multiple of the best score
 _DAY = timedelta(days=1)
 _INSTANT = timedelta(microseconds=1)
 # The distance from an interval at which the match of a note is 0; see time_match.
@@ -38,8 +37,7 @@ _EVENT = re.compile(
 )
 _WORD = re.compile(r"[^\W_]+")  # letters and digits
 _MAX_EVENT_WORDS = 3
-_MAX_SPREAD = timedelta(days=7)
-"""If notes date an event further apart than this, its time is unknown."""
+_MAX_SPREAD = timedelta(days=7)  # if notes date an event further apart than this, its time is unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,14 +31,7 @@ class Reranker(Protocol):
 
 
 class ModelReranker(ABC):
-    """Base class of rerankers: a subclass implements ``_scores``.
-
-    >>> class Longest(ModelReranker):
-    ...     def _scores(self, query, documents):
-    ...         return [len(document) for document in documents]
-    >>> Longest("longest", "a toy").rerank("tea", ["a", "three", "to"])
-    [(1, 5.0), (2, 2.0), (0, 1.0)]
-    """
+    """Base class of rerankers: a subclass implements ``_scores``."""
 
     def __init__(self, name: str, runtime: str) -> None:
         self._name = arguments.name("name", name)

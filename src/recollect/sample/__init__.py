@@ -11,12 +11,7 @@ __all__ = ["sample_notes", "sample_queries"]
 
 
 def sample_notes() -> Iterator[dict[str, Any]]:
-    """Yield the fields of each sample note: first the written notes, then a note for each turn of a conversation.
-
-    >>> first = next(sample_notes())
-    >>> first["path"]
-    'memory/global/about-me.md'
-    """
+    """Yield the fields of each sample note: first the written notes, then a note for each turn of a conversation."""
     yield from _records("notes.jsonl")
     for turn in _records("conversations.jsonl"):
         yield {
@@ -31,11 +26,7 @@ def sample_notes() -> Iterator[dict[str, Any]]:
 
 
 def sample_queries() -> list[dict[str, Any]]:
-    """Return example queries: the ``query``, the paths of the notes that it ``finds``, and ``why`` it is interesting.
-
-    >>> sample_queries()[0]["query"]
-    'ERR_4021'
-    """
+    """Return example queries: the ``query``, the paths of the notes that it ``finds``, and ``why`` it is interesting."""
     queries: list[dict[str, Any]] = json.loads(_file_text("queries.json"))
     return queries
 

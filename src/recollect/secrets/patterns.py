@@ -56,11 +56,7 @@ _CLASSES = _CharacterClasses(dict.fromkeys(map(ord, "_-./+=:~"), ""))  # separat
 
 
 def looks_random(value: str, *, min_length: int = MIN_LENGTH) -> bool:
-    """Return whether a value looks like a real password or key: characters of several classes that form no words.
-
-    >>> looks_random("k3J9x2m4Pq71"), looks_random("userPassword2"), looks_random("20260418")
-    (True, False, False)
-    """
+    """Return whether a value looks like a real password or key: characters of several classes that form no words."""
     if len(value) < min_length or is_placeholder(value):
         return False
     classes = value.translate(_CLASSES)
@@ -351,11 +347,7 @@ _FINDERS: tuple[Callable[[str], Iterator[Secret]], ...] = (
 
 
 def find_secrets(text: str) -> list[Secret]:
-    """Return the secrets in a text, by position; overlapping secrets are merged.
-
-    >>> find_secrets("The card is 4111 1111 1111 1111, the wifi password is k3J9x2m4Pq71.")
-    [Secret(start=12, end=31, kind='card number'), Secret(start=54, end=66, kind='password')]
-    """
+    """Return the secrets in a text, by position; overlapping secrets are merged."""
     # The order is the index of the finder: the lower, the more specific.
     matches = [(secret, order) for order, finder in enumerate(_FINDERS) for secret in finder(text)]
     merged: list[tuple[Secret, int]] = []

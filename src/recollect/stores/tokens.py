@@ -150,9 +150,6 @@ def titles_by_note(texts: Sequence[NoteText]) -> dict[int, list[Title]]:
 
     Titles that match everywhere are left out: a single short word, a number, and stopwords. Titles that are too long to
     be mentioned are left out, too.
-
-    >>> [title.words for title in titles_by_note([NoteText(7, "Tenet (film)", "", "By Nolan.")])[7]]
-    ['tenet film', 'tenet']
     """
     names: list[tuple[int, str]] = []
     for text in texts:

@@ -18,8 +18,7 @@ from recollect.evaluation.dataset import Question
 from recollect.evaluation.datasets.files import read_lines
 from recollect.evaluation.outcome import Ranking
 
-_SPECIAL = re.compile(r"[\s%\ufeff]")
-"""The characters that are percent-encoded."""
+_SPECIAL = re.compile(r"[\s%\ufeff]")  # the characters that are percent-encoded
 _GRADE_HEADINGS = frozenset(("score", "grade", "relevance", "rel", "rating", "label", "judgement", "judgment"))
 """Names of the grade column, by which a header line is recognised."""
 

@@ -32,8 +32,7 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
 """Control characters and noncharacters, which XML forbids or browsers warn of."""
 _MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~#&$!])")
 """Characters that have a meaning in Markdown."""
-_CHARACTER_WIDTH = 6.4
-"""The approximate width of a character in pixels, at a font size of 12 pixels."""
+_CHARACTER_WIDTH = 6.4  # the approximate width of a character in pixels, at a font size of 12 pixels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,8 +16,7 @@ from recollect.text import split_words
 TOKEN_KINDS = ("identifier", "number", "name", "version", "path", "word")
 
 _STOPWORDS = ENGLISH_STOPWORDS | DUTCH_STOPWORDS
-_MIN_LENGTH = 3
-"""The minimum length of a content word, a token and a word root, in characters."""
+_MIN_LENGTH = 3  # the minimum length of a content word, a token and a word root, in characters
 _SUFFIXES = ("ingly", "edly", "ies", "ied", "ing", "ed", "es", "ly", "s", "e", "y")
 """English suffixes, in the order in which ``word_root`` tries them."""
 
@@ -28,14 +27,12 @@ _VERSION = regex.compile(
     r"v\d+(?:[._]\d+)*(?:-?[a-z]+[._]?\d*)?|\d+(?:\.\d+){2,}(?:-?[a-z]+[._]?\d*)?", regex.IGNORECASE
 )
 """``v2``, ``v1.4``, ``1.4.2``, each also with a suffix such as ``-rc1``."""
-_NUMBER = regex.compile(r"\d+(?:[.,:/-]\d+)*")
-"""Digits, also with separators: numbers, dates and times."""
+_NUMBER = regex.compile(r"\d+(?:[.,:/-]\d+)*")  # digits, also with separators: numbers, dates and times
 _PATH = regex.compile(r"[^/\\]+(?:[/\\][^/\\]+)+|[\p{L}\p{N}_-]*\p{L}[\p{L}\p{N}_-]*\.[a-z][a-z0-9]{1,4}")
 """Parts that are separated by slashes, or a file name with an extension of two to five characters."""
 _IDENTIFIER = regex.compile(r"\p{L}.*\p{N}|\p{N}.*\p{L}|_|\p{Ll}\p{Lu}|@|#|\p{L}[.:]\p{L}")
 """Any of: a letter and a digit, ``_``, a capital after a small letter, ``@``, ``#``, ``.`` or ``:`` between letters."""
-_INSIDE_SENTENCE = regex.compile(r"[\p{L}\p{N},;] $")
-"""The two characters before a word that does not begin a sentence."""
+_INSIDE_SENTENCE = regex.compile(r"[\p{L}\p{N},;] $")  # the two characters before a word that does not begin a sentence
 _JOINED_WORDS = regex.compile(r"\p{L}+(?:[-'’/,]\p{L}+)*")
 """Words of letters, joined by hyphens, apostrophes, slashes or commas."""
 

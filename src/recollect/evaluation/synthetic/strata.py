@@ -25,13 +25,10 @@ EXACT_KINDS = (*(kind for kind in TOKEN_KINDS if kind != "word"), "phrase", "wor
 """The kinds of question in the stratum ``exact``."""
 
 _MIN_TOKEN_LENGTH = 3
-_LENGTH_BOUNDS = (100, 400)
-"""The lengths, in characters, that separate short, medium and long notes."""
+_LENGTH_BOUNDS = (100, 400)  # the lengths, in characters, that separate short, medium and long notes
 
-_MULTI_HOP_WORDS = 2
-"""The number of rare words of the first note in a multi-hop question."""
-_MULTI_HOP_CHOICES = 3
-"""The word of the second note is drawn from this many of its most frequent distinctive words."""
+_MULTI_HOP_WORDS = 2  # the number of rare words of the first note in a multi-hop question
+_MULTI_HOP_CHOICES = 3  # the word of the second note is drawn from this many of its most frequent distinctive words
 
 _MIN_TYPO_LENGTH = 5
 """The minimum length of a word to misspell: a typing error in a shorter word often makes another word."""
@@ -43,10 +40,8 @@ _ADJACENT_KEYS = {
 }
 """For each letter, the letters to the left and to the right of it on a keyboard."""
 
-_MAX_SHARED = 0.5
-"""A text is foreign if every note contains less than this fraction of its content words."""
-_MIN_FOREIGN_WORDS = 3
-"""The minimum number of content words of a foreign text: fewer do not show what it is about."""
+_MAX_SHARED = 0.5  # A text is foreign if every note contains less than this fraction of its content words
+_MIN_FOREIGN_WORDS = 3  # the minimum number of content words of a foreign text: fewer do not show what it is about
 
 
 class QuestionDraft(NamedTuple):

@@ -35,8 +35,7 @@ _REPORT_START = (
 )
 """The first bytes of every report. Repeated here, since recollect.evaluation is slow to import."""
 _REPORT_END = b"</html>\n"
-_TITLE_BYTES = 8192
-"""The title is searched in this many bytes at the start of a report."""
+_TITLE_BYTES = 8192  # the title is searched in this many bytes at the start of a report
 _TITLE = re.compile(rb"<title>([^<]*)</title>")
 
 _ALL_NAMESPACES: dict[str, Any] = {"x-right": "read of all namespaces"}

@@ -41,11 +41,7 @@ Result = TypeVar("Result")
 
 
 def split_options(address: str) -> tuple[str, dict[str, Any]]:
-    """Split an address into the address for libpq and the options of :class:`Connections`.
-
-    >>> split_options("postgresql://db/notes?sslmode=require&pool_size=20")
-    ('postgresql://db/notes?sslmode=require', {'pool_size': 20})
-    """
+    """Split an address into the address for libpq and the options of :class:`Connections`."""
     base, _, query = address.partition("?")
     options: dict[str, Any] = {}
     libpq_options = []
