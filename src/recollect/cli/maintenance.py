@@ -131,14 +131,14 @@ def doctor(context: click.Context, /, *, repair: bool, embedder: str, db: str, a
     else:
         for finding in problems if terminal.is_quiet() else findings:
             healthy_message = embedder_name if finding.part == "embedder" else finding.warning or "ok"
-            _print_finding(finding, terminal.command_wording(finding.problem or healthy_message))
+            _print_finding(finding, finding.problem or healthy_message)
     if problems:
         context.exit(1)
 
 
 def _advice(finding: Finding) -> str:
     if not finding.problem:
-        return terminal.command_wording(finding.warning)
+        return finding.warning
     if finding.repairable:
         return "recollect doctor --repair rebuilds it"
     if finding.part == "embedder":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -94,9 +93,7 @@ def score_bar(score: float) -> str:
 def print_explanation(console: Console, result: SearchResult, *, limit: int | None = None) -> None:
     """Print what each part of the search did, and how each hit got its score."""
     width = min(console.width, MAX_EXPLANATION_WIDTH)
-    explanation = result.explain(limit=limit, width=width)
-    explanation = re.sub(r"(?m)^warning.*$", lambda line: terminal.command_wording(line[0]), explanation)
-    text = Text(terminal.sanitise(explanation))
+    text = Text(terminal.sanitise(result.explain(limit=limit, width=width)))
     for pattern, style in (
         (r"(?m)^[a-z]+( [a-z]+)?(?=  )", "dim"),  # a label of one or two words
         (r"(?m)^warning.*$", "yellow"),

@@ -19,23 +19,6 @@ _UNSAFE_IN_TEXT = re.compile(f"[{_UNSAFE}\x0b\x0c\r]")
 _UNSAFE_IN_LINE = re.compile(f"[{_UNSAFE}]")
 _LINE_BREAKS = re.compile("[\t\n\x0b\x0c\r\u2028\u2029]")
 
-_COMMAND_WORDING = {
-    "call reindex(), or open the memory with the model of the vectors": "run: recollect reindex, or choose the model "
-    "of the vectors with --embedder",
-    "run reindex": "run: recollect reindex",
-    "; reindex one of them": "; run recollect reindex for one of them",
-    "; reindex, or give it another name": "; run recollect reindex, or choose another model",
-    "open it with an embedder": "choose one with --embedder",
-    "open the memory with an embedder": "choose an embedder with --embedder",
-    "open the memory with one": "choose one with --embedder",
-    ", or use read_only=True": "",
-    "open it once without read_only=True": "write to it once, for example by recollect reindex",
-    ", a function or an object with embed_documents and embed_query": "",
-    ", a function or an object with name and rerank": "",
-    "pass a smaller batch_size or batch_characters": "raise the limit of the model's server",
-    "pass a smaller document_characters, or rerank fewer documents": "lower --rerank-top-n",
-}
-"""Phrases of the library's messages that name functions and arguments, and what to say on the command line."""
 PIPE_WIDTH = 100_000
 """Columns of output to a pipe or a file: more than a line has, so that no line is wrapped."""
 
@@ -48,13 +31,6 @@ def sanitise_line(text: str) -> str:
 def sanitise(text: str) -> str:
     """Return ``text`` without characters that could control a terminal; line breaks and tabs stay."""
     return _UNSAFE_IN_TEXT.sub("�", text.replace("\r\n", "\n"))
-
-
-def command_wording(message: str) -> str:
-    """Return a message of the library in the words of the command line."""
-    for phrase, replacement in _COMMAND_WORDING.items():
-        message = message.replace(phrase, replacement)
-    return message
 
 
 def is_quiet() -> bool:
@@ -87,7 +63,7 @@ def print_error(message: str) -> None:
 
 
 def _print_labelled(label: str, colour: str, message: str) -> None:
-    text = " ".join(sanitise_line(command_wording(message)).split())
+    text = " ".join(sanitise_line(message).split())
     click.echo(f"{style(f'{label}:', fg=colour, bold=True)} {text}", err=True)
 
 

@@ -247,7 +247,7 @@ class Retrieval:
         needs_vectors = requested_mode in ("hybrid", "semantic")
         unavailable = "" if requested_mode == "bm25" else self._vector_leg.unavailable_reason(options.vector)
         if unavailable == "" and needs_vectors:
-            unavailable = "there is no embedder, so only lexical search ran; open the memory with an embedder"
+            unavailable = "there is no embedder, so only lexical search ran; choose an embedder"
         if unavailable:
             trace.warnings.append(unavailable)
         if unavailable is None:
