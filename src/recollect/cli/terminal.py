@@ -24,7 +24,7 @@ PIPE_WIDTH = 100_000
 
 
 def sanitise_line(text: str) -> str:
-    """Return ``text`` as one line that is safe for a terminal; its length stays, so that highlights stay valid."""
+    """Return ``text`` as one line that is safe for a terminal; it has the same length, so that highlights still fit."""
     return _UNSAFE_IN_LINE.sub("�", _LINE_BREAKS.sub(" ", text))
 
 
@@ -46,7 +46,7 @@ def print_message(message: str) -> None:
 
 
 def print_info(message: str) -> None:
-    """Print a line on standard error, so that standard output has only data, unless the command is quiet."""
+    """Print a line on standard error, where it does not mix with data, unless the command is quiet."""
     if not is_quiet():
         click.echo(sanitise_line(message), err=True)
 
@@ -74,7 +74,7 @@ def print_field(name: str, value: Any) -> None:
 
 
 def print_json(data: Any) -> None:
-    """Print data as JSON; if standard output is not UTF-8, other characters than ASCII are escaped."""
+    """Print data as JSON; if standard output is not UTF-8, characters that are not ASCII are escaped."""
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
     click.echo(json.dumps(data, indent=2, ensure_ascii=encoding != "utf8"))
 
