@@ -50,7 +50,7 @@ Every error is `application/problem+json`:
 `errors`, if present, lists invalid values, each with `field` and `detail`. `429` and most of `503` have a
 `Retry-After`.
 
-| status | type | |
+| status | type | title |
 |---|---|---|
 """
 
@@ -75,7 +75,7 @@ def _http_page(schema: Mapping[str, Any]) -> Iterator[str]:
         for path, methods in schema["paths"].items()
         for method, operation in methods.items()
     ]
-    yield "\n| endpoint | | right |\n|---|---|---|\n"
+    yield "\n| endpoint | description | right |\n|---|---|---|\n"
     for title, operation in operations:
         summary = operation["description"].splitlines()[0].rstrip(".")
         yield f"| [`{title}`](#{_anchor(title)}) | {summary} | {operation['x-right']} |\n"
@@ -99,7 +99,7 @@ def _http_operation(title: str, operation: Mapping[str, Any], schemas: list[str]
     yield f"\n### {title}\n\n{operation['description']}\n\nRight: {operation['x-right']}.\n"
     parameters = operation.get("parameters", [])
     if parameters:
-        yield "\n| parameter | type | |\n|---|---|---|\n"
+        yield "\n| parameter | type | description |\n|---|---|---|\n"
         for parameter in parameters:
             qualifier = " (required)" if parameter["required"] else ""
             if parameter["in"] == "path":
@@ -123,7 +123,7 @@ def _http_content(response: Mapping[str, Any], schemas: list[str]) -> str:
 def _http_model(model: Mapping[str, Any], name: str, schemas: list[str]) -> Iterator[str]:
     is_request = model.get("additionalProperties") is False
     required = model.get("required", []) if is_request else []  # responses have all fields
-    yield f"\n### {name}\n\n{model['description']}\n\n| field | type | |\n|---|---|---|\n"
+    yield f"\n### {name}\n\n{model['description']}\n\n| field | type | description |\n|---|---|---|\n"
     for field, schema in model["properties"].items():
         qualifier = " (required)" if field in required else ""
         default = schema.get("default")
@@ -169,7 +169,7 @@ def _mcp_reference() -> str:
     lines = [line for tool in TOOLS.values() for line in _mcp_tool(tool)]
     lines += [f"### {NOTE_TEMPLATE.uri_template}", "", f"A resource. {NOTE_TEMPLATE.description}", ""]
     lines += [f"### {USE_MEMORY.name}", "", f"A prompt. {USE_MEMORY.description}", ""]
-    lines += ["| argument | | |", "|---|---|---|"]
+    lines += ["| argument | type | description |", "|---|---|---|"]
     lines += [f"| `{argument.name}` | string | {argument.description} |" for argument in USE_MEMORY.arguments or ()]
     return "\n".join([*lines, ""])
 
@@ -184,8 +184,10 @@ def _mcp_tool(tool: Tool) -> Iterator[str]:
     ]
     yield from (f"### {description.name}", "", description.description or "", "")
     yield from (f"*{description.title}; right: {tool.right}; {', '.join(hints)}.*", "")
-    yield from ("| argument | | |", "|---|---|---|", *_mcp_rows(description.input_schema, required=", required"), "")
-    yield from ("| response | | |", "|---|---|---|", *_mcp_rows(description.output_schema or {}), "")
+    arguments = _mcp_rows(description.input_schema, required=", required")
+    yield from ("| argument | type | description |", "|---|---|---|", *arguments, "")
+    response_fields = _mcp_rows(description.output_schema or {})
+    yield from ("| response field | type | description |", "|---|---|---|", *response_fields, "")
 
 
 def _mcp_rows(schema: Mapping[str, Any], *, required: str = "") -> Iterator[str]:

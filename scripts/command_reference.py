@@ -21,7 +21,7 @@ Every command of `recollect` with its options, as `recollect COMMAND --help` pri
 
 `recollect --version` prints the version. An environment variable sets an option for all commands.
 
-| command | |
+| command | description |
 |---|---|
 """
 
@@ -56,7 +56,7 @@ def _command(command: click.Command, context: click.Context) -> Iterator[str]:
         yield f"\n{_markdown(paragraph)}\n"
     options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
     if options:
-        yield "\n| option | |\n|---|---|\n"
+        yield "\n| option | description |\n|---|---|\n"
         for option in options:
             yield f"| {_names(option)} | {' '.join(_description(option))} |\n"
 

@@ -176,7 +176,7 @@ def test_close_warns_about_busy_store(store: SQLiteStore, path: Path, monkeypatc
 def test_close_warns_about_unwritable_store(store: SQLiteStore, path: Path) -> None:
     store.close()
     reader = SQLiteStore(path, read_only=True)
-    for opened, problem in ((store, "is closed"), (reader, "was opened with read_only=True")):
+    for opened, problem in ((store, "is closed"), (reader, "was opened read-only")):
         log = AccessLog(opened)
         log.record(["a"], NAMESPACE)
         assert log.flush() == 0

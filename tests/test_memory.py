@@ -313,14 +313,16 @@ class TestModelChange:
             memory.add(f"note {number} about tea", path=f"{number}.md")
         memory.close()
         new_embedder = Topics("other")
-        with pytest.warns(RecollectWarning, match="are of topics, the embedder is other; call reindex"):
+        with pytest.warns(RecollectWarning, match="are of topics, the embedder is other; reindex the memory"):
             changed = recollect.open(path, embedder=new_embedder)
         result = changed.search("tea", mode="hybrid")
         assert result.trace.mode == "bm25"
         assert len(result) == 10
         assert "the store's vectors are of topics, not of other" in result.warnings[0]
         assert changed.stats().unembedded == 150
-        assert "150 notes have no vector of other; run reindex" in [finding.problem for finding in changed.doctor()]
+        assert "150 notes have no vector of other; reindex the memory" in [
+            finding.problem for finding in changed.doctor()
+        ]
 
         def interrupt(done: int, total: int, name: str) -> None:
             assert (total, name) == (150, "")
@@ -372,7 +374,7 @@ class TestModelChange:
             result = memory.search("sencha")
             assert paths(result) == ["tea.md"]
             assert result.warnings == [
-                "no note has a vector yet, so only lexical search ran; run reindex to embed them"
+                "no note has a vector yet, so only lexical search ran; reindex the memory to embed them"
             ]
             assert memory.reindex() == 1
             assert paths(memory.search("oolong")) == ["tea.md"]
@@ -622,7 +624,7 @@ class TestChunks:
     def test_reindex_splits_into_chunks(self, memory: Memory, path: Path) -> None:
         memory.add(self.LONG, path="long.md", title="Diary")
         new_embedder = Topics("other")
-        with pytest.warns(RecollectWarning, match="call reindex"):
+        with pytest.warns(RecollectWarning, match="; reindex the memory"):
             reopened = recollect.open(path, embedder=new_embedder)
         with reopened:
             reopened.reindex()

@@ -39,9 +39,9 @@ def check_memory(store: Store, writer: NoteWriter, choice: EmbedderChoice, *, re
     if not embedder_problem:
         unembedded, model = writer.unembedded(), writer.model_name()
         notes_have = "note has" if unembedded == 1 else "notes have"
-        embedder_problem = f"{unembedded} {notes_have} no vector of {model}; run reindex" if unembedded else ""
+        embedder_problem = f"{unembedded} {notes_have} no vector of {model}; reindex the memory" if unembedded else ""
         if choice.embedder is None:
-            embedder_warning = choice.warning or "vector search is off: to use it, open the memory with an embedder"
+            embedder_warning = choice.warning or "vector search is off: to use it, choose an embedder"
     return [*findings, Finding("embedder", embedder_problem, repairable=False, warning=embedder_warning)]
 
 

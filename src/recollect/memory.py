@@ -83,7 +83,7 @@ class Memory:
         if choice.embedder is not None and model is not None and choice.embedder.name != model.name:
             warnings.warn(
                 f"vector search is off: the stored vectors are of {model.name}, the embedder is "
-                f"{choice.embedder.name}; call reindex(), or open the memory with the model of the vectors",
+                f"{choice.embedder.name}; reindex the memory, or choose the embedder of its vectors",
                 RecollectWarning,
                 stacklevel=3,
             )

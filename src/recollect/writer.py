@@ -332,7 +332,7 @@ class NoteWriter:
 
     def _require_embedder(self) -> Embedder:
         if self._choice.embedder is None:
-            raise RecollectError(f"this memory has no embedder ({self._choice.reason}); open it with an embedder")
+            raise RecollectError(f"this memory has no embedder ({self._choice.reason}); choose an embedder")
         return self._choice.embedder
 
 

@@ -43,12 +43,10 @@ def test_explain_without_hits(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("sample_path")
-def test_explain_words_warnings_but_not_notes_for_the_command_line(run: Run) -> None:
+def test_explain_warns_of_notes_without_vectors(run: Run) -> None:
     pytest.importorskip("wordllama")
-    run("add", "After an upgrade, run reindex.", "--id", "r")
-    result = run("explain", "run reindex upgrade", "--embedder", "static")
-    assert "run: recollect reindex to embed them" in " ".join(result.stdout.split())
-    assert "After an upgrade, run reindex." in result.stdout
+    result = run("explain", "tea", "--embedder", "static")
+    assert "reindex the memory to embed them" in " ".join(result.stdout.split())
     as_json = run("explain", "rooibos", "--json")
     assert (as_json.exit_code, as_json.stderr, json.loads(as_json.stdout)["hits"]) == (1, "", [])
 

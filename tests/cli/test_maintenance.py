@@ -123,15 +123,14 @@ def test_doctor_of_a_healthy_memory(run: Run) -> None:
         ["vector", "search"],
     ]
     assert "none requested" in result.stdout
-    advice = "vector search is off: to use it, choose an embedder with --embedder"
-    assert result.stdout.splitlines()[-1].strip() == advice
+    warning = "vector search is off: to use it, choose an embedder"
+    assert result.stdout.splitlines()[-1].strip() == warning
     assert run("doctor", "-q").output == ""
     data = json.loads(run("doctor", "--json").stdout)
     assert data["healthy"] is True
     healthy_finding = {"part": "file", "problem": "", "repairable": False, "warning": "", "advice": ""}
     assert data["findings"][0] == healthy_finding
-    warning = "vector search is off: to use it, open the memory with an embedder"
-    assert data["findings"][-1] == healthy_finding | {"part": "embedder", "warning": warning, "advice": advice}
+    assert data["findings"][-1] == healthy_finding | {"part": "embedder", "warning": warning, "advice": warning}
 
 
 def test_doctor_repairs_derived_data(run: Run, sample_path: Path) -> None:
@@ -162,7 +161,7 @@ def test_reindex_embeds_missing_vectors(run: Run) -> None:
     unhealthy = run("doctor", *STATIC)
     assert unhealthy.exit_code == 1
     assert "3 notes have no vector" in unhealthy.stdout
-    assert "; run: recollect reindex\n" in unhealthy.stdout
+    assert "; reindex the memory\n" in unhealthy.stdout
     assert "recollect reindex embeds them" in unhealthy.stdout
     assert run("reindex", *STATIC).stdout == "embedded 3 notes\n"
     assert run("reindex", *STATIC).stdout == "every note already has a vector\n"
@@ -195,7 +194,7 @@ def test_stats_of_vectors_not_in_use(run: Run) -> None:
 
 @pytest.mark.usefixtures("sample_path")
 def test_reindex_without_an_embedder(run: Run) -> None:
-    message = "this memory has no embedder (none requested); choose one with --embedder"
+    message = "this memory has no embedder (none requested); choose an embedder"
     assert error_of(run("reindex"), 1) == message
 
 

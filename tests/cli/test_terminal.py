@@ -4,7 +4,6 @@ import io
 import json
 import os
 import sys
-from pathlib import Path
 
 import apsw
 import pytest
@@ -29,13 +28,6 @@ def test_sanitise_removes_control_characters(text: str) -> None:
     assert not any(ord(character) < 32 and character not in "\n\t" for character in terminal.sanitise(text))
 
 
-@pytest.mark.parametrize("phrase", [phrase for phrase in terminal._COMMAND_WORDING if "a function or" not in phrase])
-def test_command_wording_is_of_messages_of_the_library(phrase: str) -> None:
-    package = Path(recollect.__file__).parent
-    library = [path for path in package.rglob("*.py") if "cli" not in path.relative_to(package).parts]
-    assert any(phrase.lstrip(";, ") in path.read_text() for path in library)
-
-
 @pytest.mark.parametrize("option", ["--embedder", "--reranker"])
 def test_error_of_a_wrong_model_does_not_offer_objects(run: Run, option: str) -> None:
     recollect.open("recollect.db", embedder=None).close()
@@ -43,20 +35,20 @@ def test_error_of_a_wrong_model_does_not_offer_objects(run: Run, option: str) ->
     assert message.endswith("a folder with an ONNX model, got 'wrong'")
 
 
-def test_warning_about_vectors_of_another_model_names_the_command(run: Run) -> None:
+def test_warning_about_vectors_of_another_model(run: Run) -> None:
     pytest.importorskip("wordllama")
     with recollect.open("recollect.db", embedder=lambda texts: [[1.0, 2.0]] * len(texts)) as memory:
         memory.add("tea")
     warning = run("stats", "--embedder", "static").stderr
-    assert "; run: recollect reindex, or choose the model of the vectors with --embedder\n" in warning
+    assert warning.endswith("; reindex the memory, or choose the embedder of its vectors\n")
 
 
-def test_errors_do_not_name_the_argument_read_only(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_of_an_older_schema_that_cannot_be_migrated(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     recollect.open("recollect.db", embedder=None).close()
     with apsw.Connection("recollect.db") as connection:
         connection.pragma("user_version", 1)
     monkeypatch.setattr("os.access", lambda _path, mode, **_options: mode != os.W_OK)
-    assert error_of(run("search", "tea"), 1).endswith("; write to it once, for example by recollect reindex")
+    assert error_of(run("search", "tea"), 1).endswith("; open it for writing once, for example by 'recollect reindex'")
 
 
 @given(st.floats(-1, 2))

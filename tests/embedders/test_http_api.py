@@ -92,7 +92,7 @@ def test_transient_status_is_retried(server: EmbeddingServer) -> None:
 
 def test_status_413_suggests_smaller_batches(server: EmbeddingServer) -> None:
     server.responses = [Response(413)]
-    with pytest.raises(EmbedderError, match="413 .*; pass a smaller batch_size or batch_characters$"):
+    with pytest.raises(EmbedderError, match="413 .*; send smaller batches, or raise the limit of the server$"):
         embedder_at(server).embed_query("tea")
 
 

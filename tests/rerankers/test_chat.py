@@ -103,7 +103,7 @@ def test_http_errors(server: JsonServer) -> None:
     with pytest.raises(RerankerError, match=r"/chat/completions returned 500 .* \(tried 2 times\)$"):
         reranker_at(server, retries=1).rerank("tea", ["tea"])
     server.responses = [Response(413)]
-    with pytest.raises(RerankerError, match="413 .*; pass a smaller document_characters, or rerank fewer documents$"):
+    with pytest.raises(RerankerError, match="413 .*; rerank fewer or shorter documents$"):
         reranker_at(server).rerank("tea", ["tea"])
     server.responses = [server.slow]
     with pytest.raises(RerankerError, match=r"does not respond \(ReadTimeout: "):

@@ -160,7 +160,7 @@ def test_http_errors(server: JsonServer, dialect: str) -> None:
     with pytest.raises(RerankerError, match="401 .*; check the key in the environment variable RECOLLECT_RERANKER_KEY"):
         reranker_at(server, dialect).rerank("tea", DOCUMENTS)
     server.responses = [Response(413)]
-    with pytest.raises(RerankerError, match="413 .*; pass a smaller batch_size or batch_characters$"):
+    with pytest.raises(RerankerError, match="413 .*; send smaller batches, or raise the limit of the server$"):
         reranker_at(server, dialect).rerank("tea", DOCUMENTS)
     server.responses = [server.slow]
     with pytest.raises(RerankerError, match=r"/rerank does not respond \(ReadTimeout: "):

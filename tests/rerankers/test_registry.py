@@ -89,7 +89,7 @@ def test_invalid_url_spec_is_refused() -> None:
 @pytest.mark.parametrize("spec", ["", "bm25", "None", "cohere", "tei", "jina:model", "x" * 500])
 def test_unknown_spec_lists_forms(spec: str) -> None:
     with pytest.raises(
-        ArgumentError, match="reranker: must be 'none', .*a function or an object with name and rerank, got '"
+        ArgumentError, match="reranker: must be 'none', .* or a folder with an ONNX model, got '"
     ) as caught:
         reranker_from(spec)
     assert "\n" not in str(caught.value)

@@ -1145,7 +1145,9 @@ class TestModels:
     def test_no_vectors_yet(self) -> None:
         result = self.search(None)
         assert (ids(result), result.trace.fell_back_to_bm25) == (["a"], True)
-        assert result.warnings == ["no note has a vector yet, so only lexical search ran; run reindex to embed them"]
+        assert result.warnings == [
+            "no note has a vector yet, so only lexical search ran; reindex the memory to embed them"
+        ]
 
     def test_other_model(self) -> None:
         assert "vectors are of other, not of stub" in self.search(Model("other", 2)).warnings[0]

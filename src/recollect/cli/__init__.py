@@ -1,6 +1,7 @@
-"""The command ``recollect``; its subcommands are in the other modules. Each parses, calls the library and prints.
+"""The command ``recollect``. Each subcommand parses its arguments, calls the library and prints the result.
 
-Only click is imported before a command runs, so that help, the version and completion are immediate.
+The subcommands are in the other modules. They import numpy, SQLite, rich and most of the library only when they run,
+so that help, the version and completion are immediate.
 """
 
 from __future__ import annotations

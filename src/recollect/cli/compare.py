@@ -17,8 +17,8 @@ from recollect.cli import memories, options, terminal
 def compare(context: click.Context, /, *, presets: tuple[str, ...], as_json: bool, **params: Any) -> None:
     """Compare presets on one query.
 
-    Shows the rank of each note with each preset, and how far it moved against the first preset. recollect eval compares
-    presets on a dataset.
+    Shows the rank of each note with each preset, and the change from its rank with the first preset. recollect eval
+    compares presets on a dataset.
     """
     query = " ".join(params["query"])
     with memories.open_for_search(params) as memory:

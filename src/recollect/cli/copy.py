@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from recollect.stores.comparison import StoreComparison
     from recollect.stores.copying import CopyCounts
 
-PHASES = {  # what the progress bar shows
+PHASES = {  # the phases of a copy, and what the progress bar shows for each
     "others": "reading the target",  # looking for notes that the source lacks
     "notes": "copying notes",
     "comparing": "comparing notes",
@@ -44,8 +44,8 @@ def copy(
 
     SOURCE is only read; TARGET is created if it is missing. Notes are copied with links, vectors and documents, in
     order, and are not embedded again. After Ctrl-C or a lost connection, the same command continues where it stopped,
-    and also copies what has changed. A TARGET with other notes is refused without --merge. The exit code is 1 if the
-    two memories differ at the end.
+    and also copies what changed meanwhile. Without --merge, a TARGET with notes that SOURCE lacks is refused. The exit
+    code is 1 if the two memories differ at the end.
     """
     from recollect.opening import copy as copy_memory  # noqa: PLC0415 (imports SQLite and numpy)
 
@@ -63,6 +63,7 @@ def copy(
             show_progress(done, total, PHASES[phase])
 
         try:
+            # The flags are merge and verify.
             report = copy_memory(source, target, namespaces=namespaces or None, progress=progress, **flags)
         except KeyboardInterrupt:
             terminal.print_error(f"interrupted; {state}, and the same command continues from there")
@@ -87,31 +88,33 @@ def _summary(copied: CopyCounts, source: str, target: str) -> str:
         return f"nothing to copy: {target} has all {terminal.count(copied.unchanged, 'note')} of {source}"
     counts = {"added": copied.added, "updated": copied.updated}
     notes = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items() if count) or "none"
-    rate = (copied.added + copied.updated) / max(copied.seconds, 1e-3)
+    rate = (copied.added + copied.updated) / max(copied.seconds, 1e-3)  # the clock may not have advanced
     totals = f"notes {notes}, {copied.unchanged:,} unchanged; documents {copied.documents:,}"
     return f"copied to {target} in {copied.seconds:.1f} s, {rate:,.0f} notes/s: {totals}"
 
 
-def _print_comparison(verified: StoreComparison) -> None:
-    for difference in verified.differences[:MAX_PRINTED_DIFFERENCES]:
-        name = f"{difference.part} {difference.name} in {difference.namespace}".removesuffix(" in ")
+def _print_comparison(comparison: StoreComparison) -> None:
+    for difference in comparison.differences[:MAX_PRINTED_DIFFERENCES]:
+        in_namespace = f" in {difference.namespace}" if difference.namespace else ""
+        name = f"{difference.part} {difference.name}{in_namespace}"
         terminal.print_message(f"differs: {name}: {difference.problem}")
-    if len(verified.differences) > MAX_PRINTED_DIFFERENCES:
-        terminal.print_message(f"differs: {len(verified.differences) - MAX_PRINTED_DIFFERENCES:,} more")
-    if not verified.differences:
-        searches = f", and so are {_identical_searches(verified)}" if verified.searches["lexical"].searches else ""
-        terminal.print_message(f"verified {terminal.count(verified.notes, 'note')}: all are the same{searches}")
+    if len(comparison.differences) > MAX_PRINTED_DIFFERENCES:
+        terminal.print_message(f"differs: {len(comparison.differences) - MAX_PRINTED_DIFFERENCES:,} more")
+    if not comparison.differences:
+        searches = f", and so are {_identical_searches(comparison)}" if comparison.searches["lexical"].searches else ""
+        terminal.print_message(f"verified {terminal.count(comparison.notes, 'note')}: all are the same{searches}")
 
 
-def _differences_error(verified: StoreComparison, source: str, target: str) -> str:
-    if not verified.differences:
-        return f"searches in {target} and {source} differ: only {_identical_searches(verified)} are the same"
+def _differences_error(comparison: StoreComparison, source: str, target: str) -> str:
+    if not comparison.differences:
+        return f"searches in {target} and {source} differ: only {_identical_searches(comparison)} are the same"
     advice = f"run the same command again if {source} was written to meanwhile"
-    if all(difference.problem == "order" for difference in verified.differences):
+    if all(difference.problem == "order" for difference in comparison.differences):
         advice = "all notes are there; only their order differs, which an empty target would preserve"
-    return f"{target} differs from {source} in {terminal.count(len(verified.differences), 'point')}; {advice}"
+    return f"{target} differs from {source} in {terminal.count(len(comparison.differences), 'point')}; {advice}"
 
 
-def _identical_searches(verified: StoreComparison) -> str:
-    counts = (f"{compared.same} of {compared.searches} {leg} searches" for leg, compared in verified.searches.items())
+def _identical_searches(comparison: StoreComparison) -> str:
+    """Return for each leg how many searches have the same results in both memories."""
+    counts = (f"{leg.same} of {leg.searches} {name} searches" for name, leg in comparison.searches.items())
     return " and ".join(counts)

@@ -38,7 +38,7 @@ EXAMPLES = (
 )
 """The example searches: arguments of ``recollect search``, and a sentence on what the results show."""
 EXPLAIN_ARGUMENTS = ("can Mum manage the stairs at the inn in Kanazawa?",)
-NEXT_STEPS = (
+NEXT_STEPS = (  # {} is the path of the memory
     "recollect demo --db {}    # keep the sample",
     "recollect explain --db {} 'does Maren like coriander?'",
     "recollect serve --db {}   # open the web UI at http://127.0.0.1:7700",
@@ -55,7 +55,7 @@ SEPARATOR = "─" * 72
     "--db",
     type=click.Path(dir_okay=False),
     metavar="PATH",
-    help="Keep the sample memory in this file; by default it is temporary.",
+    help="Keep the sample memory in this file; by default, it is deleted at the end.",
 )
 @options.embedder
 @options.as_json
@@ -64,8 +64,8 @@ SEPARATOR = "─" * 72
 def demo(context: click.Context, /, *, query: tuple[str, ...], db: str | None, embedder: str, as_json: bool) -> None:
     """Show searches over a sample memory.
 
-    The sample is a year of a data engineer's life and work. With QUERY, search the sample for it instead; its words
-    are one query, as for search.
+    The sample is a year of a data engineer's life and work. With QUERY, this search replaces the examples; the words
+    of QUERY are one query, as for recollect search.
     """
     from recollect.cli import tables  # noqa: PLC0415 (imports rich)
 
@@ -77,7 +77,10 @@ def demo(context: click.Context, /, *, query: tuple[str, ...], db: str | None, e
         _store_sample(memory, path)
         examples = ((query_arguments, ""),) if query else EXAMPLES
         if as_json:
-            data = [{"arguments": args, "why": why, **_search(memory, path, args).to_dict()} for args, why in examples]
+            data = [
+                {"arguments": arguments, "why": caption, **_search(memory, path, arguments).to_dict()}
+                for arguments, caption in examples
+            ]
             terminal.print_json(data)
             return
         if not terminal.is_quiet():
@@ -86,12 +89,12 @@ def demo(context: click.Context, /, *, query: tuple[str, ...], db: str | None, e
             click.echo(terminal.style("Recollect · a year of Maren Oduya's life and work", bold=True))
             click.echo(f"{notes} notes, {store.links} links, {vectors} vectors\n")
         has_answer = True
-        for arguments, reason in examples:
-            _print_heading("search", arguments, reason)
+        for arguments, caption in examples:
+            _print_heading("search", arguments, caption)
             result = _search(memory, path, arguments)
             for warning in result.warnings:
                 terminal.warn(warning)
-            print_result(result, show_weak=not query)
+            print_result(result, show_weak=not query)  # an example shows its hits even if they are weak
             has_answer = result.has_answer
             click.echo()
         if not query:
@@ -108,7 +111,7 @@ def demo(context: click.Context, /, *, query: tuple[str, ...], db: str | None, e
 
 
 def _store_sample(memory: Memory, path: str) -> None:
-    """Store the sample notes in the memory; raise an error if it has other notes."""
+    """Store the sample notes in the memory; raise a usage error if it has notes, but not the first sample note."""
     from recollect.sample import sample_notes  # noqa: PLC0415 (part of the library)
 
     notes = list(sample_notes())
@@ -124,9 +127,9 @@ def _search(memory: Memory, path: str, arguments: tuple[str, ...]) -> SearchResu
         return run_search(memory, context.params)
 
 
-def _print_heading(command: str, arguments: tuple[str, ...], reason: str) -> None:
+def _print_heading(command: str, arguments: tuple[str, ...], caption: str) -> None:
     click.echo(terminal.style(SEPARATOR, dim=True))
-    if reason:
-        click.echo(terminal.style(reason, bold=True))
+    if caption:
+        click.echo(terminal.style(caption, bold=True))
     line = terminal.sanitise_line(shlex.join(["recollect", command, *arguments]))
     click.echo(f"$ {terminal.style(line, fg='green')}\n")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
     from recollect.retrieval.options import Mode
 
-_EVALUATE_OPTIONS = ("embedder", "namespace", "store", "cache", "answer_threshold")
+_EVALUATE_OPTIONS = ("embedder", "namespace", "store", "cache", "answer_threshold")  # passed to evaluate() unchanged
 
 
 @click.command("eval")
@@ -34,7 +34,8 @@ _EVALUATE_OPTIONS = ("embedder", "namespace", "store", "cache", "answer_threshol
 @click.option(
     "--store",
     metavar="PATH|URL",
-    help="The store for the dataset's notes during the run, one namespace for each collection; by default temporary.",
+    help="The store for the dataset's notes during the run, with a namespace for each collection; by default a "
+    "temporary store.",
 )
 @click.option(
     "--measure",
@@ -56,7 +57,8 @@ _EVALUATE_OPTIONS = ("embedder", "namespace", "store", "cache", "answer_threshol
     metavar="[FILE]",
     is_flag=False,
     flag_value="-",
-    help="Write the results as JSON to FILE. As the last option without FILE, print them instead of the tables.",
+    help="Write the results as JSON to FILE. Without FILE, print them instead of the tables; then --json must be the "
+    "last option.",
 )
 @click.option(
     "--report",
@@ -95,7 +97,7 @@ def eval_(
     from recollect import evaluation  # noqa: PLC0415 (imports numpy)
     from recollect.evaluation.report import build_report, report_format, write_report  # noqa: PLC0415 (imports numpy)
 
-    for report_path in reports:  # before the evaluation, which can take long
+    for report_path in reports:  # check the paths before the evaluation, which can take long
         report_format(report_path)
         if not Path(report_path).parent.is_dir():
             raise ArgumentError("report", f"must be in an existing folder, got {report_path!r}")
@@ -141,7 +143,7 @@ def read_dataset(path: str, params: dict[str, Any]) -> Dataset:
 
 
 def open_memory(dataset: Dataset, params: dict[str, Any]) -> AbstractContextManager[Memory | None]:
-    """Open the memory of ``--db`` if the dataset has only questions; return ``None`` in a context if it has notes."""
+    """Return a context with the memory of ``--db``, or with ``None`` if the dataset has notes of its own."""
     return nullcontext() if dataset.notes else memories.open_for_reading(params["db"], params["embedder"])
 
 
@@ -150,7 +152,7 @@ def _write_runs(folder: Path, dataset: Dataset, outcomes: Sequence[Outcome]) -> 
     from recollect.evaluation import write_qrels, write_run  # noqa: PLC0415 (imports numpy)
 
     def file_name(text: str) -> str:
-        return re.sub(r"[^\w.-]+", "-", text)  # replace runs of other characters
+        return re.sub(r"[^\w.-]+", "-", text)  # a run of other characters becomes one hyphen
 
     folder.mkdir(parents=True, exist_ok=True)
     name = file_name(dataset.name)

@@ -26,7 +26,10 @@ _VERDICT_STYLES = {"better": "green", "worse": "red"}
 
 
 def print_outcomes(console: Console, dataset: Dataset, outcomes: Sequence[Outcome]) -> None:
-    """Print a table each of measures, differences from the first system, strata and trust; skip empty tables."""
+    """Print four tables: measures, differences from the first system, strata, and trust; leave out empty tables.
+
+    The table of trust says how far the confidence of each system can be relied on.
+    """
     details = [format_count(len(dataset.answerable), "question")]
     if dataset.unanswerable:
         details.append(f"{len(dataset.unanswerable):,} without an answer")
@@ -38,7 +41,7 @@ def print_outcomes(console: Console, dataset: Dataset, outcomes: Sequence[Outcom
     embedder = outcomes[0].embedder
     _print_heading(console, dataset, [*details, "no embedder" if embedder == "none" else embedder])
     table = _numeric_table("", *outcomes[0].values, "p50 ms", "p95 ms")
-    for outcome, means in _means(outcomes):
+    for outcome, means in _mean_cells(outcomes):
         latencies = (f"{outcome.latency(percentile):.1f}" for percentile in (50, 95))
         table.add_row(_safe_text(outcome.system), *means, *latencies)
     print_table(console, table)
@@ -86,11 +89,11 @@ def _differences_table(outcomes: Sequence[Outcome]) -> Table:
     The intervals come from the paired bootstrap. The p-values come from the randomisation test and are corrected by
     Holm's method for the number of systems.
     """
-    comparison = compare_outcomes([replace(outcome, strata={}) for outcome in outcomes])
+    comparison = compare_outcomes([replace(outcome, strata={}) for outcome in outcomes])  # only over all questions
     p_header = "p" if len(comparison.compared_systems) == 1 else "p, Holm"
     baseline = terminal.sanitise_line(comparison.baseline)
     table = _numeric_table(f"against {baseline}", "", "difference", "95 % interval", p_header, "")
-    table.columns[1].justify = table.columns[5].justify = "left"
+    table.columns[1].justify = table.columns[5].justify = "left"  # the measure and the verdict are words
     for system in comparison.compared_systems:
         for measure in comparison.measures:
             result = comparison.result(system, measure)
@@ -105,17 +108,17 @@ def _differences_table(outcomes: Sequence[Outcome]) -> Table:
 def _strata_table(outcomes: Sequence[Outcome]) -> Table:
     """Return a table with the means of each system in each stratum."""
     table = _numeric_table("", "questions", "", *outcomes[0].values)
-    table.columns[2].justify = "left"
+    table.columns[2].justify = "left"  # the name of the system
     for stratum, questions in outcomes[0].strata.items():
         first_cells = [_safe_text(stratum), Text(f"{len(questions):,}")]
-        for outcome, means in _means(outcomes, stratum):
+        for outcome, means in _mean_cells(outcomes, stratum):
             table.add_row(*first_cells, _safe_text(outcome.system), *means)
-            first_cells = [Text(), Text()]
+            first_cells = [Text(), Text()]  # the other systems do not repeat the stratum and its number of questions
     return table
 
 
-def _means(outcomes: Sequence[Outcome], stratum: str | None = None) -> Iterator[tuple[Outcome, list[Text]]]:
-    """Yield each outcome with the table cells of its means; the best mean of each measure is bold."""
+def _mean_cells(outcomes: Sequence[Outcome], stratum: str | None = None) -> Iterator[tuple[Outcome, list[Text]]]:
+    """Yield each outcome with a table cell for the mean of each measure; the best mean of a measure is bold."""
     best = {measure: max(outcome.mean(measure, stratum) for outcome in outcomes) for measure in outcomes[0].values}
     for outcome in outcomes:
         means = {measure: outcome.mean(measure, stratum) for measure in best}

@@ -65,7 +65,8 @@ class CommandGroup(click.Group):
     def main(self, *args: Any, **extra: Any) -> NoReturn:
         """Run the command line and end the process with its exit code."""
         _prepare_streams()
-        code = _run_for_exit_code(lambda: super(CommandGroup, self).main(*args, **{**extra, "standalone_mode": False}))
+        options = {**extra, "standalone_mode": False}  # click raises errors instead of printing them
+        code = _run_for_exit_code(lambda: super(CommandGroup, self).main(*args, **options))
         try:
             sys.stdout.flush()
         except OSError:
@@ -96,7 +97,7 @@ class CommandGroup(click.Group):
 
 
 def _run_for_exit_code(run: Callable[[], object]) -> int:
-    """Call ``run`` and return the exit code; print an error in one line."""
+    """Call ``run`` and return the exit code; if ``run`` raises an error, print it in one line."""
     try:
         code = run()
     except BrokenPipeError:

@@ -38,6 +38,7 @@ def ingest(*, sources: tuple[str, ...], embedder: str, secrets: str, db: str, as
         for name in ("files", "notes", "skipped"):
             totals[name].update(data[name])
         for problem in report.problems:
+            # A problem that skipped no file or record is only a warning.
             print_problem = terminal.print_error if problem.skipped else terminal.warn
             print_problem(str(problem))
     if as_json:

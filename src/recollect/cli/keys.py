@@ -36,9 +36,9 @@ def add_key(
 ) -> None:
     """Create a key and print it once.
 
-    NAME is the user of the key. The key is the only thing on standard output.
+    NAME says who uses the key. Nothing but the key is printed on standard output.
     """
-    if bool(namespaces) == all_namespaces:
+    if bool(namespaces) == all_namespaces:  # both or neither
         raise click.UsageError("the key needs namespaces; pass --namespace or --all-namespaces")
     key, key_text = _key_ring(key_file).add(name, None if all_namespaces else namespaces, right)
     if as_json:

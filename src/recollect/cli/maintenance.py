@@ -91,8 +91,8 @@ def _stats_fields(stats: MemoryStats) -> Iterator[tuple[str, str]]:
     yield "links", str(store.links)
     yield "documents", str(store.documents)
     for model, count in store.vectors.items():
-        in_use = "" if store.model and store.model.name == model else ", not in use yet"
-        yield "vectors", f"{count} of {model}{in_use}"
+        is_active = store.model is not None and store.model.name == model
+        yield "vectors", f"{count} of {model}" if is_active else f"{count} of {model}, not in use yet"
     yield "embedder", stats.embedder
     if stats.unembedded:
         yield "", f"{terminal.count(stats.unembedded, 'note')} without a vector of this model; run recollect reindex"
@@ -114,8 +114,9 @@ def doctor(context: click.Context, /, *, repair: bool, embedder: str, db: str, a
     Prints what to do about problems. The exit code is 1 if a problem remains; warnings, such as notes that supersede
     each other in a cycle, do not change it.
     """
+    open_memory = memories.open_existing if repair else memories.open_for_reading
     try:
-        with memories.open_existing(db, embedder) if repair else memories.open_for_reading(db, embedder) as memory:
+        with open_memory(db, embedder) as memory:
             findings = memory.doctor(repair=repair)
             embedder_name = memory.stats().embedder
     except StoreDamagedError as error:
@@ -129,16 +130,18 @@ def doctor(context: click.Context, /, *, repair: bool, embedder: str, db: str, a
         data = [{**finding._asdict(), "advice": _advice(finding)} for finding in findings]
         terminal.print_json({"healthy": not problems, "embedder": embedder_name, "findings": data})
     else:
-        for finding in problems if terminal.is_quiet() else findings:
+        shown_findings = problems if terminal.is_quiet() else findings
+        for finding in shown_findings:
             healthy_message = embedder_name if finding.part == "embedder" else finding.warning or "ok"
-            _print_finding(finding, terminal.command_wording(finding.problem or healthy_message))
+            _print_finding(finding, finding.problem or healthy_message)
     if problems:
         context.exit(1)
 
 
 def _advice(finding: Finding) -> str:
+    """Return what to do about the problem of a finding; without a problem, its warning, which may be empty."""
     if not finding.problem:
-        return terminal.command_wording(finding.warning)
+        return finding.warning
     if finding.repairable:
         return "recollect doctor --repair rebuilds it"
     if finding.part == "embedder":

@@ -31,7 +31,7 @@ def open_existing(db: str, embedder: str) -> Memory:
 
 
 def open_for_reading(db: str, embedder: str = "none", **arguments: Any) -> Memory:
-    """Open a memory to read it, also if its file or folder is read-only.
+    """Open a memory to read it, even if its file or folder is read-only.
 
     A writable file is opened for writing, so that SQLite can remove its ``-wal`` and ``-shm`` files and a memory of an
     older version is migrated. A memory on a server is opened read-only.
@@ -88,5 +88,5 @@ def _open(db: str, embedder: str, **arguments: Any) -> Memory:
         return open_memory(db, embedder=embedder, **arguments)
     except ArgumentError as error:
         if error.argument == "target":
-            raise ArgumentError("--db", error.problem) from None
+            raise ArgumentError("--db", error.problem) from None  # the name that the user typed
         raise

@@ -22,7 +22,8 @@ from recollect.errors import NoteNotFoundError
     "--importance",
     type=float,
     metavar="NUMBER",
-    help="From 0 to 1; 0.5 in a new note. Used by the presets memini and weighted-graph, not by the default preset.",
+    help="The importance from 0 to 1; for a new note by default 0.5. The presets memini and weighted-graph use it; the "
+    "default preset does not.",
 )
 @click.option("--session", metavar="NAME", help="The conversation or document that the note belongs to.")
 @click.option("--position", type=int, metavar="NUMBER", help="The note's position in the session, from 0.")
@@ -84,14 +85,15 @@ def add(*, text: tuple[str, ...], embedder: str, secrets: str, db: str, as_json:
 
 def _read_content(words: tuple[str, ...], *, is_update: bool) -> str | None:
     """Return the content from the arguments or standard input; ``None`` if an update leaves the content as it is."""
-    if words and words != ("-",):
+    requests_stdin = words == ("-",)
+    if words and not requests_stdin:
         return " ".join(words)
-    if words or not sys.stdin.isatty():
+    if requests_stdin or not sys.stdin.isatty():
         try:
             content = sys.stdin.buffer.read().decode("utf-8-sig").rstrip("\r\n")
         except UnicodeDecodeError as error:
             raise click.UsageError(f"standard input is not UTF-8 text: {error.reason} at byte {error.start}") from None
-        if words or content:
+        if requests_stdin or content:
             return content
     if is_update:
         return None

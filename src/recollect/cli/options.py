@@ -69,8 +69,8 @@ reranker = _option(
     default="none",
     callback=lambda _context, _parameter, value: None if value == "none" else value,
     envvar="RECOLLECT_RERANKER",
-    help="The model that reranks the best hits: none, cohere:MODEL, voyage:MODEL or openai:MODEL, each also with @URL, "
-    "tei:URL, or a folder with an ONNX cross-encoder.",
+    help="The model that reranks the best hits: none; cohere:MODEL, voyage:MODEL or openai:MODEL, with or without "
+    "@URL; tei:URL; or a folder with an ONNX cross-encoder.",
 )
 
 
@@ -81,7 +81,8 @@ def secrets(default: str = "none") -> Callable[[Command], Command]:
         type=click.Choice(["none", "refuse", "redact"]),
         default=default,
         envvar="RECOLLECT_SECRETS",
-        help="How to treat passwords, keys and card numbers: store them, refuse the note, or redact them.",
+        help="How to treat passwords, keys and card numbers in notes: none stores them, refuse rejects the note, "
+        "redact removes them from the note.",
     )
 
 
@@ -160,7 +161,7 @@ def parse_expiry(context: click.Context, param: click.Parameter, value: str | No
 
 
 def parse_end(context: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
-    """Parse the exclusive end of a period: a time as it is, or a day as the start of the next day."""
+    """Parse the exclusive end of a period; a day is included in the period, so its end is the start of the next day."""
     end = parse_date(context, param, value)
     if end is None:
         return None
@@ -181,14 +182,14 @@ def parse_metadata(_: click.Context, param: click.Parameter, values: tuple[str, 
         if not equals_sign or not key:
             raise click.BadParameter(f"must be KEY=VALUE, got {value!r}", param=param)
         try:
-            metadata[key] = json.loads(text, parse_constant=str)  # NaN and Infinity are not JSON
+            metadata[key] = json.loads(text, parse_constant=str)  # NaN and Infinity, which are not JSON, stay text
         except (ValueError, RecursionError):
             metadata[key] = text
     return metadata
 
 
 def parse_links(_: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, str]] | None:
-    """Parse KIND=TARGET, or TARGET alone with the kind "related"; return ``None`` without any values."""
+    """Parse KIND=TARGET, or TARGET for the kind "related"; without values, return ``None``, which keeps old links."""
     links = []
     for value in values:
         kind, equals_sign, target = value.partition("=")
@@ -203,7 +204,7 @@ def parse_aliases(_: click.Context, param: click.Parameter, values: tuple[str, .
     aliases: dict[str, list[str]] = {}
     for value in values:
         term, _equals_sign, text = value.partition("=")
-        alternatives = [name.strip() for name in text.split(",") if name.strip()]
+        alternatives = [alternative.strip() for alternative in text.split(",") if alternative.strip()]
         if not term.strip() or not alternatives:
             raise click.BadParameter(f"must be TERM=ALTERNATIVE,ALTERNATIVE, got {value!r}", param=param)
         aliases.setdefault(term.strip(), []).extend(alternatives)
@@ -227,8 +228,8 @@ search = _combine(
         "--until",
         callback=parse_end,
         metavar="DATE",
-        help="Only notes created up to the end of this day, or before this time. The search is as of then: later notes "
-        "do not supersede earlier ones.",
+        help="Only notes created up to the end of this day, or before this time. Notes created later do not supersede "
+        "earlier ones.",
     ),
     click.option(
         "--where",
@@ -240,7 +241,7 @@ search = _combine(
     click.option(
         "--alias",
         "aliases",
-        metavar="TERM=NAME,NAME",
+        metavar="TERM=ALTERNATIVE,ALTERNATIVE",
         multiple=True,
         callback=parse_aliases,
         help="Alternatives that replace a term; list the term itself to keep it. Repeatable.",
@@ -274,10 +275,11 @@ dataset = _combine(
     click.option(
         "--level",
         type=click.Choice(["turn", "session"]),
-        help="What a note of a conversation is; by default a turn in LoCoMo and a session in LongMemEval.",
+        help="What becomes a note: a turn or a session of a conversation. By default a turn in LoCoMo and a session in "
+        "LongMemEval.",
     ),
     click.option("--pool", is_flag=True, help="Put the sessions of all LongMemEval questions into one memory."),
-    click.option("--split", metavar="NAME", help="The judgements of a BEIR folder; by default test."),
+    click.option("--split", metavar="NAME", help="The name of the judgements in a BEIR folder; by default test."),
     click.option(
         "--limit", type=click.IntRange(1), metavar="N", help="Use only N questions, spread evenly over the dataset."
     ),
@@ -285,6 +287,6 @@ dataset = _combine(
         "--cache",
         type=click.Path(file_okay=False),
         metavar="DIR",
-        help="The folder for vectors of notes; by default in the user's cache.",
+        help="The folder that caches the vectors of notes; by default in the user's cache folder.",
     ),
 )

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 @click.option(
     "--show-weak",
     is_flag=True,
-    help="Also show weak candidates, marked as weak: all hits if there is no answer, else those whose confidence is "
-    "below the answer threshold and below a tenth of the best.",
+    help="Also show weak candidates, marked as weak. If there is no answer, all hits are weak; otherwise, a hit is "
+    "weak if its confidence is below the answer threshold and below a tenth of the best confidence.",
 )
 @options.preset
 @options.search
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 def search(context: click.Context, /, *, show_weak: bool, as_json: bool, **params: Any) -> None:
     """Search for notes.
 
-    The words of QUERY are one query: "a phrase", AND, OR, NOT, tea* for a prefix. A query that starts with a dash
-    comes after --. The exit code is 1 if there is no answer. Of the --top-k best notes, weak candidates are shown only
-    with --show-weak; --json has all of them.
+    The words of QUERY are one query, which may contain "a phrase", AND, OR, NOT, and tea* for a prefix. Write -- before
+    a query that starts with a dash. The exit code is 1 if there is no answer. Weak candidates are shown only with
+    --show-weak; --json always contains them.
     """
     result = _search(params, as_json=as_json, warn=True)
     if not as_json:
@@ -51,7 +51,7 @@ def explain(context: click.Context, /, *, as_json: bool, **params: Any) -> None:
     from recollect.cli import tables  # noqa: PLC0415 (imports rich)
     from recollect.retrieval.messages import no_results_message  # noqa: PLC0415 (imports numpy)
 
-    result = _search(params, as_json=as_json, warn=as_json)  # an explanation contains the warnings
+    result = _search(params, as_json=as_json, warn=as_json)  # without --json, the explanation contains the warnings
     if not as_json:
         tables.print_explanation(terminal.console(), result)
         if not result:
@@ -65,8 +65,9 @@ def _search(params: dict[str, Any], *, as_json: bool, warn: bool) -> SearchResul
         result = run_search(memory, params)
         if not result:
             _warn_if_empty(memory, params["namespace"] or "default")
-    for warning in result.warnings if warn else ():
-        terminal.warn(warning)
+    if warn:
+        for warning in result.warnings:
+            terminal.warn(warning)
     if as_json:
         terminal.print_json(result.to_dict())
     return result

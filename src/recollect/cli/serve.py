@@ -25,7 +25,8 @@ from recollect.stores import redact_secrets
     "--rate",
     type=click.FloatRange(min=0),
     metavar="N",
-    help="Requests per second for each key; 0: no limit. By default 100 if keys are required.",
+    help="The number of requests per second that each key may send; 0 means no limit. By default 100 if keys are "
+    "required, else 0.",
 )
 @click.option(
     "--max-body",
@@ -52,12 +53,13 @@ from recollect.stores import redact_secrets
 def serve(context: click.Context, /, *, max_body: float, db: str, as_json: bool, **params: Any) -> None:
     """Serve the memory over HTTP until Ctrl-C.
 
-    MCP clients connect to /mcp. A server on this machine requires keys only with --keys; at any other address it
-    always does. Requests are logged on standard error: as text in a terminal without --json, otherwise as JSON;
-    --quiet logs warnings and errors only.
+    MCP clients connect to /mcp. At an address of this machine, keys are required only with --keys; at any other
+    address, they are always required. Requests are logged on standard error: as JSON with --json or if standard error
+    is not a terminal, otherwise as text. With --quiet, only warnings and errors are logged.
     """
     for library in ("OPENBLAS", "MKL"):
-        # Before numpy is imported: threads of BLAS wait in busy loops, which doubles the cost of concurrent searches.
+        # Idle threads of BLAS wait in busy loops, which doubles the cost of concurrent searches, so BLAS gets one
+        # thread. BLAS reads the variable when numpy is imported, which is later.
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     try:
         from recollect.server.auth import KeyRing  # noqa: PLC0415 (an extra)
@@ -90,8 +92,8 @@ def serve(context: click.Context, /, *, max_body: float, db: str, as_json: bool,
 
     with memories.open_or_create(db, **params) as memory:
         # Language models write notes through MCP, so MCP refuses secrets unless --secrets is given.
-        is_default = context.get_parameter_source("secrets") is ParameterSource.DEFAULT
-        extension = mcp_extension(memory.with_secrets("refuse") if is_default else memory, settings)
+        secrets_option_given = context.get_parameter_source("secrets") is not ParameterSource.DEFAULT
+        extension = mcp_extension(memory if secrets_option_given else memory.with_secrets("refuse"), settings)
         serve_http(memory, settings, log=log, ring=ring, extensions=[extension], on_ready=on_ready)
     log.write("stopped")
 
@@ -108,9 +110,9 @@ def serve(context: click.Context, /, *, max_body: float, db: str, as_json: bool,
 def mcp(*, read_only: bool, namespace: str | None, db: str, **arguments: Any) -> None:
     """Serve the memory to a language model over MCP.
 
-    A client of the Model Context Protocol starts it and uses standard input and output; recollect serve has MCP over
-    HTTP. The memory is created if it is missing, and the model is loaded at the start. Notes with a password, key or
-    card number are refused, unless --secrets says otherwise.
+    A client of the Model Context Protocol starts this command and uses its standard input and output; recollect serve
+    serves MCP over HTTP. The memory is created if it is missing. The embedding model is loaded at the start. Notes with
+    a password, key or card number are refused, unless --secrets says otherwise.
     """
     try:
         from recollect.server.auth import Caller, Grant, Right  # noqa: PLC0415 (imports regex)

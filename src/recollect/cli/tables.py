@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,8 @@ BAR_WIDTH = 8
 _PARTIAL_BLOCKS = " ▏▎▍▌▋▊▉█"  # the index is the number of eighths that are filled
 MAX_EXPLANATION_WIDTH = 110
 RANK_STYLES = {"▲": "green", "▼": "red", "new": "cyan", "–": "dim"}
-MIN_RANK_WIDTH = 6  # of a rank and its change, such as "12 ▲10"
+"""Colours of a rank that is better (▲) or worse (▼) than with the first preset, or that one of the two lacks."""
+MIN_RANK_WIDTH = 6  # the width of a rank and its change, such as "12 ▲10"
 
 
 def new_table(*columns: str, header_style: str = "bold") -> Table:
@@ -65,16 +65,19 @@ def print_hits(console: Console, result: SearchResult, *, show_weak: bool) -> No
 
 
 def _hit_details(hit: Hit, paths: Mapping[str, str], *, weak: bool) -> Text:
+    """Return the second line of a hit; ``paths`` maps the ids of the shown hits to their paths."""
     details = Text()
     if weak:
         details.append("weak ", "yellow")
     score = hit.relevance if hit.confidence is None else hit.confidence
     if score is not None:
         details.append(f"{score:.2f} ").append(f"{score_bar(score)}  ", "cyan")
+    legs = " · ".join(f"{part.leg} {part.rank}" for part in hit.candidate.contributions)
+    if not legs and hit.candidate.steps:
+        legs = "graph"  # no leg found the note: it was added as a neighbour of another note
     parts = [
         hit.created_at.date().isoformat() if hit.created_at else "",
-        " · ".join(f"{part.leg} {part.rank}" for part in hit.candidate.contributions)
-        or ("graph" if hit.candidate.steps else ""),
+        legs,
         terminal.sanitise_line(hit.path or hit.id) if hit.title else "",
         terminal.sanitise_line(" ".join(f"#{tag}" for tag in hit.tags)),
     ]
@@ -94,24 +97,22 @@ def score_bar(score: float) -> str:
 def print_explanation(console: Console, result: SearchResult, *, limit: int | None = None) -> None:
     """Print what each part of the search did, and how each hit got its score."""
     width = min(console.width, MAX_EXPLANATION_WIDTH)
-    explanation = result.explain(limit=limit, width=width)
-    explanation = re.sub(r"(?m)^warning.*$", lambda line: terminal.command_wording(line[0]), explanation)
-    text = Text(terminal.sanitise(explanation))
+    text = Text(terminal.sanitise(result.explain(limit=limit, width=width)))
     for pattern, style in (
         (r"(?m)^[a-z]+( [a-z]+)?(?=  )", "dim"),  # a label of one or two words
         (r"(?m)^warning.*$", "yellow"),
         (r"(?m)^failed.*$", "red"),
         (r"(?m)^ ?\d+  .*$", "bold"),  # rank and title of a hit
-        ("[█▏▎▍▌▋▊▉]+", "cyan"),  # the bars: score, gain, loss
-        ("▓+", "green"),
-        ("░+", "red"),
+        ("[█▏▎▍▌▋▊▉]+", "cyan"),  # the bar of a score
+        ("▓+", "green"),  # the bar of a gain
+        ("░+", "red"),  # the bar of a loss
     ):
         text.highlight_regex(pattern, style)
     console.print(text, soft_wrap=True)
 
 
 def _summary(result: SearchResult, shown: int) -> str:
-    """Return one line: how many candidates are shown, how many each leg returned, and the latency."""
+    """Return a line that says how many candidates are shown, how many each leg returned, and how long it took."""
     trace = result.trace
     legs = {
         "lexical": trace.bm25_count if trace.mode != "semantic" else None,
@@ -130,7 +131,7 @@ def _summary(result: SearchResult, shown: int) -> str:
 
 
 def print_comparison(console: Console, results: Mapping[str, SearchResult], *, summaries: bool) -> None:
-    """Print the rank of each note (a row) with each preset (a column); with ``summaries``, a line for each preset."""
+    """Print a table with each note's rank with each preset; if ``summaries``, also print a line about each preset."""
     table = new_table("", *map(terminal.sanitise_line, results))
     for column in table.columns[1:]:
         column.no_wrap, column.min_width = True, MIN_RANK_WIDTH
@@ -138,8 +139,10 @@ def print_comparison(console: Console, results: Mapping[str, SearchResult], *, s
         table.add_row(Text(title), *(_rank_cell(rank, ranks[0]) for rank in ranks))
     print_table(console, table)
     console.print()
+    if not summaries:
+        return
     width = max(len(terminal.sanitise_line(name)) for name in results)
-    for name, result in results.items() if summaries else ():
+    for name, result in results.items():
         trace = result.trace
         parts = [terminal.sanitise_line(fusion_summary(trace.fusion)), terminal.count(trace.fused_count, "candidate")]
         if trace.reranked:
@@ -157,14 +160,14 @@ def _comparison_rows(results: Mapping[str, SearchResult]) -> Iterator[tuple[str,
     another note in the table, is named by its path.
     """
     rankings = [{hit.id: hit.rank for hit in result} for result in results.values()]
-    notes = {hit.id: hit for result in results.values() for hit in result}
-    titles = Counter(hit.title for hit in notes.values())
-    ranks = {note: tuple(ranking.get(note) for ranking in rankings) for note in notes}
-    best_rank = {note: min(rank for rank in ranks[note] if rank) for note in notes}
-    for note in sorted(notes, key=lambda note: (ranks[note][0] or len(notes) + 1, best_rank[note])):
-        hit = notes[note]
-        title = hit.title if titles[hit.title] == 1 else ""
-        yield terminal.sanitise_line(title or hit.path or hit.id), ranks[note]
+    hits = {hit.id: hit for result in results.values() for hit in result}
+    title_counts = Counter(hit.title for hit in hits.values())
+    ranks = {note_id: tuple(ranking.get(note_id) for ranking in rankings) for note_id in hits}
+    best_rank = {note_id: min(rank for rank in ranks[note_id] if rank) for note_id in hits}
+    for note_id in sorted(hits, key=lambda note_id: (ranks[note_id][0] or len(hits) + 1, best_rank[note_id])):
+        hit = hits[note_id]
+        title = hit.title if title_counts[hit.title] == 1 else ""
+        yield terminal.sanitise_line(title or hit.path or hit.id), ranks[note_id]
 
 
 def _rank_cell(rank: int | None, first_rank: int | None) -> Text:
@@ -213,12 +216,13 @@ def _settings(preset: Preset) -> dict[str, str]:
             settings |= {f"{name}.{key}": setting_value(item) for key, item in value.items()}
         elif name not in ("name", "about"):
             settings[name] = setting_value(value)
+    # A stage without settings is its name alone.
     lines = [f"{stage.pop('stage')}: {setting_value(stage)}".removesuffix(": –") for stage in stages]
     return settings | {"stages": "\n".join(lines) or "none"}
 
 
 def setting_value(value: Any) -> str:
-    """Return the value of a setting as text."""
+    """Return the value of a setting as text; an empty mapping is ``–``."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {setting_value(item)}" for name, item in value.items()) or "–"
     if isinstance(value, bool):

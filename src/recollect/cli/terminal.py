@@ -19,42 +19,18 @@ _UNSAFE_IN_TEXT = re.compile(f"[{_UNSAFE}\x0b\x0c\r]")
 _UNSAFE_IN_LINE = re.compile(f"[{_UNSAFE}]")
 _LINE_BREAKS = re.compile("[\t\n\x0b\x0c\r\u2028\u2029]")
 
-_COMMAND_WORDING = {
-    "call reindex(), or open the memory with the model of the vectors": "run: recollect reindex, or choose the model "
-    "of the vectors with --embedder",
-    "run reindex": "run: recollect reindex",
-    "; reindex one of them": "; run recollect reindex for one of them",
-    "; reindex, or give it another name": "; run recollect reindex, or choose another model",
-    "open it with an embedder": "choose one with --embedder",
-    "open the memory with an embedder": "choose an embedder with --embedder",
-    "open the memory with one": "choose one with --embedder",
-    ", or use read_only=True": "",
-    "open it once without read_only=True": "write to it once, for example by recollect reindex",
-    ", a function or an object with embed_documents and embed_query": "",
-    ", a function or an object with name and rerank": "",
-    "pass a smaller batch_size or batch_characters": "raise the limit of the model's server",
-    "pass a smaller document_characters, or rerank fewer documents": "lower --rerank-top-n",
-}
-"""Phrases of the library's messages that name functions and arguments, and what to say on the command line."""
 PIPE_WIDTH = 100_000
 """Columns of output to a pipe or a file: more than a line has, so that no line is wrapped."""
 
 
 def sanitise_line(text: str) -> str:
-    """Return ``text`` as one line that is safe for a terminal; its length stays, so that highlights stay valid."""
+    """Return ``text`` as one line that is safe for a terminal; it has the same length, so that highlights still fit."""
     return _UNSAFE_IN_LINE.sub("�", _LINE_BREAKS.sub(" ", text))
 
 
 def sanitise(text: str) -> str:
     """Return ``text`` without characters that could control a terminal; line breaks and tabs stay."""
     return _UNSAFE_IN_TEXT.sub("�", text.replace("\r\n", "\n"))
-
-
-def command_wording(message: str) -> str:
-    """Return a message of the library in the words of the command line."""
-    for phrase, replacement in _COMMAND_WORDING.items():
-        message = message.replace(phrase, replacement)
-    return message
 
 
 def is_quiet() -> bool:
@@ -70,7 +46,7 @@ def print_message(message: str) -> None:
 
 
 def print_info(message: str) -> None:
-    """Print a line on standard error, so that standard output has only data, unless the command is quiet."""
+    """Print a line on standard error, where it does not mix with data, unless the command is quiet."""
     if not is_quiet():
         click.echo(sanitise_line(message), err=True)
 
@@ -87,7 +63,7 @@ def print_error(message: str) -> None:
 
 
 def _print_labelled(label: str, colour: str, message: str) -> None:
-    text = " ".join(sanitise_line(command_wording(message)).split())
+    text = " ".join(sanitise_line(message).split())
     click.echo(f"{style(f'{label}:', fg=colour, bold=True)} {text}", err=True)
 
 
@@ -98,7 +74,7 @@ def print_field(name: str, value: Any) -> None:
 
 
 def print_json(data: Any) -> None:
-    """Print data as JSON; if standard output is not UTF-8, other characters than ASCII are escaped."""
+    """Print data as JSON; if standard output is not UTF-8, characters that are not ASCII are escaped."""
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
     click.echo(json.dumps(data, indent=2, ensure_ascii=encoding != "utf8"))
 

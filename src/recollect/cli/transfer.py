@@ -41,26 +41,30 @@ def export(*, target: str, no_vectors: bool, force: bool, namespace: str | None,
 
 @click.command("import")
 @click.argument("file", type=click.File("rb"))
-@options.namespace("Put all notes into this namespace; by default each into its own.")
+@options.namespace("Put all notes into this namespace; by default, each note keeps its namespace.")
 @options.embedder
 @options.secrets()
 @options.memory
 def import_(*, file: BinaryIO, namespace: str | None, embedder: str, secrets: str, db: str, as_json: bool) -> None:
     """Store notes from JSONL.
 
-    FILE, or - for standard input, has one object a line, as export writes them. Vectors of the current model are
-    stored; notes without one are embedded. A line that cannot be stored stops the import with its number; the notes
-    before it stay stored.
+    FILE has a JSON object on each line, as export writes them; - is standard input. A vector of the current model is
+    stored; a note without such a vector is embedded. The first line that cannot be stored stops the import with an
+    error that has its number; the notes before this line stay stored.
     """
     name = getattr(file, "name", "<stdin>")
-    lines = 0
-    if file.seekable():  # count the lines for the progress bar
-        lines = sum(1 for _ in file)
+    line_count = 0  # for the progress bar; a pipe, which cannot be read twice, keeps 0
+    if file.seekable():
+        line_count = sum(1 for _ in file)
         file.seek(0)
-    with memories.open_or_create(db, embedder, secrets) as memory, memories.progress_bar("Importing") as show:
+    with memories.open_or_create(db, embedder, secrets) as memory, memories.progress_bar("Importing") as show_progress:
         memories.warn_if_lexical_only(memory)
+
+        def progress(done: int, *_: object) -> None:
+            show_progress(done, max(done, line_count), "")
+
         try:
-            count = memory.load(file, namespace=namespace, progress=lambda done, *_: show(done, max(done, lines), ""))
+            count = memory.load(file, namespace=namespace, progress=progress)
         except SecretFoundError as error:
             raise SecretFoundError(f"{name}, {error.argument}", error.problem) from None
         except RecollectError as error:

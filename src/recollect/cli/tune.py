@@ -70,22 +70,25 @@ def tune(
     for warning in scorer.warnings:
         terminal.warn(warning)
     if not result.before:
-        terminal.warn("the preset to start from finds no relevant note of any question; are they in this memory?")
+        terminal.warn(
+            "the preset to start from finds no relevant note of any question; are the questions for this memory?"
+        )
     if result.recommended:
         kind = "synthetic questions" if dataset.synthetic else "questions"
         gain = f"{measure} {result.gain.mean:+.3f} ({result.gain.low:+.3f} to {result.gain.high:+.3f}) held out"
         source = f"{result.questions} {kind} of {terminal.sanitise_line(dataset.name)}"
         tuned = replace(result.chosen, name=target.stem, about=f"{start.name} tuned on {source}: {gain}")
         target.write_text(tuned.to_toml(), encoding="utf-8")
-    written = str(target) if result.recommended else None
+    written_path = str(target) if result.recommended else None
     if as_json:
-        data = {"dataset": dataset.name, "measure": measure, "synthetic": dataset.synthetic, "out": written}
+        data = {"dataset": dataset.name, "measure": measure, "synthetic": dataset.synthetic, "out": written_path}
         terminal.print_json(data | result.to_dict())
     else:
         from recollect.cli import evaluation_tables  # noqa: PLC0415 (imports rich)
 
         evaluation_tables.print_tuning(terminal.console(), result, dataset, measure)
-        if written:
-            terminal.print_message(f"written to {written}; use it with recollect search QUERY --preset {written}")
+        if written_path:
+            usage = f"recollect search QUERY --preset {written_path}"
+            terminal.print_message(f"written to {written_path}; use it with {usage}")
     if not result.recommended:
         context.exit(1)

@@ -42,7 +42,7 @@ class HttpEmbedder(ModelEmbedder):
             "/embeddings",
             key_variable=key_variable,
             error_type=EmbedderError,
-            too_large_advice="pass a smaller batch_size or batch_characters",
+            too_large_advice="send smaller batches, or raise the limit of the server",
             timeout=timeout,
             retries=retries,
         )

@@ -197,10 +197,14 @@ class SpecReader(NamedTuple, Generic[T]):
             return entry.create(argument), "requested"
         if spec.startswith((".", "~")) or "/" in spec or "\\" in spec or is_folder(spec):
             return self.from_folder(spec), "folder given"
-        raise ArgumentError(self.kind, f"must be {self._forms()}, got {spec[:60]!a}")
+        raise ArgumentError(self.kind, f"must be {self._names()} or a folder with an ONNX model, got {spec[:60]!a}")
 
     def _forms(self) -> str:
         """Return the forms that a spec may have, for messages."""
+        methods = " and ".join(self.methods)
+        return f"{self._names()}, a folder with an ONNX model, a function or an object with {methods}"
+
+    def _names(self) -> str:
+        """Return the names that a spec may be, each in quotation marks, for messages."""
         names = [f"{name}:{entry.argument}" if entry.argument else name for name, entry in self.registry.items()]
-        quoted = ", ".join(f"'{name}'" for name in (*self.other_names, *names))
-        return f"{quoted}, a folder with an ONNX model, a function or an object with {' and '.join(self.methods)}"
+        return ", ".join(f"'{name}'" for name in (*self.other_names, *names))

@@ -62,7 +62,7 @@ class ChatReranker(ModelReranker):
             "/chat/completions",
             key_variable=key_variable_for(url, key_variable, vendor_url=OPENAI_URL, vendor_variable="OPENAI_API_KEY"),
             error_type=RerankerError,
-            too_large_advice="pass a smaller document_characters, or rerank fewer documents",
+            too_large_advice="rerank fewer or shorter documents",
             timeout=timeout,
             retries=retries,
         )

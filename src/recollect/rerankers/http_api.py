@@ -110,7 +110,7 @@ class HttpReranker(ModelReranker):
             ),
             error_type=RerankerError,
             style=f"a {dialect}-style rerank API",
-            too_large_advice="pass a smaller batch_size or batch_characters",
+            too_large_advice="send smaller batches, or raise the limit of the server",
             timeout=timeout,
             retries=retries,
         )

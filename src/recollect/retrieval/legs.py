@@ -232,7 +232,7 @@ class VectorLeg:
         except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
             return f"only lexical search ran: {error_summary(error)}"
         if model is None:
-            return "no note has a vector yet, so only lexical search ran; run reindex to embed them"
+            return "no note has a vector yet, so only lexical search ran; reindex the memory to embed them"
         return None if model.name == self._embedder.name else _mismatch_warning(self._embedder.name, model.name)
 
     def start(self, request: SearchRequest, vector: Any, timeout: float) -> Callable[[], EmbeddedQuery]:
@@ -315,7 +315,7 @@ class VectorLeg:
         if model is not None and len(vector) != model.dimension:
             raise EmbedderError(
                 f"the vectors of {model.name} have {len(vector)} numbers now and {model.dimension} in the store; "
-                "run reindex to embed the notes again"
+                "reindex the memory to embed its notes again"
             )
         return EmbeddedQuery(vector, model, milliseconds_since(started))
 
@@ -329,7 +329,7 @@ def _mismatch_warning(embedder: str, model: str) -> str:
     """Return the warning that the store's vectors were made by another model than the embedder's."""
     return (
         f"the store's vectors are of {model}, not of {embedder}, so only lexical search ran; "
-        "run reindex to embed the notes again"
+        "reindex the memory to embed its notes again"
     )
 
 

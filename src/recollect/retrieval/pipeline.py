@@ -248,7 +248,7 @@ class Retrieval:
         # None if vector search is available, "" if it is not requested or not configured.
         unavailable_reason = "" if requested_mode == "bm25" else self._vector_leg.unavailable_reason(options.vector)
         if unavailable_reason == "" and needs_vectors:
-            unavailable_reason = "there is no embedder, so only lexical search ran; open the memory with an embedder"
+            unavailable_reason = "there is no embedder, so only lexical search ran; choose an embedder"
         if unavailable_reason:
             trace.warnings.append(unavailable_reason)
         if unavailable_reason is None:

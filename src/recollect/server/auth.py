@@ -1,7 +1,11 @@
-"""API keys and encrypted cursors: who may do what in which namespaces.
+"""API keys, which say who may do what in which namespaces, and encrypted cursors.
 
-A key is the text ``rk_ID_SECRET``. The key file is a JSON list of :class:`Key` entries: hashes, no secrets. A cursor is
-base64 of a nonce, a row id XOR a keyed hash of the nonce, and a signature: a keyed hash of both and the namespace.
+A key is the text ``rk_ID_SECRET``. The key file is a JSON list of :class:`Key` entries, which have hashes but no
+secrets. Keys are handled here and not by a library, because a random key needs only ``secrets``, a hash and
+``compare_digest`` of Python, while a library for signed tokens would still need such a list to revoke a token.
+
+A cursor is base64 of three parts: a nonce; the row id XOR a keyed hash of the nonce; and a signature, which is a keyed
+hash of the first two parts and the namespace.
 """
 
 from __future__ import annotations
@@ -30,7 +34,7 @@ from recollect.errors import ArgumentError, ForbiddenError, KeyFileError
 from recollect.model import DEFAULT_NAMESPACE
 
 SECRET_BYTES = 32
-"""Random bytes of a key: too many to guess, so that a fast hash is safe."""
+"""The number of random bytes in a key: too many to guess, so that storing a fast hash of the key is safe."""
 LOCK_TIMEOUT = 10.0
 """How many seconds to wait for another process that changes the key file."""
 
@@ -99,7 +103,8 @@ class Caller:
     def namespace(self, requested: str | None, right: Right) -> str:
         """Return the namespace of a request; raise :class:`ForbiddenError` if the caller lacks ``right`` there.
 
-        Without ``requested``, use the caller's only namespace, or else ``default``. The namespace need not exist.
+        If ``requested`` is ``None``, the namespace is that of the caller, or ``default`` if the caller has several. It
+        need not exist.
 
         >>> tea = Caller("kettle", Grant.of(["tea"], "read"))
         >>> tea.namespace(None, Right.READ), EVERYONE.namespace(None, Right.ADMIN)
@@ -123,7 +128,8 @@ class Caller:
 
 
 EVERYONE = Caller("everyone", Grant(None, Right.ADMIN))
-"""The caller of a server without keys, which only its own machine can reach."""
+"""The caller of every request to a server without keys, which only its own machine can reach. With keys, it is the
+caller of requests to paths that need no key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,15 +199,14 @@ class KeyRing:
         """Return the caller with this key, or ``None`` if the key is unknown; the comparison takes constant time."""
         parts = text.split("_", 2)  # rk_ID_SECRET; the secret may have underscores
         key = self._load().get(parts[1]) if len(parts) == 3 else None
-        if not compare_digest(_hash(text), key.hash if key else _UNKNOWN_KEY_HASH) or key is None:
-            return None
-        return Caller(key.name, key.grant, key.id)
+        is_equal = compare_digest(_hash(text), key.hash if key else _UNKNOWN_KEY_HASH)
+        return Caller(key.name, key.grant, key.id) if key and is_equal else None
 
     def add(self, name: str, namespaces: Iterable[str] | None, right: Right | str) -> tuple[Key, str]:
         """Create a key for ``namespaces`` (``None``: all); return the stored entry and the text of the key."""
         grant = Grant.of(namespaces, right)
         if grant.namespaces is not None and not grant.namespaces:
-            raise ArgumentError("namespaces", "must name at least one; None means all")
+            raise ArgumentError("namespaces", "must name at least one namespace; None means all namespaces")
         key_id = token_hex(6)
         text = f"rk_{key_id}_{token_urlsafe(SECRET_BYTES)}"
         key = Key(key_id, arguments.name("name", name), _hash(text), grant, datetime.now(UTC).replace(microsecond=0))
@@ -220,6 +225,7 @@ class KeyRing:
         return True
 
     def _load(self) -> dict[str, Key]:
+        """Return the keys by id; read the file only if it has changed."""
         with self._lock:
             try:
                 status = self.path.stat()
@@ -257,7 +263,10 @@ class KeyRing:
 
 @contextmanager
 def _write_lock(path: Path) -> Iterator[None]:
-    """Let one process at a time change a file, by the lock of an SQLite file, which is released if the process dies."""
+    """Lock a file, so that one process at a time changes it.
+
+    The lock is that of an SQLite file beside it, because SQLite's lock is released if the process dies.
+    """
     try:
         with closing(apsw.Connection(str(path.with_name(f"{path.name}.lock")))) as connection:
             connection.set_busy_timeout(round(LOCK_TIMEOUT * 1000))

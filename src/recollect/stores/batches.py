@@ -154,7 +154,7 @@ class Batch:
             raise ArgumentError(
                 "embedder",
                 f"makes vectors of {model.dimension} numbers; those of {model.name} in this memory have "
-                f"{active.dimension}; reindex, or give it another name",
+                f"{active.dimension}; reindex the memory, or choose an embedder with another name",
             )
         changes = sorted(
             (change for change in self._by_key.values() if change.has_effect),

@@ -42,9 +42,7 @@ def test_hits_have_tags_and_metadata(client: httpx.Client) -> None:
 
 def test_search_warnings(client: httpx.Client) -> None:
     response = client.post("/v1/search", json={"query": "tea", "mode": "semantic"}).json()
-    assert response["warnings"] == [
-        "there is no embedder, so only lexical search ran; open the memory with an embedder"
-    ]
+    assert response["warnings"] == ["there is no embedder, so only lexical search ran; choose an embedder"]
 
 
 def test_search_has_answer_and_weak_hits(client: httpx.Client) -> None:

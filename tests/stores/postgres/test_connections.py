@@ -171,7 +171,7 @@ class TestWriting:
         open_connections()
         reader = open_connections(read_only=True)
         assert reader.read(names, namespace=None) == []
-        with pytest.raises(StoreReadOnlyError, match="opened with read_only=True"), reader.write(["tea"]):
+        with pytest.raises(StoreReadOnlyError, match="opened read-only"), reader.write(["tea"]):
             pass
 
     def test_read_only_database_rejects_writes(

@@ -25,7 +25,7 @@ from recollect.stores.postgres.errors import is_disconnect, translate_error
         (errors.TooManyConnections("x"), StoreBusyError, "raise max_connections"),
         (errors.QueryCanceled("x"), StoreError, "raise statement_timeout"),
         (errors.DiskFull("x"), StoreFullError, "nothing was written"),
-        (errors.ReadOnlySqlTransaction("x"), StoreReadOnlyError, "read_only=True"),
+        (errors.ReadOnlySqlTransaction("x"), StoreReadOnlyError, "use it read-only"),
         (errors.InsufficientPrivilege("x"), StoreError, "ask its owner"),
         (errors.UndefinedTable("x"), StoreDamagedError, "restore a backup"),
         (errors.IndexCorrupted("x"), StoreDamagedError, "doctor --repair"),

@@ -101,7 +101,7 @@ class TestOpening:
     def test_older_store_read_only(self, open_connections: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
         open_connections()
         monkeypatch.setattr(schema, "SCHEMA_VERSION", schema.SCHEMA_VERSION + 1)
-        with pytest.raises(StoreError, match="older schema; open it once without read_only=True"):
+        with pytest.raises(StoreError, match="older schema; open it for writing once"):
             open_connections(read_only=True)
 
     def test_extension_without_permission(self, postgres: Server, bare: str) -> None:

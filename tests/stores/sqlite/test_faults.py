@@ -130,7 +130,7 @@ def test_missing_folder(tmp_path: Path) -> None:
 
 
 def test_missing_file_read_only(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="does not exist; open it without read_only=True to create it"):
+    with pytest.raises(StoreError, match="does not exist; open it for writing to create it"):
         SQLiteStore(tmp_path / "memory.db", read_only=True)
     assert list(tmp_path.iterdir()) == []
 
@@ -139,7 +139,7 @@ def test_read_only_store_rejects_writes(path: Path) -> None:
     store = SQLiteStore(path, read_only=True)
     assert len(store.search_text(parse("tea"), 200, namespace="default", filters=Filters())) == 100
     assert not any(finding.problem for finding in store.check())
-    with pytest.raises(StoreReadOnlyError, match="was opened with read_only=True; open it without to change it"):
+    with pytest.raises(StoreReadOnlyError, match="was opened read-only; open it for writing to change it"):
         store.write([{"content": "more"}])
     store.close()
 
@@ -147,7 +147,7 @@ def test_read_only_store_rejects_writes(path: Path) -> None:
 def test_empty_file_read_only(tmp_path: Path) -> None:
     file = tmp_path / "memory.db"
     file.touch()
-    with pytest.raises(StoreError, match="is empty or has an older schema; open it once without read_only=True"):
+    with pytest.raises(StoreError, match="is empty or has an older schema; open it for writing once"):
         SQLiteStore(file, read_only=True)
     SQLiteStore(file).close()
     SQLiteStore(file, read_only=True).close()
@@ -157,7 +157,7 @@ def test_file_without_write_permission(path: Path) -> None:
     make_reachable(path)
     path.chmod(0o444)
     assert "StoreReadOnlyError" in open_as_nobody(path)
-    assert "make it and its folder writable, or use read_only=True" in open_as_nobody(path)
+    assert "make it and its folder writable, or use it read-only" in open_as_nobody(path)
     assert open_as_nobody(path, "read-only") == "100"
     path.chmod(0o644)
     assert count_notes(path) == 100

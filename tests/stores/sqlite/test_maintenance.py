@@ -377,7 +377,7 @@ def test_failed_migration_changes_nothing(store: SQLiteStore, path: Path, monkey
         with pytest.raises(StoreError, match="no such table: nowhere"):
             SQLiteStore(path)
     monkeypatch.setattr(schema, "_MIGRATIONS", (*migrations, "CREATE TABLE whole (x)"))
-    with pytest.raises(StoreError, match="is empty or has an older schema; open it once without read_only=True"):
+    with pytest.raises(StoreError, match="is empty or has an older schema; open it for writing once"):
         SQLiteStore(path, read_only=True)
     migrated = SQLiteStore(path)
     raw = apsw.Connection(str(path))

@@ -202,7 +202,7 @@ def test_migration_from_first_version_adds_mentions(tmp_path: Path) -> None:
     expected = edges(store)
     store.close()
     copy_to_schema_1(new, old)
-    with pytest.raises(StoreError, match="is empty or has an older schema; open it once without read_only=True"):
+    with pytest.raises(StoreError, match="is empty or has an older schema; open it for writing once"):
         SQLiteStore(old, read_only=True)
     migrated = SQLiteStore(old)
     assert len(expected) == 19

@@ -34,12 +34,15 @@ ROUTERS = (memory_routes.router, memory_routes.search_router, operator_routes.ro
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """Another ASGI application below a path of this one; ``scope["state"]["caller"]`` is the :class:`Caller`."""
+    """An ASGI application that the server runs at ``path`` and below.
+
+    ``scope["state"]["caller"]`` tells the application which :class:`Caller` sent a request.
+    """
 
     path: str
     app: ASGIApp
     lifespan: Callable[[], AbstractAsyncContextManager[Any]]
-    """Returns a context that is open as long as the server runs."""
+    """Returns the context that the application needs; it is open as long as the server runs."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request to the application with its whole path."""
@@ -58,9 +61,9 @@ def create_app(
 ) -> FastAPI:
     """Return an application that serves ``memory``. The caller of this function closes the memory.
 
-    With a ``ring``, requests need one of its keys. Without ``api``, only ``extensions`` are served. ``observers`` get
-    the record of each completed request; ``on_models_loaded`` gets the error if the models cannot be loaded, else
-    ``None``.
+    With a ``ring``, requests need one of its keys. If ``api`` is false, only ``extensions`` are served. ``observers``
+    get the record of each completed request. ``on_models_loaded`` is called with ``None`` when the models are loaded,
+    or with the error if they cannot be loaded.
 
     >>> from tempfile import TemporaryDirectory
     >>> import recollect
@@ -84,7 +87,7 @@ def create_app(
             loading = asyncio.create_task(service.load_models())
             loading.add_done_callback(report_models_loaded)
             yield
-            loading.remove_done_callback(report_models_loaded)
+            loading.remove_done_callback(report_models_loaded)  # a server that stops reports nothing
             loading.cancel()
 
     app = FastAPI(
@@ -112,7 +115,7 @@ def create_app(
 
 
 def openapi_schema(app: FastAPI, *, require_keys: bool) -> dict[str, Any]:
-    """Return FastAPI's OpenAPI description, completed with problems and keys; it is cached."""
+    """Return FastAPI's OpenAPI description with problems as error responses, and with keys; the result is cached."""
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version=__version__, description=app.description, routes=app.routes)
         components = schema.setdefault("components", {})

@@ -52,7 +52,7 @@ def list_notes(
     limit: Annotated[int, Query(ge=1, le=500, description="The number of notes.")] = 100,
     path_prefix: Annotated[Line, Query(description="Only notes whose path begins with this prefix.")] = "",
     tag: Annotated[
-        list[Name] | None, Query(description="Only notes with this tag; if repeated, with all tags.")
+        list[Name] | None, Query(description="Only notes with this tag; if repeated, only notes with all these tags.")
     ] = None,
     session: Annotated[Line | None, Query(description="Only notes of this session.")] = None,
 ) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def add_link(body: schemas.LinkRequest, call: WriteCall) -> dict[str, Any]:
 def remove_link(
     call: WriteCall,
     source: Annotated[Name, Query(description="Id or path of the note that the link starts from.")],
-    target: Annotated[Name, Query(description="The target, as it was written.")],
+    target: Annotated[Name, Query(description="The target, as it is written in the link.")],
     kind: Annotated[Name, Query(description="The kind of the link.")] = schemas.NoteLink.model_fields["kind"].default,
 ) -> dict[str, Any]:
     """Remove a link."""
@@ -120,7 +120,7 @@ def remove_link(
 
 @router.get("/v1/neighbours/{key:path}", response_model=schemas.NeighbourList, openapi_extra=READ, tags=_LINKS)
 def get_neighbours(key: NoteKey, call: ReadCall) -> dict[str, Any]:
-    """Get the neighbours of a note: notes that it links to, mentions or shares an entity with, in both directions."""
+    """Get the neighbours of a note: notes next to it in its session, or connected by a link, a mention or an entity."""
     neighbours = call.memory.neighbours(key, namespace=call.namespace)
     data = [{"kind": item.kind, "direction": item.direction, "note": item.note.to_dict()} for item in neighbours]
     return {"neighbours": data}
@@ -141,7 +141,7 @@ def ingest(body: schemas.IngestRequest, call: WriteCall) -> dict[str, Any]:
 
 @search_router.post("/v1/search", response_model=schemas.SearchResponse, openapi_extra=READ)
 def search(body: schemas.SearchRequest, call: ReadCall) -> dict[str, Any]:
-    """Search by lexical search, vector search and the graph of notes."""
+    """Search with lexical search, vector search and the graph of notes."""
     return _search_response(_search(call, body), trace=body.trace)
 
 

@@ -23,18 +23,18 @@ PROBES = ("/health", "/ready")
 MAX_HEADER_BYTES = 32_768
 """Limit for path, query string and headers of a request together."""
 MAX_BUCKETS = 10_000
-"""How many token buckets are kept; the least recently used one is dropped, since it is soon full again."""
+"""How many token buckets are kept. The least recently used one is dropped: it would soon be as full as a new one."""
 
 
 class TokenBucket:
-    """Allows each client ``rate`` requests a second and twice as many at once; a rate of 0 allows everything."""
+    """Allows each client ``rate`` requests a second, and up to twice as many at once; 0 allows any number."""
 
     def __init__(self, rate: float, clock: Callable[[], float] = monotonic) -> None:
         self._rate = rate
         self._burst = max(1.0, 2 * rate)
         self._clock = clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """The tokens of each client and when they were counted, least recently used first."""
+        """For each client its tokens and when they were counted; the least recently used client is first."""
 
     def take(self, client: str) -> float:
         """Take a token of the client and return 0, or return how many seconds to wait for a token."""
@@ -74,6 +74,7 @@ class AuthMiddleware:
             await self._app(scope, self._limit_body(receive), send)
 
     def _authenticate(self, scope: Scope, headers: Headers) -> Caller:
+        """Return the caller; raise a problem if the host or the key is wrong, or if there are too many requests."""
         if self._ring is None:
             _check_host(headers.get("host", ""))
         if scope["path"] in PROBES:
@@ -83,7 +84,8 @@ class AuthMiddleware:
             scheme, _, key = headers.get("authorization", "").partition(" ")
             caller = self._ring.caller(key.strip()) if scheme.lower() == "bearer" else None
         address = scope["client"][0] if scope.get("client") else ""
-        wait_seconds = self._bucket.take(f"key {caller.id}" if caller and caller.id else f"address {address}")
+        client = f"key {caller.id}" if caller and caller.id else f"address {address}"
+        wait_seconds = self._bucket.take(client)  # before a wrong key is rejected, so that keys cannot be guessed fast
         if wait_seconds:
             raise ProblemError("too-many-requests", headers={"Retry-After": str(ceil(wait_seconds))})
         if caller is not None:

@@ -1,7 +1,7 @@
 """Endpoints for operators: evaluation reports, stats, health, readiness and metrics.
 
-Reports are files of one folder, which may contain other files, too. A requested name must be in the listing of the
-folder, symbolic links are not followed, and a file must begin and end as a report does.
+Reports are files in one folder. The folder may contain other files, which must not be served. Therefore a requested
+name must be in the listing of the folder, symbolic links are not followed, and a file must begin and end like a report.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _REPORT_START = (
 )
 """The first bytes of every report. Repeated here, since recollect.evaluation is slow to import."""
 _REPORT_END = b"</html>\n"
-_TITLE_BYTES = 8192  # the title is searched in this many bytes at the start of a report
+_TITLE_BYTES = 8192  # how many bytes at the start of a report are searched for its title
 _TITLE = re.compile(rb"<title>([^<]*)</title>")
 
 _ALL_NAMESPACES: dict[str, Any] = {"x-right": "read of all namespaces"}
@@ -154,7 +154,8 @@ class Stats(BaseModel):
     )
     store: dict[str, Any] | None = Field(
         default=None,
-        description="Statistics of the whole store, for a key of all namespaces; with its location, for admin.",
+        description="Statistics of the whole store, if the key is for all namespaces. Only a key with the right admin "
+        "gets the location.",
     )
 
 
@@ -162,8 +163,8 @@ class Stats(BaseModel):
 async def get_stats(request: Request, namespace: RequestedNamespace = None) -> Response:
     """Get statistics of one namespace, or of all namespaces that the key may read."""
     service, caller = request.app.state.service, request.state.caller
-    visible = caller.grant.namespaces if namespace is None else {caller.namespace(namespace, Right.READ)}
-    stats = await service.readers.run(lambda: _stats(service.memory, caller, visible))
+    namespaces = caller.grant.namespaces if namespace is None else {caller.namespace(namespace, Right.READ)}
+    stats = await service.readers.run(lambda: _stats(service.memory, caller, namespaces))
     return json_response(stats)
 
 
@@ -195,11 +196,12 @@ async def metrics(request: Request) -> Response:
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-def _stats(memory: Memory, caller: Caller, visible: set[str] | None) -> dict[str, Any]:
+def _stats(memory: Memory, caller: Caller, namespaces: set[str] | None) -> dict[str, Any]:
+    """Return the fields of :class:`Stats` for these namespaces; ``None`` means all, and adds ``store``."""
     right = caller.grant.right
     data: dict[str, Any] = {"embedder": memory.described_embedder, "version": __version__, "right": str(right)}
-    if visible is not None:  # other namespaces are not even counted
-        return {"notes": {name: memory.count(namespace=name) for name in sorted(visible)}, **data}
+    if namespaces is not None:
+        return {"notes": {name: memory.count(namespace=name) for name in sorted(namespaces)}, **data}
     store = memory.stats().to_dict()
     omitted = {"notes", "embedder"} if right >= Right.ADMIN else {"notes", "embedder", "location"}
     store_fields = {name: value for name, value in store.items() if name not in omitted}

@@ -39,8 +39,8 @@ PROBLEM_TYPES: dict[str, tuple[int, str]] = {
     "not-ready": (503, "The server is not ready"),
     "model-unavailable": (503, "A model does not answer"),
     "keys-unreadable": (503, "The server cannot read its keys"),
-    "timed-out": (504, "The request took too long"),
     "store-unavailable": (503, "The memory cannot be reached"),
+    "timed-out": (504, "The request took too long"),
     "store-full": (507, "The disk is full"),
 }
 """HTTP status and title of each kind of problem; the ``type`` in a response is ``urn:recollect:KIND``."""
@@ -48,7 +48,7 @@ PROBLEM_TYPES: dict[str, tuple[int, str]] = {
 _RETRY_SOON = ("overloaded", "store-busy", "store-unavailable", "not-ready", "model-unavailable")
 """Problems whose responses have ``Retry-After: 1``."""
 
-_KINDS_OF_ERRORS: dict[type[errors.RecollectError], str] = {
+_KIND_BY_ERROR: dict[type[errors.RecollectError], str] = {
     errors.StoreBusyError: "store-busy",
     errors.StoreUnavailableError: "store-unavailable",
     errors.StoreFullError: "store-full",
@@ -57,7 +57,7 @@ _KINDS_OF_ERRORS: dict[type[errors.RecollectError], str] = {
     errors.RerankerError: "model-unavailable",
     errors.KeyFileError: "keys-unreadable",
 }
-"""The kinds of errors whose messages are not sent to clients, since they may name files of the server."""
+"""The kind of problem for each error whose message is not sent to clients, since it may name files of the server."""
 
 
 class ProblemError(HTTPException):
@@ -88,8 +88,8 @@ def to_problem(error: Exception) -> ProblemError:
         case RequestValidationError():
             return _validation_problem(error)
         case StarletteHTTPException():
-            kinds_of_status = {404: "not-found", 405: "method-not-allowed"}
-            return ProblemError(kinds_of_status.get(error.status_code, "malformed"), headers=error.headers)
+            kind_by_status = {404: "not-found", 405: "method-not-allowed"}
+            return ProblemError(kind_by_status.get(error.status_code, "malformed"), headers=error.headers)
         case errors.ArgumentError():
             invalid_field = {"field": error.argument, "detail": error.problem}
             return ProblemError("invalid", str(error), invalid_fields=[invalid_field])
@@ -99,7 +99,7 @@ def to_problem(error: Exception) -> ProblemError:
             return ProblemError("forbidden", str(error))
         case errors.IngestError():
             return ProblemError("invalid", str(error))
-    kinds = (kind for error_type, kind in _KINDS_OF_ERRORS.items() if isinstance(error, error_type))
+    kinds = (kind for error_type, kind in _KIND_BY_ERROR.items() if isinstance(error, error_type))
     return ProblemError(next(kinds, "internal"))
 
 
@@ -126,7 +126,9 @@ async def handle_error(request: Request, error: Exception) -> Response:
     if problem.kind == "method-not-allowed":  # Starlette's error names only the methods of the first matching route
         routes = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
         methods = {method for route in routes for method in route.methods}
-        problem.headers = {"Allow": ", ".join(sorted(methods | ({"HEAD"} if "GET" in methods else set())))}
+        if "GET" in methods:
+            methods.add("HEAD")
+        problem.headers = {"Allow": ", ".join(sorted(methods))}
     return problem_response(problem, request.state.request_id)
 
 

@@ -62,7 +62,7 @@ class RequestRecord:
     status: int
     seconds: float
     request_id: str
-    key_id: str = ""
+    key_id: str = ""  # of the caller's key; empty if there is none
     searches: list[SearchTimes] = field(default_factory=list)
     error: BaseException | None = None
     """The unexpected error, if one was raised."""
@@ -181,7 +181,7 @@ class LibraryLogHandler(logging.Handler):
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record of a library; of an exception only type and location."""
+        """Write the message of a record; if it has an exception, write only the exception's type and location."""
         error = record.exc_info[1] if record.exc_info else None
         details = {"message": record.getMessage()} if error is None else _error_fields(error)
         self._log.write("library", level=record.levelname.lower(), logger=record.name, **details)
@@ -198,7 +198,7 @@ class Metrics:
     """Prometheus metrics of one server, in their own registry, so that two servers in a process do not share them."""
 
     def __init__(self, **active_tasks: Callable[[], int]) -> None:
-        """Register the metrics; ``active_tasks`` has a function for each thread pool that counts its tasks."""
+        """Register the metrics; ``active_tasks`` maps each thread pool to a function that counts its tasks."""
         registry = self._registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         labels = ("method", "route", "status")
@@ -220,12 +220,12 @@ class Metrics:
 
     def record_request(self, record: RequestRecord) -> None:
         """Count a request and its searches."""
-        method = record.method if record.method in _KNOWN_METHODS else "other"  # a client must not create labels
+        method = record.method if record.method in _KNOWN_METHODS else "other"  # so that a client cannot create labels
         self._requests.labels(method, record.route, str(record.status)).inc()
         self._durations.labels(record.route).observe(record.seconds)
         if not record.searches:
             return
-        server_seconds = record.seconds  # minus waiting and searching, below
+        server_seconds = record.seconds  # the times of waiting and searching are subtracted below
         for times in record.searches:
             self._searches.inc()
             for part, seconds in (*times.parts.items(), ("queued", times.queued)):

@@ -13,7 +13,7 @@ from recollect.server.http.problems import PROBLEM_TYPES
 
 PRESET_HELP = "The name of a preset; by default the server's."
 
-# One line: no control characters. A name also has at least one character that is not white space.
+# A line has no control characters. A name is a line with at least one character that is not white space.
 _LINE = r"^[^\x00-\x1f\x7f-\x9f]*$"
 _NAME = r"^[^\x00-\x1f\x7f-\x9f]*[^\x00-\x1f\x7f-\x9f\s][^\x00-\x1f\x7f-\x9f]*$"
 
@@ -75,7 +75,7 @@ class NoteLink(RequestModel):
 
 
 class NoteChanges(RequestModel):
-    """Fields of a note; a field that is missing or null keeps its value, or gets its default."""
+    """Fields of a note; a field that is missing or null keeps its value, or gets its default in a new note."""
 
     content: str | None = _note_field("content")
     path: Line | None = _note_field("path")
@@ -271,8 +271,8 @@ class Hit(NoteFields):
     rerank_score: float | None = Field(description="The score of the reranker.")
     superseded_by: list[str] = Field(description="Ids of the notes that replaced this note.")
     weak: bool = Field(
-        description="Whether the hit is a weak candidate. If `has_answer` is false, every hit is; else a hit whose "
-        "confidence is below `answer_threshold` and below a tenth of the best confidence."
+        description="Whether the hit is a weak candidate. If `has_answer` is false, every hit is weak; otherwise, a "
+        "hit is weak if its confidence is below `answer_threshold` and below a tenth of the best confidence."
     )
     lexical_rank: int | None = Field(description="The note's rank in the lexical leg.")
     lexical_score: float | None = Field(description="The note's BM25 score.")

@@ -79,7 +79,7 @@ def serve(
             logger.propagate = False
             logger.setLevel(logging.WARNING)
         mode = 0 if ring is None else stat.S_IMODE(ring.path.stat().st_mode)
-        if ring is not None and os.name == "posix" and mode & 0o077:
+        if ring is not None and os.name == "posix" and mode & 0o077:  # a permission of the group or of others
             message = f"other users may open the key file (mode {mode:04o}); run chmod 600 {ring.path}"
             log.write("keys", level="warning", message=message)
         server = Server(uvicorn_config(app, settings))
@@ -101,6 +101,7 @@ def check_keys(settings: Settings, ring: KeyRing | None) -> None:
 def uvicorn_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
     """Return the configuration of uvicorn."""
     limits = {"max_connections": settings.max_connections, "header_timeout": min(settings.timeout, IDLE_TIMEOUT)}
+    connection_class = type("ConfiguredConnection", (LimitedConnection,), limits)  # uvicorn cannot pass limits to it
     return uvicorn.Config(
         app,
         log_config=None,
@@ -108,7 +109,7 @@ def uvicorn_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
         server_header=False,
         proxy_headers=False,
         ws="none",
-        http=type("ConfiguredConnection", (LimitedConnection,), limits),
+        http=connection_class,
         # asyncio accepts this many connections before max_connections is checked; more could exhaust file descriptors.
         backlog=max(1, settings.max_connections // 8),
         h11_max_incomplete_event_size=MAX_HEADER_BYTES,
@@ -158,7 +159,7 @@ class LimitedConnection(H11Protocol):
 
     max_connections: ClassVar[int]
     header_timeout: ClassVar[float]
-    _deadline: asyncio.TimerHandle | None = None
+    _header_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # declared so by uvicorn
         """Start the timer for the headers, or reject the connection if too many are open."""
@@ -177,11 +178,12 @@ class LimitedConnection(H11Protocol):
     def handle_events(self) -> None:
         """Handle received bytes, and start or stop the timer for the headers."""
         super().handle_events()
-        if not getattr(self.cycle, "response_complete", True):  # there is no cycle before the first request
+        # uvicorn's cycle is the current request with its response. It is None before the first request.
+        is_responding = not getattr(self.cycle, "response_complete", True)
+        if is_responding:
             self._stop_timer()
-        elif self._deadline is None and self.timeout_keep_alive_task is None and not self.transport.is_closing():
-            # The first bytes of another request: later bytes do not extend the deadline.
-            self._start_timer()
+        elif self._header_timer is None and self.timeout_keep_alive_task is None and not self.transport.is_closing():
+            self._start_timer()  # at the first bytes of the next request; later bytes do not extend the deadline
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 (the exception says more)
         """Respond to bytes that are not HTTP, or to headers that are too long."""
@@ -196,12 +198,12 @@ class LimitedConnection(H11Protocol):
 
     def _start_timer(self) -> None:
         message = f"the headers took longer than {self.header_timeout:g} seconds to arrive"
-        self._deadline = self.loop.call_later(self.header_timeout, self._reject, "too-slow", message)
+        self._header_timer = self.loop.call_later(self.header_timeout, self._reject, "too-slow", message)
 
     def _stop_timer(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        if self._header_timer is not None:
+            self._header_timer.cancel()
+            self._header_timer = None
 
     def _reject(self, kind: str, detail: str = "") -> None:
         """Respond with a problem in the format of the application, and close the connection."""

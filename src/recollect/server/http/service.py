@@ -31,10 +31,10 @@ T = TypeVar("T")
 
 READ: dict[str, Any] = {"x-right": str(Right.READ)}
 WRITE: dict[str, Any] = {"x-right": str(Right.WRITE)}
-"""OpenAPI extensions that name the right which an endpoint needs."""
+"""Extensions of an endpoint's OpenAPI description that name the right which it needs."""
 
 LARGE_BODY = 65_536
-"""A body of more bytes is parsed in a thread, so that it does not block the event loop."""
+"""A body with more bytes than this is parsed in a thread, so that it does not block the event loop."""
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")  # an escape from \ud800 to \udfff
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -95,7 +95,7 @@ class Service:
         self.observers = (self.metrics.record_request, *observers)
         self.cursors = Cursors()
         self._ring = ring
-        self._probes = ThreadPoolExecutor(1, thread_name_prefix="recollect-readiness")
+        self._probe_pool = ThreadPoolExecutor(1, thread_name_prefix="recollect-readiness")
         self._probe: asyncio.Future[None] | None = None
         self._models_loaded = False
 
@@ -107,7 +107,7 @@ class Service:
                 self.memory.embedder.embed_query("warm up")
             self.memory.search("warm up", now=datetime.now(UTC))  # with `now`, no access is recorded
 
-        await asyncio.get_running_loop().run_in_executor(self._probes, warm_up)
+        await asyncio.get_running_loop().run_in_executor(self._probe_pool, warm_up)
         self._models_loaded = True
 
     async def not_ready_reason(self) -> str:
@@ -121,7 +121,7 @@ class Service:
         if not self._models_loaded:
             return "the models are being loaded"
         if self._probe is None or self._probe.done():
-            self._probe = asyncio.get_running_loop().run_in_executor(self._probes, probe)
+            self._probe = asyncio.get_running_loop().run_in_executor(self._probe_pool, probe)
         try:
             async with asyncio.timeout(PROBE_TIMEOUT):
                 await asyncio.shield(self._probe)
@@ -132,10 +132,10 @@ class Service:
         return ""
 
     def close(self) -> None:
-        """Wait for running tasks."""
+        """Wait for running tasks and cancel queued ones."""
         self.readers.close()
         self.writers.close()
-        self._probes.shutdown(wait=True, cancel_futures=True)
+        self._probe_pool.shutdown(wait=True, cancel_futures=True)
 
 
 @dataclass(slots=True)
@@ -158,7 +158,7 @@ RequestedNamespace = Annotated[
     Query(
         alias="namespace",
         max_length=256,
-        description="The namespace; the default is the only one of the key, or else `default`.",
+        description="The namespace; by default the only namespace of the key, or `default` if the key has several.",
     ),
 ]
 
@@ -185,7 +185,7 @@ def json_response(data: Any, status: int = 200, headers: Mapping[str, str] | Non
 
 
 class StrictRoute(APIRoute):
-    """A route that rejects unknown or repeated parameters, unsupported media types, and JSON that is not RFC 8259."""
+    """A route that rejects unknown or repeated parameters, unsupported media types, and JSON that violates RFC 8259."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         """Wrap an endpoint that is not ``async``, so that it runs in a thread; it must take a ``call``."""
@@ -211,7 +211,7 @@ class StrictRoute(APIRoute):
             if not accepted & acceptable:
                 raise ProblemError("not-acceptable", f"responses are {' or '.join(media_types)}")
             content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-            # A page of another site can make a browser send a form or plain text, but not JSON (CORS).
+            # Only JSON is accepted: a page of another site can make a browser send a form or text, but not JSON (CORS).
             if has_body and content_type != "application/json":
                 raise ProblemError("unsupported-media-type")
             return await handle(_StrictRequest(request.scope, request.receive))
@@ -245,10 +245,10 @@ def _query_parameters(dependant: Dependant) -> Iterator[tuple[str, str]]:
         yield from _query_parameters(dependency)
 
 
-def _check_parameters(request: Request, names: Mapping[str, str], repeatable: set[str]) -> None:
+def _check_parameters(request: Request, parameters: Mapping[str, str], repeatable: set[str]) -> None:
     for name in request.query_params:
-        if name not in names:
-            detail = f"is not a parameter of this endpoint; it has: {', '.join(names) or 'none'}"
+        if name not in parameters:
+            detail = f"is not a parameter of this endpoint; it has: {', '.join(parameters) or 'none'}"
         elif len(request.query_params.getlist(name)) > 1 and name not in repeatable:
             detail = "may not be repeated"
         else:
@@ -264,11 +264,11 @@ class _StrictRequest(Request):
 
 
 def parse_json(body: bytes) -> Any:
-    """Parse a body as RFC 8259 requires: UTF-8, no lone surrogates, no NaN; at most 64 levels deep."""
+    """Parse a body as RFC 8259 requires (UTF-8, no lone surrogates, no NaN), at most ``MAX_DEPTH`` levels deep."""
     try:
         value = json.loads(body.decode(), parse_constant=_reject_constant)
         if _SURROGATE.search(body):
-            json.dumps(value, ensure_ascii=False).encode()
+            json.dumps(value, ensure_ascii=False).encode()  # raises UnicodeEncodeError if a surrogate has no partner
     except UnicodeDecodeError:
         raise ProblemError("malformed", "the body is not UTF-8") from None
     except UnicodeEncodeError:
@@ -279,7 +279,8 @@ def parse_json(body: bytes) -> Any:
         raise ProblemError("malformed", f"the body is not JSON: {error.msg} at character {error.pos}") from None
     except ValueError as error:  # NaN, or a number with more digits than Python reads
         raise ProblemError("malformed", f"the body is not JSON: {error}") from None
-    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and exceeds_max_depth(value):
+    may_be_deep = body.count(b"[") + body.count(b"{") > MAX_DEPTH  # a fast check, true for few bodies
+    if may_be_deep and exceeds_max_depth(value):
         raise ProblemError("malformed", f"the body is nested deeper than {MAX_DEPTH} levels")
     return value
 

@@ -1,4 +1,4 @@
-"""Settings of the HTTP server: address, limits, threads; the defaults are checked and computed here."""
+"""Settings of the HTTP server: address, limits and threads. Defaults are computed and values are checked here."""
 
 from __future__ import annotations
 
@@ -46,19 +46,20 @@ class Settings:
     require_keys: bool = False
     max_body_bytes: int = 4 * MEGABYTE
     rate: float | None = None
-    """Requests a second for each key (without keys, for each client address), and twice as many at once; 0 is
-    unlimited. The default is 100 if keys are required, else 0."""
+    """How many requests a second each key may send, or without keys each client address. Twice as many may arrive at
+    once. 0 means no limit. The default is 100 if keys are required, else 0."""
     timeout: float = 30.0
     """How many seconds a request may take."""
     read_threads: int = field(default_factory=_default_read_threads)
     """How many searches and other reads run at once. Much of a search is Python, which runs one thread at a time: more
     threads than processors are no faster."""
     write_threads: int = 2
-    """How many writes run at once: one embeds while another writes."""
+    """How many writes run at once: with two, one note is embedded while another is written."""
     max_queued: int = 256
     """How many requests may wait for a thread before more are rejected."""
     max_connections: int = field(default_factory=_default_max_connections)
-    """How many connections may be open; by default half of the limit of open files (the memory has some), or 1,000."""
+    """How many connections may be open; by default at most 1,000, and at most half as many as the process may open
+    files, because the memory also opens files."""
     shutdown_timeout: float = 30.0
     """How many seconds running requests may go on when the server stops."""
     reports: Path | None = None

@@ -26,11 +26,14 @@ _LOOPBACK_ONLY = TransportSecuritySettings(
     allowed_origins=[f"http://{name}{port}" for name in _LOOPBACK for port in ("", ":*")],
 )
 """A server without keys rejects requests from pages of other sites."""
-_ANY_ORIGIN = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+_ANY_ORIGIN = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # for a server with keys
 
 
 class McpApp:
-    """An ASGI application that needs an open :meth:`lifespan`. It is stateless: a revoked key is rejected at once."""
+    """An ASGI application that needs an open :meth:`lifespan`.
+
+    It is stateless: each request is authenticated, so that a revoked key is rejected at once.
+    """
 
     def __init__(self, memory: Memory, settings: Settings) -> None:
         self._memory = memory

@@ -125,7 +125,7 @@ class StatsResponse(BaseModel):
 
     notes: int = Field(description="The number of notes in the namespace.")
     namespace: str
-    namespaces: list[str] | None = Field(default=None, description="The namespaces that you may use; missing if all.")
+    namespaces: list[str] | None = Field(default=None, description="The namespaces that you may use; missing for all.")
     embedder: str = Field(description="The embedder of vector search, and why it was chosen.")
 
 
@@ -142,7 +142,7 @@ def _written_note(note: Note) -> WrittenNote:
 
 def _fields(note: Note, *names: str) -> dict[str, Any]:
     data = note.to_dict()
-    return {name: data[name] or None for name in names}  # None is left out of the response
+    return {name: data[name] or None for name in names}  # the response leaves out None
 
 
 @tool("Remember something", Right.WRITE, idempotent=False)

@@ -18,7 +18,7 @@ from recollect.server.mcp.tools import FilterRequest, ToolCall, tool
 
 MAX_QUERY_LENGTH = 4096
 MAX_TEXT_LENGTH = 1500
-"""Up to this many characters of a note are returned; of a longer note, the part that matches best."""
+"""Up to this many characters of a note are returned; from a longer note, the part that matches best."""
 MAX_METADATA_LENGTH = 1000
 """Metadata with more characters of JSON is left out of a hit."""
 
@@ -38,8 +38,8 @@ class SearchRequest(FilterRequest):
     )
     include_weak: bool = Field(
         default=False,
-        description="Also return weak candidates, marked as such: all hits if the memory has no answer, else those "
-        "whose confidence is below the answer threshold and below a tenth of the best. They are not the answer.",
+        description="Also return weak candidates, marked as weak; they are not the answer. All hits are weak if the "
+        "memory has no answer; else those whose confidence is below the answer threshold and a tenth of the best.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The decorator that makes a tool of a function, and the types of arguments, lenient where models are imprecise."""
+"""The decorator that makes a tool of a function, and types of tool arguments that accept imprecise values of models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recollect.server.auth import Caller, Cursors, Right
 
 
 def _json_in_string(expected_type: type) -> BeforeValidator:
-    """Return a validator that also accepts JSON in a string, which some clients send; for a list, also one string."""
+    """Return a validator that also accepts JSON in a string, which some clients send; other text is a list of one."""
 
     def parse(value: Any) -> Any:
         if not isinstance(value, str):
@@ -36,7 +36,7 @@ JsonObject = Annotated[dict[str, Any], _json_in_string(dict)]
 
 
 class RequestModel(BaseModel):
-    """The arguments of a tool; unknown ones are rejected."""
+    """The arguments of a tool; unknown arguments are rejected."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,4 +1,4 @@
-"""Routes of the web UI: static files, which need no key, since only the HTTP API returns notes."""
+"""Routes of the web UI. They serve static files, which need no key, since only the HTTP API returns notes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def web_routes() -> list[APIRoute]:
             raise HTTPException(404)
         headers = {**_HEADERS, "ETag": etags[name]}
         if_none_match = request.headers.get("if-none-match", "")
-        tags = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}  # proxies may weaken tags
+        tags = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}  # a proxy may mark a tag as weak
         if if_none_match == "*" or etags[name] in tags:
             return Response(status_code=304, headers=headers)
         return Response(bodies[name], media_type=_MEDIA_TYPES[PurePath(name).suffix], headers=headers)

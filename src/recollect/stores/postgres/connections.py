@@ -161,7 +161,7 @@ class Connections:
         transaction waits for other writers; ``statement_timeout`` is as in :meth:`read`.
         """
         if self.read_only:
-            raise StoreReadOnlyError(f"{self.location} was opened with read_only=True; open it without to change it")
+            raise StoreReadOnlyError(f"{self.location} was opened read-only; open it for writing to change it")
         begin = self._begin_sql(_READ_WRITE, namespaces, statement_timeout, timeout)
         if namespaces and create:
             begin += _CREATE_NAMESPACES.format(sorted(namespaces))

@@ -20,7 +20,7 @@ from recollect.errors import (
 _CONFLICT = "has conflicting writers; nothing was written; try again"
 _READ_ONLY = (
     "cannot be written to: it is a replica, or set to be read only; name a server that takes writes, "
-    "or use read_only=True"
+    "or use it read-only"
 )
 _MISSING_TABLE = "lacks a table or a column of the store; restore a backup"
 _DAMAGED = "is damaged; 'recollect doctor --repair' rebuilds what can be rebuilt; else restore a backup"

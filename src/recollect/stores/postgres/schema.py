@@ -269,7 +269,9 @@ def prepare(connection: Connection, location: str, *, read_only: bool = False) -
         if read_only and version == 0:
             raise StoreError(f"there is no memory at {location}; add a note to create one, or choose another database")
         if read_only:
-            raise StoreError(f"{location} has an older schema; open it once without read_only=True")
+            raise StoreError(
+                f"{location} has an older schema; open it for writing once, for example by 'recollect reindex'"
+            )
         _migrate(connection, location)
     _warn_of_bypassed_policies(connection, location)
     return _search_path(connection, location)

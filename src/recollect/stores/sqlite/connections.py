@@ -27,7 +27,7 @@ from recollect.stores.tokens import indexed
 
 WRITE_TIMEOUT = 60.0
 """The limit in seconds of three waits: writers wait for other processes, forks for readers, and readers for forks."""
-_NOT_WRITABLE = "cannot be written to; make it and its folder writable, or use read_only=True"
+_NOT_WRITABLE = "cannot be written to; make it and its folder writable, or use it read-only"
 _LOCKED = "is locked by other writers; nothing was written"
 _DAMAGED = "is damaged; 'recollect doctor --repair' rebuilds what can be rebuilt; else restore a backup"
 _ERRORS: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (  # SQLite's error, ours, and our message
@@ -81,7 +81,7 @@ class Connections:
         no limit, and the wait for other processes has the limit :data:`WRITE_TIMEOUT`.
         """
         if self.read_only:
-            raise StoreReadOnlyError(f"{self.path} was opened with read_only=True; open it without to change it")
+            raise StoreReadOnlyError(f"{self.path} was opened read-only; open it for writing to change it")
         if not self._write_lock.acquire(timeout=-1 if timeout is None else timeout):
             raise StoreBusyError(f"{self.path} {_LOCKED}")
         try:
@@ -188,10 +188,12 @@ class Connections:
                 raise StoreError(f"{self.path.parent} does not exist; create it first")
             if self.read_only:
                 if not self.file.exists():
-                    raise StoreError(f"{self.path} does not exist; open it without read_only=True to create it")
+                    raise StoreError(f"{self.path} does not exist; open it for writing to create it")
                 connection = self._connect_for_reading()
                 if not schema.is_current(connection, str(self.path)):
-                    problem = "is empty or has an older schema; open it once without read_only=True"
+                    problem = (
+                        "is empty or has an older schema; open it for writing once, for example by 'recollect reindex'"
+                    )
                     raise StoreError(f"{self.path} {problem}")
                 return connection
             connection = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)

@@ -183,7 +183,7 @@ class VectorIndex(SnapshotIndex):
         try:
             self._precision = np.dtype(model.precision)
         except TypeError as error:
-            problem = f"the store has vectors of unknown precision {model.precision!r}; reindex"
+            problem = f"the store has vectors of unknown precision {model.precision!r}; reindex the memory"
             raise StoreDamagedError(problem) from error
         self._vector_bytes = self._dimension * self._precision.itemsize
         self._table_size = MIN_REREAD_NOTES  # how many records the table had when they were counted last
