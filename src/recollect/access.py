@@ -12,10 +12,8 @@ from weakref import WeakSet
 from recollect.errors import RecollectWarning, StoreBusyError, StoreError
 from recollect.stores.base import Store
 
-FLUSH_SECONDS = 60.0
-"""Accesses are collected for this long and then written together."""
-MAX_PENDING = 4096
-"""When accesses of this many notes are pending, they are written at once."""
+FLUSH_SECONDS = 60.0  # accesses are collected for this long and then written together
+MAX_PENDING = 4096  # when accesses of this many notes are pending, they are written at once
 
 
 class AccessLog:

@@ -19,8 +19,7 @@ _UNSAFE_IN_TEXT = re.compile(f"[{_UNSAFE}\x0b\x0c\r]")
 _UNSAFE_IN_LINE = re.compile(f"[{_UNSAFE}]")
 _LINE_BREAKS = re.compile("[\t\n\x0b\x0c\r\u2028\u2029]")
 
-PIPE_WIDTH = 100_000
-"""Columns of output to a pipe or a file: more than a line has, so that no line is wrapped."""
+PIPE_WIDTH = 100_000  # columns of output to a pipe or a file: more than a line has, so that no line is wrapped
 
 
 def sanitise_line(text: str) -> str:

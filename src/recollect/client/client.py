@@ -35,10 +35,8 @@ if TYPE_CHECKING:
 Key = str | Note
 """A note, or its id or path."""
 
-BATCH_SIZE = 1000
-"""The server's limit of notes in a batch."""
-PAGE_SIZE = 500
-"""The server's limit of notes in a listing."""
+BATCH_SIZE = 1000  # the server's limit of notes in a batch
+PAGE_SIZE = 500  # the server's limit of notes in a listing
 
 
 class AsyncClient:

@@ -13,8 +13,7 @@ from recollect.evaluation.dataset import Question
 from recollect.evaluation.outcome import Outcome, Ranking, rounded_mean
 from recollect.evaluation.significance import RESAMPLES, SIGNIFICANCE_LEVEL, Difference, holm, paired_difference
 
-ALL_QUESTIONS = "all"
-"""The name of the stratum that contains all questions."""
+ALL_QUESTIONS = "all"  # the name of the stratum that contains all questions
 
 
 @dataclass(frozen=True, slots=True)

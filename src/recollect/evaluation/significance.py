@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from recollect import arguments
 from recollect.errors import ArgumentError
 
-RESAMPLES = 10_000
-"""The default number of bootstrap resamples, and of random assignments in the randomisation test."""
+RESAMPLES = 10_000  # the default number of bootstrap resamples, and of random assignments in the randomisation test
 SIGNIFICANCE_LEVEL = 0.05
 """The p-value below which a difference is significant. Intervals have the matching confidence level, 95 %."""
 

@@ -155,10 +155,8 @@ def is_folder(path: str | Path) -> bool:
 class RegistryEntry(NamedTuple, Generic[T]):
     """How to construct the model that a spec ``name`` or ``name:argument`` selects."""
 
-    create: Callable[[str], T]
-    """Constructs the model; it is called with the text after the colon."""
-    argument: str = ""
-    """The form of the text after the colon, for messages; empty if the spec is the name alone."""
+    create: Callable[[str], T]  # constructs the model; it is called with the text after the colon
+    argument: str = ""  # the form of the text after the colon, for messages; empty if the spec is the name alone
     unavailable_reason: Callable[[], str | None] | None = None
     """Returns which package is missing, or ``None`` if none is. ``"auto"`` tries only entries with this function."""
 
@@ -166,13 +164,10 @@ class RegistryEntry(NamedTuple, Generic[T]):
 class SpecReader(NamedTuple, Generic[T]):
     """Constructs the embedder or reranker that a spec selects: a name, a folder, a function or an object."""
 
-    kind: str
-    """The name of the argument in messages, such as ``embedder``."""
+    kind: str  # the name of the argument in messages, such as ``embedder``
     registry: Mapping[str, RegistryEntry[T]]
-    other_names: Sequence[str]
-    """Names that the caller handles, such as ``none``; for messages."""
-    methods: Sequence[str]
-    """The methods that an object of this kind must have."""
+    other_names: Sequence[str]  # names that the caller handles, such as ``none``; for messages
+    methods: Sequence[str]  # the methods that an object of this kind must have
     from_folder: Callable[[str | os.PathLike[str]], T]
     from_function: Callable[[Any], T]
 

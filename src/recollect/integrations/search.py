@@ -22,8 +22,7 @@ HIT_METADATA = (
     "rank", "score", "relevance", "confidence", "rerank_score", "superseded_by",
 )  # fmt: skip
 """The fields of ``Hit.to_dict()`` that become metadata of a document or node."""
-WEAK = "weak"
-"""The metadata key that marks the hits of a search without an answer; other hits lack this key."""
+WEAK = "weak"  # the metadata key that marks the hits of a search without an answer; other hits lack this key
 SEARCH_OPTIONS = tuple(search_options())  # the names of the options
 
 

@@ -241,8 +241,7 @@ _KIND_OF_SEVERAL_WORDS: dict[Kind, Kind] = {"term": "phrase", "phrase": "phrase"
 # spaces and thousands separators vary: 1,240 and 1240, W-118 and W118. So do letters that keyboards lack: Sørensen and
 # Sorensen. In a lexical index these are different words.
 
-MAX_FORMS = 96
-"""The maximum number of forms of one word."""
+MAX_FORMS = 96  # the maximum number of forms of one word
 _MAX_PARTS = 7  # if a word has more parts (runs of letters or of digits) than this, only one way to join them is tried
 _MAX_CHARS = 40  # a longer word has no other forms
 _MAX_JOINED_WORDS = 6

@@ -30,8 +30,7 @@ from recollect.query.time_intervals import (
 from recollect.query.time_rules import RANGE_SEPARATORS, count_before, date_mentions, offset_interval, time_mentions
 from recollect.query.time_words import GENERIC_WORDS, TIME_WORDS, UNITS
 
-MAX_CHARACTERS = 2000
-"""Times after this many characters of a text are not found."""
+MAX_CHARACTERS = 2000  # times after this many characters of a text are not found
 _WINDOW_CHARS = 24  # how many characters before and after a number may belong to the date that contains the number
 _MAX_LEAD_CHARS = 40  # how many characters before a time expression may qualify it
 

@@ -139,12 +139,9 @@ class TimeMention:
     bounds: list[tuple[datetime, datetime]]
     yearless: tuple[int, int] | None = None
     """If the expression is a month or day without a year: the month, and the first day (0 for the whole month)."""
-    certain: bool = True
-    """Whether the expression is certainly a time; if not, it counts only as one end of a range."""
-    weekday: int | None = None
-    """The weekday, from 0 for Monday, if the expression is only a weekday."""
-    ranged: bool = False
-    """Whether the expression is a range with two ends, such as "May to July"."""
+    certain: bool = True  # whether the expression is certainly a time; if not, it counts only as one end of a range
+    weekday: int | None = None  # the weekday, from 0 for Monday, if the expression is only a weekday
+    ranged: bool = False  # whether the expression is a range with two ends, such as "May to July"
 
 
 class TokenizedText:

@@ -52,8 +52,7 @@ SEASON_STARTS = {
 }
 """The number of the first month of each season: meteorological seasons of the northern hemisphere."""
 
-UNITS: dict[str, Unit] = {}
-"""The units of time by their names, in singular and plural."""
+UNITS: dict[str, Unit] = {}  # the units of time by their names, in singular and plural
 UNITS |= dict.fromkeys("day days tag tage tagen jour jours día días dag dagen".split(), "day")
 UNITS |= dict.fromkeys("week weeks woche wochen semaine semaines semana semanas weken".split(), "week")
 UNITS |= dict.fromkeys("fortnight fortnights".split(), "week")

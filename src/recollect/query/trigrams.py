@@ -14,8 +14,7 @@ from recollect import arguments
 from recollect.errors import ArgumentTypeError
 from recollect.text import split_words
 
-TRIGRAM_THRESHOLD = 0.3
-"""The smallest Jaccard similarity that counts as a match."""
+TRIGRAM_THRESHOLD = 0.3  # the smallest Jaccard similarity that counts as a match
 
 
 class TrigramMatch(NamedTuple):

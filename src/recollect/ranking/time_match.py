@@ -168,8 +168,7 @@ class EventTimes(NamedTuple):
     """The open intervals that begin or end with an event of the query, as in "before the move"."""
 
     intervals: tuple[TimeInterval, ...]
-    sources: frozenset[str]
-    """The ids of the notes that have the name of such an event in their title."""
+    sources: frozenset[str]  # the ids of the notes that have the name of such an event in their title
 
 
 def event_times(query: str, candidates: Sequence[Candidate]) -> EventTimes:

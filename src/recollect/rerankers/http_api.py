@@ -12,31 +12,26 @@ from recollect.inference.http_api import JsonApi, check_url
 from recollect.inference.runtime import batches
 from recollect.rerankers.base import ModelReranker, sorted_scores
 
-AUTOMATIC_KEY = "auto"
-"""The default of ``key_variable``: :func:`key_variable_for` chooses the variable by the address."""
+AUTOMATIC_KEY = "auto"  # the default of ``key_variable``: :func:`key_variable_for` chooses the variable by the address
 
 
 class _Dialect(NamedTuple):
     """The address and the JSON field names of one API."""
 
     path: str = "/rerank"
-    documents_field: str = "documents"
-    """The request field with the documents."""
+    documents_field: str = "documents"  # the request field with the documents
     limit_field: str | None = None
     """The request field with the maximum number of results, which is set to the number of documents; ``None`` if the
     API has no such field."""
-    fixed_fields: Mapping[str, Any] = {}
-    """Further request fields, with the values that every request has."""
+    fixed_fields: Mapping[str, Any] = {}  # further request fields, with the values that every request has
     results_field: str | None = None
     """The response field with the list of results; ``None`` if the whole response is that list."""
     score_field: str = "relevance_score"
     """The field of a result with the score; the field ``index`` has the index of the document."""
     vendor_url: str | None = None
     """The address of the vendor's service; ``None`` for software that users run themselves."""
-    vendor_variable: str | None = None
-    """The environment variable with the key of the vendor's service."""
-    batch_size: int = 1000
-    """How many documents a server accepts in one request by default."""
+    vendor_variable: str | None = None  # the environment variable with the key of the vendor's service
+    batch_size: int = 1000  # how many documents a server accepts in one request by default
 
 
 DIALECTS: Mapping[str, _Dialect] = {

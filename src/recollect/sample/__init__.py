@@ -26,7 +26,7 @@ def sample_notes() -> Iterator[dict[str, Any]]:
 
 
 def sample_queries() -> list[dict[str, Any]]:
-    """Return example queries: the ``query``, the paths of the notes that it ``finds``, and ``why`` it is interesting."""
+    """Return example queries: ``query``, the paths of the notes that it ``finds``, and ``why`` it is interesting."""
     queries: list[dict[str, Any]] = json.loads(_file_text("queries.json"))
     return queries
 

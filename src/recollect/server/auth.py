@@ -35,8 +35,7 @@ from recollect.model import DEFAULT_NAMESPACE
 
 SECRET_BYTES = 32
 """The number of random bytes in a key: too many to guess, so that storing a fast hash of the key is safe."""
-LOCK_TIMEOUT = 10.0
-"""How many seconds to wait for another process that changes the key file."""
+LOCK_TIMEOUT = 10.0  # how many seconds to wait for another process that changes the key file
 
 _UNKNOWN_KEY_HASH = "0" * 64
 """A key with an unknown id is compared with this hash, so that known and unknown ids take equally long."""

@@ -31,13 +31,10 @@ _DATE = re.compile(r"(\d{1,2}):(\d\d) ?([ap])m on (\d{1,2}) ([a-z]+),? (\d{4})",
 class _Turn(NamedTuple):
     id: str
     session: int
-    position: int
-    """The index of the turn in its session, from 0."""
+    position: int  # the index of the turn in its session, from 0
     speaker: str
-    caption: str
-    """The caption of the image sent with the turn; empty without an image."""
-    line: str
-    """The turn as text: ``Speaker: text [image: caption]``."""
+    caption: str  # the caption of the image sent with the turn; empty without an image
+    line: str  # the turn as text: ``Speaker: text [image: caption]``
     date: datetime | None
     repeated: bool
     """Whether an earlier turn has the same id in the file; ``id`` then ends in ``#2``, ``#3`` and so on."""

@@ -19,10 +19,8 @@ from recollect.query import parse_question_date
 
 class _Turn(NamedTuple):
     speaker: str
-    line: str
-    """The turn as text: ``speaker: content``."""
-    has_answer: bool | None
-    """Whether the turn contains the answer; ``None`` if the file does not say."""
+    line: str  # the turn as text: ``speaker: content``
+    has_answer: bool | None  # whether the turn contains the answer; ``None`` if the file does not say
 
 
 class _Session(NamedTuple):

@@ -18,10 +18,8 @@ from recollect.server.http.settings import MEGABYTE, Settings, is_loopback
 
 PUBLIC_PATHS = ("/health", "/ready", "/openapi.json")
 """Paths that need no key, besides the web UI (``/`` and ``/web/``): their responses contain nothing about notes."""
-PROBES = ("/health", "/ready")
-"""Paths without a rate limit: a flood of requests must not make the server look dead."""
-MAX_HEADER_BYTES = 32_768
-"""Limit for path, query string and headers of a request together."""
+PROBES = ("/health", "/ready")  # paths without a rate limit: a flood of requests must not make the server look dead
+MAX_HEADER_BYTES = 32_768  # limit for path, query string and headers of a request together
 MAX_BUCKETS = 10_000
 """How many token buckets are kept. The least recently used one is dropped: it would soon be as full as a new one."""
 

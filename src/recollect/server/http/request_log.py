@@ -57,15 +57,13 @@ class RequestRecord:
     """What the observers learn about a completed request."""
 
     method: str
-    route: str
-    """The template of the path, such as ``/v1/notes/{key}``; empty if no route matched."""
+    route: str  # the template of the path, such as ``/v1/notes/{key}``; empty if no route matched
     status: int
     seconds: float
     request_id: str
     key_id: str = ""  # of the caller's key; empty if there is none
     searches: list[SearchTimes] = field(default_factory=list)
-    error: BaseException | None = None
-    """The unexpected error, if one was raised."""
+    error: BaseException | None = None  # the unexpected error, if one was raised
 
 
 RequestObserver: TypeAlias = Callable[[RequestRecord], None]

@@ -32,8 +32,7 @@ from recollect.server.http.settings import Settings, is_loopback
 
 IDLE_TIMEOUT = 15
 """Seconds until an idle connection is closed; the headers of a request must also arrive within this time."""
-BACKLOG = 1024
-"""How many connections may wait in the listen queue of the socket."""
+BACKLOG = 1024  # how many connections may wait in the listen queue of the socket
 
 
 def serve(

@@ -33,13 +33,11 @@ READ: dict[str, Any] = {"x-right": str(Right.READ)}
 WRITE: dict[str, Any] = {"x-right": str(Right.WRITE)}
 """Extensions of an endpoint's OpenAPI description that name the right which it needs."""
 
-LARGE_BODY = 65_536
-"""A body with more bytes than this is parsed in a thread, so that it does not block the event loop."""
+LARGE_BODY = 65_536  # a body with more bytes than this is parsed in a thread, so that it does not block the event loop
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")  # an escape from \ud800 to \udfff
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-PROBE_TIMEOUT = 5.0
-"""How many seconds a readiness probe waits for the memory."""
+PROBE_TIMEOUT = 5.0  # how many seconds a readiness probe waits for the memory
 
 
 class BoundedThreadPool:
@@ -147,10 +145,8 @@ class Call:
     caller: Caller
     right: Right
     namespace: str
-    searches: list[SearchTimes]
-    """The times of the searches of this request, for metrics and ``Server-Timing``."""
-    queued: float = 0.0
-    """How many seconds the request waited for a thread."""
+    searches: list[SearchTimes]  # the times of the searches of this request, for metrics and ``Server-Timing``
+    queued: float = 0.0  # how many seconds the request waited for a thread
 
 
 RequestedNamespace = Annotated[

@@ -11,8 +11,7 @@ from recollect.model import NOTE_FIELDS, Note
 from recollect.server.auth import Right
 from recollect.server.mcp.tools import FilterRequest, JsonObject, RequestModel, StringList, ToolCall, tool
 
-LISTED_TEXT_LENGTH = 300
-"""How many characters of a note's text a listing shows."""
+LISTED_TEXT_LENGTH = 300  # how many characters of a note's text a listing shows
 
 
 def _note_field(name: str) -> Any:

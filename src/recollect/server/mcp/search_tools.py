@@ -19,8 +19,7 @@ from recollect.server.mcp.tools import FilterRequest, ToolCall, tool
 MAX_QUERY_LENGTH = 4096
 MAX_TEXT_LENGTH = 1500
 """Up to this many characters of a note are returned; from a longer note, the part that matches best."""
-MAX_METADATA_LENGTH = 1000
-"""Metadata with more characters of JSON is left out of a hit."""
+MAX_METADATA_LENGTH = 1000  # metadata with more characters of JSON is left out of a hit
 
 
 class SearchRequest(FilterRequest):

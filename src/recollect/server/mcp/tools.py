@@ -72,8 +72,7 @@ class ToolCall:
 class Tool(NamedTuple):
     """A tool that language models can call; its description says when."""
 
-    description: ToolDescription
-    """The tool as the protocol describes it."""
+    description: ToolDescription  # the tool as the protocol describes it
     right: Right
     """The right that a caller needs. The server checks it before ``run``, so that no tool can forget the check."""
     request: type[RequestModel]

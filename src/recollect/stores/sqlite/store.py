@@ -81,9 +81,9 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
     def _remove_expired(self, transaction: SqliteTransaction, now: int, limit: int | None = None) -> int:
         """Delete up to ``limit`` expired notes, add their namespaces to ``_written``; return how many were deleted."""
         count = remove_expired(transaction, now, limit=limit)
-        if count:  # all namespaces in the change log have stale snapshots, whether from these deletions or from others
-            sql = "SELECT name FROM namespaces WHERE key IN (SELECT namespace FROM word_changes)"
-            self._written.update(name for (name,) in fetch(transaction.connection, sql))
+        # All namespaces in the change log have stale snapshots, whether from these deletions or from other changes.
+        sql = "SELECT name FROM namespaces WHERE key IN (SELECT namespace FROM word_changes)"
+        self._written.update(name for (name,) in fetch(transaction.connection, sql))
         return count
 
     def expire(self, now: datetime, *, limit: int | None = None) -> int:
