@@ -70,7 +70,7 @@ class TestPresets:
         weights = ", ".join(f"{weight:g}" for weight in fusion.weights.values())
         method, score = self.ROWS[name][:2]
         assert fusion.method == "rrf"
-        assert score == f"{'w' if weights else 1} / ({fusion.k:g} + rank), from {fusion.rank_base}"
+        assert score == f"{'w' if weights else 1} / ({fusion.k:g} + rank), ranks from {fusion.rank_base}"
         assert method.partition(" with weights ")[2] == weights
 
     def test_stages_of_presets(self) -> None:
@@ -102,7 +102,7 @@ def test_numbers_are_those_of_the_study() -> None:
     header = "| | LoCoMo turns, any@5 |"
     (titles,) = [_cells(line)[1:] for line in TEXT.splitlines() if line.startswith(header)]
     study = (DOCS / "study.md").read_text(encoding="utf-8").partition("### Against the published systems")[2]
-    rows = [_cells(line) for line in study.partition("MiniLM:")[2].partition("The static embedder:")[0].splitlines()]
+    rows = [_cells(line) for line in study.partition("MiniLM:")[2].partition("With the static embedder:")[0].splitlines()]
     columns = next(cells[1:] for cells in rows if cells[0] == "system")
     measured = {cells[0].strip("`"): dict(zip(columns, cells[1:], strict=True)) for cells in rows if len(cells) > 2}
     for name, values in _table(TEXT, header).items():

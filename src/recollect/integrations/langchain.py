@@ -26,6 +26,14 @@ class RecollectRetriever(BaseRetriever):
     ``Memory.search`` by name, or as a dict ``options``; options that are passed to ``invoke`` take precedence. A
     search without an answer returns no documents, or with ``include_weak`` its weak hits, with ``"weak": True`` in
     their metadata. The text of a superseded note begins with a line that names its successors.
+
+    >>> import recollect
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, recollect.open(f"{folder}/memory.db", embedder=None) as memory:
+    ...     _ = memory.add("Prefers green tea.", path="memory/tea.md")
+    ...     retriever = RecollectRetriever(memory=memory, top_k=3, preset="default")
+    ...     [(document.page_content, document.metadata["path"]) for document in retriever.invoke("which tea?")]
+    [('Prefers green tea.', 'memory/tea.md')]
     """
 
     memory: Annotated[Any, AfterValidator(check_source)]

@@ -36,6 +36,14 @@ class RecollectRetriever(BaseRetriever):
     ``memory`` is a Memory, an AsyncMemory or an AsyncClient, which the caller must close. ``options`` are the keywords
     of ``Memory.search``. A search without an answer returns no nodes, or with ``include_weak`` its weak hits, with
     ``"weak": True`` in their metadata. The text of a superseded note begins with a line that names its successors.
+
+    >>> import recollect
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, recollect.open(f"{folder}/memory.db", embedder=None) as memory:
+    ...     _ = memory.add("Prefers green tea.", path="memory/tea.md")
+    ...     retriever = RecollectRetriever(memory, top_k=3, preset="default")
+    ...     [(node.text, node.metadata["path"]) for node in retriever.retrieve("which tea?")]
+    [('Prefers green tea.', 'memory/tea.md')]
     """
 
     def __init__(

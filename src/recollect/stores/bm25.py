@@ -75,11 +75,6 @@ def score_notes(node: Expression, lists: Sequence[Occurrences], notes: int, toke
     """Return the notes that match ``node``, with their BM25 scores.
 
     ``lists`` has the postings of each leaf, in the order of :func:`leaves_of`; ``notes`` and ``tokens`` are N and T.
-
-    >>> from recollect.query import expression, parse
-    >>> tea = Occurrences(np.array([3, 8]), np.array([10.0, 1.0]), np.array([4.0, 4.0]), 2)
-    >>> score_notes(expression(parse("tea")), [tea], notes=10, tokens=40).scores.round(2).tolist()
-    [2.4, 1.22]
     """
     matching = render(node, _MatchRenderer([occurrences.notes for occurrences in lists]))
     scores = np.zeros(len(matching.notes))
