@@ -205,7 +205,7 @@ def exceeds_max_depth(value: Any) -> bool:
 def with_deep_stack(function: Callable[[], T]) -> T:
     """Call ``function``; if it exceeds the recursion limit, call it again in a new thread, whose stack is empty.
 
-    Use it to read stored metadata, which may be nested deeper than :data:`MAX_DEPTH`: earlier versions had no limit.
+    This is for stored metadata, which may be nested deeper than :data:`MAX_DEPTH`: earlier versions had no limit.
     """
     try:
         return function()

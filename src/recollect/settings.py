@@ -88,7 +88,7 @@ class Settings:
         return [entry.name for entry in fields(cls)]
 
     def changed(self, changes: Any) -> Self:
-        """Return a copy with the settings in the mapping ``changes``. If ``changes`` is of this class, return it."""
+        """Return a copy with the settings in the mapping ``changes``, or ``changes`` itself if it is of this class."""
         if isinstance(changes, type(self)):
             return changes
         if not isinstance(changes, Mapping):

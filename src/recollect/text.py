@@ -17,13 +17,13 @@ WHITESPACE = (
     "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
-"""All white space characters of JavaScript; they can stand between the brackets of a regular expression."""
+"""All white space characters of JavaScript; regular expressions use this text between brackets: ``[...]``."""
 
 _WHITESPACE_RUN = re.compile(f"[{WHITESPACE}]+")
 _MANY_MARKS = regex.compile(r"\p{M}{32,}")  # combining marks; NFC sorts shorter runs fast enough
-_ACCENTED_OR_MARK = re.compile("[\u00c0-\u024f\u0300-\u036f\u1e00-\u1eff]")  # Latin letters, combining marks
+_ACCENTED_OR_MARK = re.compile("[\u00c0-\u024f\u0300-\u036f\u1e00-\u1eff]")  # accented Latin letters, combining marks
 _BASE_LETTERS = {"ı": "i", "ø": "o", "ł": "l", "đ": "d", "ß": "ss", "æ": "ae", "œ": "oe"}
-_WORD_SEPARATORS = regex.compile(r"[^\p{L}\p{N}]+")  # re has no Unicode classes
+_WORD_SEPARATORS = regex.compile(r"[^\p{L}\p{N}]+")  # regex, because re has no Unicode classes
 
 
 def collapse_whitespace(text: str) -> str:
