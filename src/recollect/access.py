@@ -19,9 +19,8 @@ MAX_PENDING = 4096  # when accesses of this many notes are pending, they are wri
 class AccessLog:
     """Collects accesses and writes them to a store.
 
-    Recording an access costs a lock and a dictionary update. A background thread writes the accesses; it starts with
-    the first pending access and ends when none is left. A search never fails because of the log: errors of the store
-    become a warning when the log is closed.
+    A background thread writes the accesses; it starts with the first pending access and ends when none is left. A
+    search never fails because of the log: errors of the store become a warning when the log is closed.
     """
 
     def __init__(self, store: Store) -> None:

@@ -226,7 +226,7 @@ def vector(argument: str, value: Any) -> NDArray[float32]:
         raise ArgumentTypeError(argument, f"must be a list of numbers, got {_describe(value)}") from None
     if array.ndim not in (1, 2) or not array.size:
         raise ArgumentError(
-            argument, f"must be a list of numbers, or one for each chunk, got an array of shape {array.shape}"
+            argument, f"must be a list of numbers, or a list of such lists, got an array of shape {array.shape}"
         )
     if not np.isfinite(array).all():
         raise ArgumentError(argument, "must contain finite numbers only")

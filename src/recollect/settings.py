@@ -1,4 +1,4 @@
-"""Tables of checked settings: the base class of the sections of a preset, of stages and of fusion methods.
+"""Tables of checked settings: the base class of stages, of fusion methods and of each section of a preset.
 
 A setting has a default and a check: a function that gets the setting's name and a value, and returns the value or
 raises an ``ArgumentError`` that names the setting.

@@ -1,7 +1,6 @@
 """Session: move each score towards the best score of its session.
 
-The notes of a conversation or document share a topic: if one note matches well, the others of its session are more
-likely to be relevant.
+The notes of a conversation share a topic: if one of them matches well, the others are more likely to be relevant.
 """
 
 from __future__ import annotations
