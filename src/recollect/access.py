@@ -19,9 +19,8 @@ MAX_PENDING = 4096  # when accesses of this many notes are pending, they are wri
 class AccessLog:
     """Collects accesses and writes them to a store.
 
-    Recording an access costs a lock and a dictionary update. A background thread writes the accesses; it starts with
-    the first pending access and ends when none is left. A search never fails because of the log: errors of the store
-    become a warning when the log is closed.
+    A background thread writes the accesses; it starts with the first pending access and ends when none is left. A
+    search never fails because of the log: errors of the store become a warning when the log is closed.
     """
 
     def __init__(self, store: Store) -> None:
@@ -31,7 +30,7 @@ class AccessLog:
         _OPEN_LOGS.add(self)
 
     def _reset(self) -> None:
-        """Set the initial state, again in a forked child, which has no threads and may inherit acquired locks."""
+        """Set the initial state. A forked child does so again: it has no threads and may inherit acquired locks."""
         self._changed = threading.Condition(threading.Lock())  # protects _pending and _thread, and wakes the thread
         self._flush_lock = threading.Lock()
         self._pending: dict[tuple[str, str], datetime] = {}  # access times by namespace and note id
@@ -57,7 +56,7 @@ class AccessLog:
                     self._thread = None
 
     def flush(self) -> int:
-        """Write the pending accesses and return how many notes changed. In a busy store, accesses stay pending."""
+        """Write the pending accesses and return how many notes changed. If the store is busy, accesses stay pending."""
         changed_count = 0
         with self._flush_lock:
             with self._changed:
@@ -77,7 +76,7 @@ class AccessLog:
                     self._store_is_busy = True
                     unwritten = {(namespace, note_id): moment for note_id, moment in time_by_id.items()}
                     with self._changed:
-                        self._pending = unwritten | self._pending  # accesses recorded meanwhile are newer
+                        self._pending = unwritten | self._pending  # accesses recorded during the flush are newer
         return changed_count
 
     def close(self) -> None:

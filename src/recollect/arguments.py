@@ -205,7 +205,7 @@ def exceeds_max_depth(value: Any) -> bool:
 def with_deep_stack(function: Callable[[], T]) -> T:
     """Call ``function``; if it exceeds the recursion limit, call it again in a new thread, whose stack is empty.
 
-    Use it to read stored metadata, which may be nested deeper than :data:`MAX_DEPTH`: earlier versions had no limit.
+    This is for stored metadata, which may be nested deeper than :data:`MAX_DEPTH`: earlier versions had no limit.
     """
     try:
         return function()
@@ -226,7 +226,7 @@ def vector(argument: str, value: Any) -> NDArray[float32]:
         raise ArgumentTypeError(argument, f"must be a list of numbers, got {_describe(value)}") from None
     if array.ndim not in (1, 2) or not array.size:
         raise ArgumentError(
-            argument, f"must be a list of numbers, or one for each chunk, got an array of shape {array.shape}"
+            argument, f"must be a list of numbers, or a list of such lists, got an array of shape {array.shape}"
         )
     if not np.isfinite(array).all():
         raise ArgumentError(argument, "must contain finite numbers only")

@@ -23,7 +23,7 @@ The tree::
 
     RecollectWarning               something is degraded, such as vector search
 
-Catch :class:`RecollectError` to catch them all. A message says what was wrong, with which value, and what to do.
+Catch :class:`RecollectError` to catch all errors. A message says what was wrong, with which value, and what to do.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class RecollectError(Exception):
 class ArgumentError(RecollectError, ValueError):
     """An argument has an invalid value.
 
-    ``argument`` is the name of the argument, ``problem`` the rest of the message.
+    ``argument`` is the name of the argument, and ``problem`` is the rest of the message.
 
     >>> error = ArgumentError("limit", "must not be negative, got -1")
     >>> print(error)

@@ -1,4 +1,4 @@
-"""The export format: a note and its vector as one line of JSON, from which import restores every field.
+"""The export format: a note and its vector as one line of JSON, from which ``Memory.load`` restores every field.
 
 A vector is Base64 of little-endian float32 numbers; if it has a row for each chunk, ``pieces`` is the number of rows.
 """

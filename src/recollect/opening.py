@@ -75,7 +75,7 @@ def _embedder_of_vectors(choice: EmbedderChoice, model: Model | None) -> Embedde
     if model is None or choice.embedder is None or choice.embedder.name == model.name:
         return choice
     installable = [name for name, entry in EMBEDDERS.items() if entry.unavailable_reason is not None]
-    for name in installable:  # the other entries of the registry need a server
+    for name in installable:  # only these have the function unavailable_reason; other entries need a server
         try:
             embedder = choose_embedder(name).embedder
         except EmbedderError:
@@ -131,8 +131,8 @@ def copy(
         source_store = open_store(source, read_only=True)
     except ArgumentError as error:
         raise type(error)("source", error.problem) from None
-    with closing(source_store), closing(open_store(target)) as target_store, progress_context as report:
+    with closing(source_store), closing(open_store(target)) as target_store, progress_context as report_progress:
         stores = source_store, target_store
-        copied = copy_store(*stores, namespaces=names, merge=merge, report=report)
-        verified = compare_stores(*stores, namespaces=names, merged=merge, report=report) if verify else None
+        copied = copy_store(*stores, namespaces=names, merge=merge, report=report_progress)
+        verified = compare_stores(*stores, namespaces=names, merged=merge, report=report_progress) if verify else None
     return CopyReport(copied, verified)

@@ -1,4 +1,4 @@
-"""Tables of checked settings: the base class of the sections of a preset, of stages and of fusion methods.
+"""Tables of checked settings: the base class of stages, of fusion methods and of each section of a preset.
 
 A setting has a default and a check: a function that gets the setting's name and a value, and returns the value or
 raises an ``ArgumentError`` that names the setting.
@@ -88,7 +88,7 @@ class Settings:
         return [entry.name for entry in fields(cls)]
 
     def changed(self, changes: Any) -> Self:
-        """Return a copy with the settings in the mapping ``changes``. If ``changes`` is of this class, return it."""
+        """Return a copy with the settings in the mapping ``changes``, or ``changes`` itself if it is of this class."""
         if isinstance(changes, type(self)):
             return changes
         if not isinstance(changes, Mapping):

@@ -1,8 +1,8 @@
 r"""Text primitives: white space, words, Unicode normalisation, well-formedness.
 
 The published systems that some presets reproduce run on JavaScript, whose ``\s`` and ``trim`` differ from Python's:
-in JavaScript, U+FEFF is white space, and U+001C to U+001F and U+0085 are not. Code that must treat text as those
-systems do uses this module.
+in JavaScript, U+FEFF is white space, and U+001C to U+001F and U+0085 are not. Use this module in code that must treat
+text in the same way as those systems.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ WHITESPACE = (
     "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
-"""All white space characters of JavaScript; they can stand between the brackets of a regular expression."""
+"""All white space of JavaScript. A character class ``[…]`` of a regular expression can contain it without escaping."""
 
 _WHITESPACE_RUN = re.compile(f"[{WHITESPACE}]+")
-_MANY_MARKS = regex.compile(r"\p{M}{32,}")  # combining marks; NFC sorts shorter runs fast enough
-_ACCENTED_OR_MARK = re.compile("[\u00c0-\u024f\u0300-\u036f\u1e00-\u1eff]")  # Latin letters, combining marks
+_MANY_MARKS = regex.compile(r"\p{M}{32,}")  # so many combining marks that ``compose`` sorts them itself; see there
+_ACCENTED_OR_MARK = re.compile("[\u00c0-\u024f\u0300-\u036f\u1e00-\u1eff]")  # accented Latin letters, combining marks
 _BASE_LETTERS = {"ı": "i", "ø": "o", "ł": "l", "đ": "d", "ß": "ss", "æ": "ae", "œ": "oe"}
-_WORD_SEPARATORS = regex.compile(r"[^\p{L}\p{N}]+")  # re has no Unicode classes
+_WORD_SEPARATORS = regex.compile(r"[^\p{L}\p{N}]+")  # regex, because re has no Unicode classes
 
 
 def collapse_whitespace(text: str) -> str:

@@ -88,7 +88,7 @@ class PassThrough:
 
 
 class NoteWriter:
-    """Writes notes to a store and embeds texts that need a vector. Ingest uses it as its ``DocumentStore``."""
+    """Writes notes to a store and embeds texts that need a vector. An ingest uses it as ``DocumentStore``."""
 
     def __init__(
         self, store: Store, choice: EmbedderChoice, *, adopt: bool = False, secrets: SecretsMode | None = None
@@ -110,7 +110,7 @@ class NoteWriter:
         return PassThrough() if self._secrets is None else SecretFilter(self._secrets)
 
     def write(self, drafts: Sequence[Draft], *, create: bool = True, first_index: int | None = None) -> list[Note]:
-        """Embed drafts, then write them in one transaction.
+        """Embed drafts, then write them in one transaction. If ``create`` is false, their notes must exist.
 
         A draft that has expired, or that leaves its note without any text, raises ``ArgumentError``. The message about
         missing text has the index of the draft, counted from ``first_index``; ``None`` means a single note.
@@ -183,7 +183,7 @@ class NoteWriter:
             yield NoteName(note.id, note.path, note.title, aliases_of(note.metadata))
 
     def supersession_cycles(self, paths: Sequence[str], namespace: str) -> list[tuple[Sequence[str], str]]:
-        """Return each cycle that links of the notes at ``paths`` lead to: the paths in the cycle, and a message."""
+        """Return (the paths in the cycle, a message) for each cycle to which links of the notes at ``paths`` lead."""
         ids = [note.id for note in self._store.get(paths, namespace=namespace) if note is not None]
         return [(cycle, cycle_message(cycle)) for cycle in supersession_cycles(self._store, ids, namespace)]
 
@@ -217,7 +217,7 @@ class NoteWriter:
                 except _LineError as error:
                     problem = error
                 expired_count += len(parsed) - len(unexpired)
-                progress(stored_count + expired_count, stored_count + expired_count, "")
+                progress(stored_count + expired_count, stored_count + expired_count, "")  # the total is unknown
         if expired_count:
             notes = "one note was" if expired_count == 1 else f"{expired_count} notes were"
             warnings.warn(f"{notes} skipped as expired", RecollectWarning, stacklevel=3)
@@ -272,7 +272,7 @@ class NoteWriter:
             yield len(lines)
 
     def reindex(self, progress: Progress) -> int:
-        """Embed the notes without a vector of the embedder's model, then activate the model; return the note count."""
+        """Embed the notes without a vector of the embedder's model, then activate the model; return their number."""
         embedder = self._require_embedder()
         model = Model(embedder.name, embedder.dimension)
         total = sum(self._store.stats().notes.values())
@@ -305,7 +305,7 @@ class NoteWriter:
         return dict(zip(map(text_digest, texts), self._embed(texts), strict=True)) if texts else {}
 
     def _embed_pending(self, pending: Sequence[PendingNote], model: Model | None) -> None:
-        """Embed stored notes without a vector, such as notes that another process changed before they were written."""
+        """Embed stored notes without a vector, for example if another process changed their texts before the write."""
         if pending and model is not None:
             vectors = self._embed([note.text for note in pending])
             self._store.embed(model, list(zip(pending, vectors, strict=True)))

@@ -33,7 +33,7 @@ def test_expression_nodes(text: str, semantics: Semantics, expected: object) -> 
 
 
 def test_empty_query_cannot_be_rendered() -> None:
-    with pytest.raises(ArgumentTypeError, match="^node: must be an expression; an empty query has none, got None"):
+    with pytest.raises(ArgumentTypeError, match="^node: must be an expression, got None; for an empty query"):
         render(expression(parse("the")), _Count())  # type: ignore[arg-type]
 
 

@@ -42,11 +42,11 @@ PAGE_SIZE = 500  # the server's limit of notes in a listing
 class AsyncClient:
     """A memory behind the HTTP API, with most methods of :class:`~recollect.AsyncMemory`.
 
-    ``url`` is the address of ``recollect serve``, and ``key`` is an API key. ``namespace`` is for calls without the
-    argument ``namespace``; if both are missing, the server uses the key's only namespace, or ``default``. ``timeout``
-    is in seconds. A request is repeated up to ``retries`` times if the server is busy or cannot be reached. If the
-    server names no delay, delays start with about ``backoff`` seconds and double. The methods raise the errors of a
-    memory, and :class:`~recollect.ServerError` if the server fails or cannot be reached.
+    ``url`` is the address of ``recollect serve``, and ``key`` is an API key. ``namespace`` is the namespace of calls
+    without the argument ``namespace``; if both are missing, the server uses the key's only namespace, or ``default``.
+    ``timeout`` is in seconds. A request is repeated up to ``retries`` times if the server is busy or cannot be
+    reached. If the server names no delay, delays start with about ``backoff`` seconds and double. The methods raise the
+    errors of a memory, and :class:`~recollect.ServerError` if the server fails or cannot be reached.
 
     >>> client = AsyncClient("http://localhost:7700", key="rk_...", namespace="tea", timeout=10)
     >>> client
@@ -66,7 +66,7 @@ class AsyncClient:
         try:
             self._url = check_url(url)
         except ArgumentError as error:
-            # The message has the address of an embedding server as an example.
+            # The message of check_url has the address of an embedding server as an example: show Recollect's port.
             raise ArgumentError("url", error.problem.replace("11434/v1", "7700")) from None
         self._server = without_password(self._url)
         self._key = None if key is None else arguments.name("key", key)
@@ -236,7 +236,7 @@ class AsyncClient:
         parameters: Iterable[tuple[str, str]] = (),
         idempotent: bool = True,
     ) -> dict[str, Any]:
-        """Send a request and return the JSON; ``namespace`` defaults to that of ``note``, else of the client."""
+        """Send a request and return the JSON. The default namespace is that of the note, or else that of the client."""
         if namespace is not None:
             namespace = arguments.name("namespace", namespace)
         else:
@@ -280,7 +280,7 @@ class AsyncClient:
                     f"{self._server} did not answer within {self._timeout:g} seconds; request less, or raise timeout"
                 ) from None
             except (httpx.TransportError, httpx.InvalidURL) as error:
-                is_unsent = isinstance(error, httpx.ConnectError)
+                is_unsent = isinstance(error, httpx.ConnectError)  # then a repetition cannot store a note twice
                 may_repeat = is_unsent or (idempotent and isinstance(error, httpx.TransportError))
                 if not may_repeat or attempt == retries:
                     reason = str(error) or type(error).__name__

@@ -46,7 +46,7 @@ class RemoteResult(RankedHits):
     query: str
     hits: tuple[Hit, ...]
     warnings: tuple[str, ...] = ()
-    """What the search could not use, and what to do about it."""
+    """Messages about parts of the search that were unavailable, and about changes of the query."""
     trace: Mapping[str, Any] = field(default_factory=dict)
     """The trace as JSON, if requested."""
     explanation: str = ""
@@ -102,7 +102,7 @@ def hit_from_json(data: Mapping[str, Any]) -> Hit:
     """Return a hit from its JSON, the inverse of ``Hit.to_dict``."""
     candidate = Candidate.from_mapping(data, argument="hit")
     contributions = data.get("contributions") or ()
-    candidate.evidence = tuple(item[name] for item in contributions for name in Contribution._fields)
+    candidate.evidence = tuple(item[name] for item in contributions for name in Contribution._fields)  # one flat tuple
     candidate.steps = tuple(Step(*(step[name] for name in Step._fields)) for step in data.get("steps") or ())
     relevance = data.get("relevance")
     if relevance is not None:  # the server does not send the ceiling, but relevance is fused score / ceiling

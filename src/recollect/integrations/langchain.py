@@ -24,7 +24,7 @@ class RecollectRetriever(BaseRetriever):
 
     ``memory`` is a Memory, an AsyncMemory or an AsyncClient, which the caller must close. Pass the options of
     ``Memory.search`` by name, or as a dict ``options``; options that are passed to ``invoke`` take precedence. A
-    search without an answer returns no documents, or with ``include_weak`` its weak hits, with ``"weak": True`` in
+    search without an answer returns no documents; with ``include_weak``, it returns its hits with ``"weak": True`` in
     their metadata. The text of a superseded note begins with a line that names its successors.
 
     >>> import recollect

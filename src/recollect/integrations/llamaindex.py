@@ -34,7 +34,7 @@ class RecollectRetriever(BaseRetriever):
     """Searches a memory for LlamaIndex; each hit becomes a node with the text, id, metadata and score of the hit.
 
     ``memory`` is a Memory, an AsyncMemory or an AsyncClient, which the caller must close. ``options`` are the keywords
-    of ``Memory.search``. A search without an answer returns no nodes, or with ``include_weak`` its weak hits, with
+    of ``Memory.search``. A search without an answer returns no nodes; with ``include_weak``, it returns its hits with
     ``"weak": True`` in their metadata. The text of a superseded note begins with a line that names its successors.
 
     >>> import recollect

@@ -23,7 +23,7 @@ HIT_METADATA = (
 )  # fmt: skip
 """The fields of ``Hit.to_dict()`` that become metadata of a document or node."""
 WEAK = "weak"  # the metadata key that marks the hits of a search without an answer; other hits lack this key
-SEARCH_OPTIONS = tuple(search_options())  # the names of the options
+SEARCH_OPTIONS = tuple(search_options())  # the names of the options of Memory.search
 
 
 def check_source(memory: Any) -> SearchSource:
@@ -35,7 +35,7 @@ def check_source(memory: Any) -> SearchSource:
 
 
 def check_search_options(options: Mapping[str, Any], *, other_names: Sequence[str] = ()) -> dict[str, Any]:
-    """Return ``options`` as a dict if all names are known; else raise an error with ``other_names`` and all options."""
+    """Return ``options`` as a dict; for an unknown name, raise an error that lists ``other_names`` and all options."""
     for name in options:
         if name not in SEARCH_OPTIONS:
             raise ArgumentError(name, f"is unknown; use one of {', '.join((*other_names, *SEARCH_OPTIONS))}")
@@ -48,7 +48,7 @@ def search(memory: SearchSource, query: str, options: Mapping[str, Any]) -> Rank
         return (memory.memory if isinstance(memory, AsyncMemory) else memory).search(query, **options)
 
     async def search_with_copy() -> RankedHits:
-        async with memory.copy() as copy:  # the connections of a client belong to one event loop
+        async with memory.copy() as copy:  # the connections of ``memory`` belong to the caller's event loop
             return await copy.search(query, **options)
 
     with ThreadPoolExecutor(1) as executor:

@@ -3,7 +3,7 @@
 from recollect.model.note import (
     DEFAULT_NAMESPACE,
     DRAFT_FIELDS,
-    NEVER,
+    NEVER,  # a value of expires_at
     NOTE_FIELDS,
     TEXT_FIELDS,
     UNCHANGED_IF_EMPTY,

@@ -312,7 +312,7 @@ def aliases_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def is_blank(values: Mapping[str, Any]) -> bool:
-    """Return whether content, title and summary have no text: each is missing, or only spaces and punctuation."""
+    """Return whether content, title and summary have no text: each is missing, or has only spaces and punctuation."""
     return not any(_has_text(values.get(name, "")) for name in TEXT_FIELDS)
 
 

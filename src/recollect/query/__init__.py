@@ -1,6 +1,6 @@
 """Parse text into a query, render it for an engine, and find times in a text. See ``docs/query-language.md``."""
 
-# Two of these functions add dates: augment_with_temporal to the text of a query, with_dates to a parsed query.
+# augment_with_temporal adds dates to the text of a query, whereas with_dates adds dates to a parsed query.
 from recollect.query.dates import (
     TemporalExpansion,
     augment_with_temporal,

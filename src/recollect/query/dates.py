@@ -71,7 +71,7 @@ def check_question_date(value: QuestionDate) -> QuestionDate:
 
 
 def date_search_tokens(text: QuestionDate) -> list[str]:
-    """Return a date with hyphens and with slashes, its year, weekday and month; for a text that is not a date, [].
+    """Return a date with hyphens and with slashes, its year, weekday and month; an empty list if ``text`` is no date.
 
     >>> date_search_tokens("2026-04-18 (Sat)")
     ['2026-04-18', '2026/04/18', '2026', 'Saturday', 'April']
@@ -98,7 +98,7 @@ def read_date(argument: str, value: QuestionDate, *, rolls_over: bool = True) ->
             return None
         (year, month, day, hour, minute, second), offset = parsed
         if not rolls_over:
-            datetime(year, month, day, hour, minute, second, tzinfo=UTC)  # a ValueError if not in the calendar
+            datetime(year, month, day, hour, minute, second, tzinfo=UTC)  # raises ValueError if there is no such time
         return rollover_date(year, month, day) + timedelta(hours=hour, minutes=minute, seconds=second) - offset
     except (OverflowError, ValueError):  # outside of the years 1 to 9999, or not in the calendar
         return None
@@ -199,7 +199,7 @@ def augment_with_temporal(question: str, question_date: QuestionDate) -> str:
 def with_dates(query: Query, date_hints: Iterable[str]) -> Query:
     """Return ``query`` with each date added as an optional phrase.
 
-    If a date was appended to the text, an open quote would include it, or an operator at the end would apply to it.
+    Dates are not appended to the text, where an open quote would include them, or a final operator would apply to them.
 
     >>> from recollect.query import parse
     >>> question = 'tea "bought 3 days ago'

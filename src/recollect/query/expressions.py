@@ -7,9 +7,9 @@ writes in the language of an engine. The conversion has one of two semantics:
     Operators have the precedence of SQLite FTS5: NOT binds tighter than AND, AND tighter than OR; a leading NOT is
     ignored. The presets that reproduce published systems use it.
 ``strict``
-    A note must match the words without NOT, as their operators join them. It must not match a word after a NOT,
-    wherever the NOT is written. ``node.js`` matches ``nodejs`` and the phrase ``node js``, because an index may contain
-    either. Words of only punctuation are ignored. The default preset uses it.
+    A note must match the words that do not follow a NOT, combined by their AND and OR. It must not match a word after
+    a NOT, wherever the NOT is written. ``node.js`` matches ``nodejs`` and the phrase ``node js``, because an index may
+    contain either. Words of only punctuation are ignored. The default preset uses it.
 
 In both, the aliases of one word are alternatives, and a date is a phrase, so that 2026/04/04 matches 2026-04-04.
 """
@@ -106,7 +106,7 @@ def render(node: Expression, renderer: Renderer[Rendered]) -> Rendered:
             return renderer.all_of([render(part, renderer) for part in parts])
         case Except(included, excluded):
             return renderer.without(render(included, renderer), render(excluded, renderer))
-    raise ArgumentTypeError("node", f"must be an expression; an empty query has none, got {node!r}")
+    raise ArgumentTypeError("node", f"must be an expression, got {node!r}; for an empty query, expression() is None")
 
 
 def expression(query: Query, semantics: Semantics = "strict") -> Expression | None:
@@ -153,7 +153,7 @@ def exclusion(query: Query) -> Expression | None:
 
 def _source_spellings(token: Token) -> list[Match]:
     """Return the leaves of an excluded word as typed: it is excluded even if aliases or a date's phrase replace it."""
-    typed = Token("term", clean_word(token.source), None, token.source) if token.alternative else token
+    typed = Token("term", clean_word(token.source), None, token.source) if token.alternative > 0 else token
     return [*_spellings(typed), Match(typed.kind, typed.text)]
 
 
@@ -164,15 +164,15 @@ def _token_groups(query: Query) -> list[list[Token]]:
         if token.alternative > 1 and groups:
             groups[-1].append(token)
         else:
-            groups.append([token])
+            groups.append([token])  # a word of the query has 0 and a first alternative has 1: both begin a group
     return groups
 
 
 def _join_clauses(clauses: Sequence[_Clause], *, strict: bool = False) -> Expression | None:
     """Join clauses with the precedence of FTS5; the operator of the first clause is ignored.
 
-    Repeated dates are dropped. With ``strict``, all repeated alternatives are dropped, because they only cost time, and
-    required punctuation beside words, because no index contains it: ``tea AND "?!"`` would match nothing.
+    Repeated dates are dropped. With ``strict``, all repeated alternatives are dropped, because they only cost time.
+    With ``strict``, required punctuation beside words is also dropped, so that ``tea AND "?!"`` matches notes on tea.
     """
     groups: list[tuple[list[Expression], list[Expression]]] = []  # required and excluded clauses between two ORs
     for index, (operator, node) in enumerate(clauses):
@@ -225,7 +225,7 @@ def _spellings(token: Token) -> list[Match]:
         return [leaf]
     is_phrase = token.kind == "phrase"
     spellings = [leaf]
-    if has_new_capitals(token.source):  # an engine may not have lower-cased them
+    if has_new_capitals(token.source):  # newer than the Unicode tables of an engine, which does not lower-case them
         with_capitals = token.source.strip('" ') if is_phrase else strip_punctuation(token.source)
         spellings.append(Match(token.kind, with_capitals))
     words = [] if is_phrase else collapse_whitespace(token.source.translate(_TO_SPACES)).lower().split(" ")

@@ -185,8 +185,8 @@ def strip_punctuation(word: str) -> str:
 def is_short_name(word: str) -> bool:
     """Return whether a word of one or two characters is a name or number rather than a function word.
 
-    It is a name if it has a digit, a capital, a symbol that is part of a name, or no letter that could be a capital: 5,
-    2b, QA, Go, c#, 東京.
+    The word is a name if it has a digit, a capital, a symbol that is part of a name, or no letter that could be a
+    capital: 5, 2b, QA, Go, c#, 東京.
     """
     lowered = word.lower()
     has_capital, cannot_have_capital = word != lowered, lowered == word.upper()
@@ -231,8 +231,8 @@ def compile_fts5(query: Query) -> str:
     """Return the canonical FTS5 string of ``query``.
 
     Tokens are joined by OR unless they have an operator; NOT is written ``AND NOT``; the first token's operator is
-    dropped. The string is only for display and comparison. The parser reproduces a published system, whose format is
-    not always valid FTS5. Stores run what :func:`recollect.query.render` returns.
+    dropped. The string is only for display and comparison: its format is that of a published system, and not always
+    valid FTS5. Stores run what :func:`recollect.query.render` returns.
 
     >>> from recollect.query import parse
     >>> compile_fts5(parse('foo AND "bar baz" NOT qu*'))

@@ -1,4 +1,4 @@
-"""Stopwords, and the terms of a query that the fallback ladder searches for."""
+"""Stopwords, and the terms for the fallback ladder: the queries that are tried if the user's query finds nothing."""
 
 from __future__ import annotations
 

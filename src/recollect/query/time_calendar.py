@@ -50,7 +50,7 @@ _YEAR_AND_MONTH = re.compile(rf"(?<![\w./-]){_FULL_YEAR}-(?P<month>0[1-9]|1[0-2]
 _DAY_AND_MONTH = re.compile(r"(?<![\w./-])(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.(?!\s?\d|\w)")
 _MONTH_AND_YEAR = re.compile(rf"(?<![\w./-])(?P<month>0?[1-9]|1[0-2])/(?P<year>{_YEAR})(?![\w/-])")
 _DATE_LEADS = frozenset("am vom zum bis seit ab den der dem on vor nach le el op und".split())  # words before "9.10."
-_COMMA_OR_SPACE = re.compile(r"\.?,?\s*")
+_COMMA_OR_SPACE = re.compile(r"\.?,?\s*")  # what may stand before a year: "Dec. 2026", "May, 2026"
 
 
 def quarters(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
@@ -75,7 +75,7 @@ def calendar_weeks(words: TokenizedText, now: datetime) -> Iterator[TimeMention]
                 continue  # "week 20 of the pregnancy"
             years = [int(match["year"])] if match["year"] else [now.year, now.year - 1]
             mondays = [monday for year in years for monday in _mondays(year, int(match["number"]))]
-            if not match["year"]:
+            if not match["year"]:  # the latest such week that has started
                 mondays = [monday for monday in mondays if monday <= now]
             if mondays:
                 yield TimeMention(*match.span(), [period_bounds("week", mondays[0])])
@@ -133,7 +133,7 @@ def easter(year: int) -> datetime:
 
 
 def current_periods(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
-    """Yield the current week, month, quarter or year if the text names a part of it: "the beginning of the year"."""
+    """Yield the whole current period for "the beginning of the year" or the like; time_expressions takes the part."""
     for match in _CURRENT_PERIOD.finditer(words.text):
         yield TimeMention(*match.span("unit"), [period_bounds(time_words.UNITS[match["unit"].lower()], now)])
 
@@ -158,7 +158,7 @@ def numeric_dates(words: TokenizedText) -> list[TimeMention]:
 def days_of_month(year: int, month: int, first_day: int = 0, last_day: int = 0) -> list[tuple[datetime, datetime]]:
     """Return a list with the bounds of the days from ``first_day`` to ``last_day``; empty if there are no such days.
 
-    A ``last_day`` of 0 means only the first day, a ``first_day`` of 0 the whole month.
+    A ``last_day`` of 0 means only the first day. A ``first_day`` of 0 means the whole month.
     """
     if not 1 <= month <= 12:
         return []
@@ -177,7 +177,7 @@ def latest_days(now: datetime, month: int, first_day: int = 0, last_day: int = 0
 
 
 def short_dates(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
-    """Yield "10/2026", and "11.11." at the start of the text or after a preposition: elsewhere it may be a version."""
+    """Yield "10/2026", and "11.11." at a text's start or after a preposition: elsewhere "11.11." may be a version."""
     for match in _MONTH_AND_YEAR.finditer(words.text):
         yield TimeMention(*match.span(), [month_bounds(int(match["year"]), int(match["month"]))])
     for match in _DAY_AND_MONTH.finditer(words.text):

@@ -36,8 +36,8 @@ _MAX_LEAD_CHARS = 40  # how many characters before a time expression may qualify
 
 _DIGITS = re.compile(r"\d+")
 _WORDS = re.compile(r"[^\W\d_]+")
-# A lead is what is written right before a time expression. _search_before searches for a lead in the text that ends
-# there, so that the $ of a lead's pattern is the start of the time expression.
+# A lead is the text right before a time expression. _search_before cuts the text at the start of the expression, so
+# the $ of a lead's pattern matches at this start.
 _NOT_LEAD = r'\b(?-i:NOT)\s+["(]?\s*$'
 _OF_YEAR = re.compile(r"\s+(?:of\s+|im\s+|de\s+|del\s+|van\s+)?", re.IGNORECASE)  # between a month and its year
 _RANGE = re.compile(
@@ -121,7 +121,8 @@ def dates_in_text(text: str, reference: datetime | None = None) -> tuple[TimeInt
     moment = None if reference is None else arguments.instant("reference", reference)
     text = text[:MAX_CHARACTERS]
     year = 2000 if moment is None else min(moment.year, 9998)  # the exclusive end of a day in 9999 may not exist
-    # A day without a year is the latest that has started at this time, which is a day of the same year.
+    # The rules resolve a day without a year to the latest such day before ``now``. With the end of the year as ``now``,
+    # that is always a day of this year.
     end_of_year = datetime(year, 12, 31, tzinfo=UTC)
     dates: dict[Bounds, TimeInterval] = {}
     for offset, window in _windows_around_digits(text):
@@ -163,7 +164,7 @@ def _join_months_and_years(text: str, mentions: list[TimeMention]) -> list[TimeM
 
 
 def _bounds_in_year(mention: TimeMention, year: TimeMention) -> list[tuple[datetime, datetime]]:
-    """Return the bounds of a month or day without a year in the year of another mention; empty if that is no year."""
+    """Return the bounds of a month or day without a year in the year ``year``; empty if that is no whole year."""
     if not (mention.yearless and mention.bounds and year.bounds):
         return []
     (month, first_day), (start, end) = mention.yearless, mention.bounds[0]
@@ -216,9 +217,9 @@ def _apply_qualifiers(text: str, mention: TimeMention) -> list[TimeInterval]:
         thirds = [_third_of(*bounds, part.lastgroup) for bounds in mention.bounds]
         mention = replace(mention, start=part.start(), bounds=thirds)
     preposition = _search_before(_BEFORE_OR_AFTER, text, mention.start)
-    adjacent = _adjacent_intervals(text, preposition, mention) if preposition else []
-    if adjacent:
-        return adjacent
+    before_or_after = _intervals_before_or_after(text, preposition, mention) if preposition else []
+    if before_or_after:
+        return before_or_after
     if match := _search_before(_WEEK_OF_LEAD, text, mention.start):
         unit: Unit = "week" if match["unit"].lower() == "week" else "weekend"
         return _intervals(text, match.start(), mention.end, [period_bounds(unit, start) for start, _ in mention.bounds])
@@ -244,8 +245,8 @@ def _third_of(start: datetime, end: datetime, part: str | None) -> tuple[datetim
     return (start + third, end - third) if part == "middle" else (end - third, end)
 
 
-def _adjacent_intervals(text: str, preposition: re.Match[str], mention: TimeMention) -> list[TimeInterval]:
-    """Return the intervals of "the week before", "two weeks after" and the like; empty if there is no such unit."""
+def _intervals_before_or_after(text: str, preposition: re.Match[str], mention: TimeMention) -> list[TimeInterval]:
+    """Return the intervals of "the week before", "two weeks after" and the like; empty if there is no unit ("week")."""
     offset = max(0, preposition.start() - _MAX_LEAD_CHARS)
     words = TokenizedText(text[offset : preposition.start()])
     index = len(words.lowered) - 1
@@ -255,14 +256,15 @@ def _adjacent_intervals(text: str, preposition: re.Match[str], mention: TimeMent
     if number is None and words.before(index) not in ("the", "last"):
         return []
     start = offset + words.spans[first if number else index - 1][0]  # the offset of the number, "the" or "last"
-    bounds = [_adjacent_bounds(*pair, unit, number, before=bool(preposition["before"])) for pair in mention.bounds]
+    is_before = bool(preposition["before"])
+    bounds = [_bounds_before_or_after(*pair, unit, number, before=is_before) for pair in mention.bounds]
     return _intervals(text, start, mention.end, bounds)
 
 
-def _adjacent_bounds(
+def _bounds_before_or_after(
     start: datetime, end: datetime, unit: Unit, number: tuple[int, int] | None, *, before: bool
 ) -> Bounds:
-    """Return the bounds of the period before or after an interval; ``number`` is ``None`` for the adjacent period."""
+    """Return the bounds of "the week before" an interval (``number`` is ``None``), or of "two weeks after" it."""
     last_day = end - DAY
     if unit == "weekend":
         days_to_saturday_before, days_to_saturday_after = (start.weekday() + 1) % 7 + 1, (5 - last_day.weekday()) % 7

@@ -119,10 +119,10 @@ def yearly_period(
 ) -> tuple[datetime, datetime]:
     """Return the bounds of one occurrence of a period that recurs every year, such as summer.
 
-    ``offset`` -1 means the latest occurrence that is over, 0 the occurrence of this year, 1 the next that will start,
-    and ``None`` the latest that has started.
+    ``offset`` selects the occurrence: -1 is the latest that is over, 0 is that of this year, 1 is the next that will
+    start, and ``None`` is the latest that has started.
     """
-    if offset is None:  # the next year's New Year starts on 31 December of this year
+    if offset is None:  # begin with the next year, whose New Year starts on 31 December of this year
         return next(bounds for years in (1, 0, -1) if (bounds := bounds_in_year(now.year + years))[0] <= now)
     occurrences = [bounds_in_year(now.year + years) for years in range(-2, 3)]
     if offset < 0:
@@ -147,7 +147,7 @@ class TimeMention:
 class TokenizedText:
     """A text and its words, which are its runs of letters and its runs of digits.
 
-    ``lowered`` has the words in lower case, and ``spans`` the start and end offset of each word in the text.
+    ``lowered`` has the words in lower case, and ``spans`` has the start and end offset of each word.
     """
 
     __slots__ = ("lowered", "spans", "text")
@@ -167,7 +167,7 @@ class TokenizedText:
         return [index for index, word in enumerate(self.lowered) if word in table]
 
     def phrase_length(self, index: int, phrases: Container[str], max_words: int) -> int:
-        """Return the number of words of the longest phrase that begins at an index; 0 if none of the phrases does.
+        """Return the number of words of the longest phrase that begins at an index; 0 if no phrase begins there.
 
         Only a space, a hyphen or an apostrophe may separate the words of a phrase.
         """

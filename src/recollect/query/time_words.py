@@ -26,7 +26,7 @@ MONTH_NUMBERS = {name: number for number, names in enumerate(_MONTHS, 1) for nam
 _AMBIGUOUS = "march mars april avril abril may mai mayo mei june juin juni august agosto augustus"
 _ABBREVIATED = "jan feb mar apr jun jul aug sept sep oct okt nov dec dez"
 CERTAIN_MONTHS = MONTH_NUMBERS.keys() - set(_AMBIGUOUS.split()) - set(_ABBREVIATED.split())
-"""Names that are nearly always months, unlike April, June and May, which are also first names."""
+"""Names that are nearly always months. The other names are also first names or words: April, march, mar."""
 
 _WEEKDAYS = (
     "monday montag lundi lunes maandag mon",
@@ -55,7 +55,7 @@ SEASON_STARTS = {
 UNITS: dict[str, Unit] = {}  # the units of time by their names, in singular and plural
 UNITS |= dict.fromkeys("day days tag tage tagen jour jours día días dag dagen".split(), "day")
 UNITS |= dict.fromkeys("week weeks woche wochen semaine semaines semana semanas weken".split(), "week")
-UNITS |= dict.fromkeys("fortnight fortnights".split(), "week")
+UNITS |= dict.fromkeys("fortnight fortnights".split(), "week")  # the rules double the number; see FORTNIGHTS
 UNITS |= dict.fromkeys("weekend weekends wochenende wochenenden".split(), "weekend")
 UNITS |= dict.fromkeys("month months monat monate monaten monats mois mes meses maand maanden".split(), "month")
 UNITS |= dict.fromkeys("quarter quarters quartal quartale quartalen quartals trimestre kwartaal".split(), "quarter")
@@ -101,8 +101,7 @@ NUMBERS |= dict.fromkeys(
 NUMBERS |= dict.fromkeys(("a few", "few", "einigen", "quelques", "unos", "unas", "enkele"), (2, 5))
 NUMBERS |= {"several": (3, 8)}
 
-# the words for 1 that are also articles
-ARTICLES = frozenset(_ONE_TO_TWENTY[0].split()) - {"one", "uno"}
+ARTICLES = frozenset(_ONE_TO_TWENTY[0].split()) - {"one", "uno"}  # the words for 1 that are also articles
 FORTNIGHTS = frozenset(("fortnight", "fortnights"))
 HALVES = frozenset(("half a", "half an", "a half", "einem halben", "ein halbes", "een half", "medio", "un demi"))
 HALF_OF: dict[Unit, tuple[Unit, tuple[int, int]]] = {
@@ -111,7 +110,7 @@ HALF_OF: dict[Unit, tuple[Unit, tuple[int, int]]] = {
     "quarter": ("week", (6, 6)),
     "year": ("month", (6, 6)),
 }
-"""Half of each unit, in a smaller unit: half a week is 3 to 4 days."""
+"""What a phrase of ``HALVES`` means before each unit, in a smaller unit: half a week is 3 to 4 days."""
 
 FUTURE_LEADS = {
     "in": frozenset(
@@ -191,7 +190,6 @@ QUARTERS = {
 }
 """The number of the quarter, from 1, by its ordinal number."""
 
-
 _PHRASE_UNITS = {
     "week": "week woche",
     "weekend": "weekend wochenende",
@@ -235,7 +233,7 @@ PHRASES: dict[str, tuple[str, int]] = {
     for name in names.split()
 }
 """The meaning of each phrase: a unit and the number of periods from the current one. ``("days", 30)`` means the 30 days
-up to today, ``("the weekend", 0)`` the current weekend, or from Monday to Friday the last one."""
+up to today. ``("the weekend", 0)`` means the current weekend; from Monday to Friday, it means the last weekend."""
 for _unit in _PHRASE_UNITS:
     for _article in ("", "the "):
         PHRASES |= {f"{_article}{_unit} before last": (_unit, -2), f"{_article}{_unit} after next": (_unit, 2)}

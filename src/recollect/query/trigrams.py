@@ -75,7 +75,7 @@ class TrigramIndex:
 
     def __init__(self, chunks: Iterable[Any]) -> None:
         """Index notes; notes with an empty or repeated id are ignored."""
-        self._slugs: dict[str, tuple[str, set[str]]] = {}
+        self._slugs: dict[str, tuple[str, set[str]]] = {}  # the path and the slug's trigrams, by the note's id
         for index, chunk in enumerate(arguments.sequence("chunks", chunks)):
             note_id, path = _id_and_path(f"chunks[{index}]", chunk)
             if note_id and note_id not in self._slugs:

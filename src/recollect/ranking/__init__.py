@@ -1,4 +1,4 @@
-"""The stages that adjust scores after fusion, one stage a file. See ``docs/ranking.md``.
+"""The stages that adjust scores after fusion, each in a module of its own. See ``docs/ranking.md``.
 
 A stage returns adjustments of scores; the pipeline applies them. :data:`STAGES` has every stage by its name in presets.
 :func:`run_stage` applies one stage to candidates, sorts them, and records the changes and reasons in their ``steps``.

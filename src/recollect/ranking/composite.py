@@ -53,7 +53,7 @@ class Composite(Stage):
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult:
         """Return a factor for relevance and addends for recency and importance."""
         best = max((candidate.score for candidate in candidates), default=0.0)
-        factor = self.relevance / best if best >= sys.float_info.min else 0.0  # dividing by less can overflow
+        factor = self.relevance / best if best >= sys.float_info.min else 0.0  # a smaller divisor can overflow
         relevance = Adjustment(f"relevance: its share of the best score × {self.relevance:g}", factor)
         return StageResult([(relevance, *self._addends(candidate, context.now)) for candidate in candidates])
 

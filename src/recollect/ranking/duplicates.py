@@ -26,7 +26,7 @@ class Duplicates(Stage):
     name: ClassVar[str] = "duplicates"
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:  # noqa: ARG002 (not used)
-        """Return the indexes of the dropped candidates and reasons for others; ``None`` if there are no duplicates."""
+        """Drop the copies, with a reason for each candidate that has copies or moves up; ``None`` without copies."""
         copies = find_copies(candidates)
         dropped = frozenset(index for indexes in copies.values() for index in indexes)
         if not dropped:
@@ -63,7 +63,7 @@ def deduplicate(candidates: Candidates, limit: int | None = None) -> list[Candid
 
 
 def find_copies(candidates: Sequence[Candidate]) -> dict[int, list[int]]:
-    """Return the indexes of the copies that follow a candidate, by the index of each candidate that has such copies."""
+    """Return the indexes of a candidate's later copies by the candidate's index, for each candidate that has copies."""
     prefixes = [_prefix(candidate.content) for candidate in candidates]
     counts = Counter(prefixes)
     first_indexes: dict[str, int] = {}
@@ -82,7 +82,7 @@ def copies_message(ids: Sequence[str]) -> str:
 
 
 def _prefix(content: str) -> str:
-    """Return the first 12 words of a text in lower case, which duplicates have in common."""
+    """Return the first 12 words of a text in lower case, which duplicates share; U+FEFF counts as white space."""
     return "" if not content else " ".join(content.replace("\ufeff", " ").split(None, 12)[:12]).lower()
 
 

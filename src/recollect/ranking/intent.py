@@ -1,7 +1,7 @@
 """Intent: if a query asks for advice or for a countable fact, raise the kinds of notes that answer it.
 
-Only English queries have an intent. Patterns, which are written for JavaScript, and factors are those of the document
-"Algorithms" of the system Jeffs Brain.
+Only English queries have an intent. The patterns and the factors are those of the document "Algorithms" of the system
+Jeffs Brain; the patterns are written for JavaScript.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Intent:
     preference: bool
     """Whether the query asks for advice, which depends on the user's preferences."""
     concrete_fact: bool
-    """Whether the query asks for facts that can be listed or counted."""
+    """Whether the query asks for a count or a list, or for something the user did ("have I booked …")."""
 
     def __bool__(self) -> bool:
         return self.preference or self.concrete_fact
@@ -93,7 +93,7 @@ def reweight_by_intent(query: str, candidates: Candidates) -> list[Candidate]:
     return run_stage(IntentWeights(), candidates, StageContext(arguments.text("query", query)))
 
 
-# What a query asks for. A question about an event of one's own, such as "did I visit", needs two patterns to match.
+# What a query asks for. "have I visited" asks for an event: it matches _ASKS_ABOUT_ONESELF and _ASKS_ABOUT_EVENT.
 _ASKS_FOR_ADVICE = javascript_pattern(
     r"\b(?:recommend|suggest|recommendation|suggestion|tips?|advice|ideas?|what should i|which should i)\b"
 )

@@ -1,7 +1,6 @@
 """Session: move each score towards the best score of its session.
 
-The notes of a conversation or document share a topic: if one note matches well, the others of its session are more
-likely to be relevant.
+The notes of a conversation share a topic: if one of them matches well, the others are more likely to be relevant.
 """
 
 from __future__ import annotations
@@ -14,15 +13,14 @@ from recollect.model import Candidate
 from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult, display_name
 from recollect.settings import number, setting
 
-_ZERO_SCORE = Candidate("")  # its score is 0
+_ZERO_SCORE = Candidate("")  # used while a session has no best note: a best note must score above 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionLift(Stage):
     """Add ``weight * (best score of the session - score)`` to each score.
 
-    The best note of a session keeps its score, and so does a note without a session; the order within a session does
-    not change.
+    The best note of a session and a note without a session keep their scores. The order in a session does not change.
 
     >>> from recollect.ranking import run_stage
     >>> notes = [{"id": "a", "score": 0.8, "session": "s1"}, {"id": "b", "score": 0.7, "session": "s2"},
@@ -35,7 +33,7 @@ class SessionLift(Stage):
     weight: float = setting(0.33, number(0, 1))
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:  # noqa: ARG002 (not used)
-        """Return the addend of each candidate; ``None`` if no candidate of a session scores above 0."""
+        """Return the addend of each candidate; ``None`` if no note of a session scores above 0, or the weight is 0."""
         best_of_session: dict[str, Candidate] = {}
         for note in candidates:
             if note.session and note.score > best_of_session.get(note.session, _ZERO_SCORE).score:

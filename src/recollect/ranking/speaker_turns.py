@@ -1,8 +1,9 @@
 """Speaker turns: raise the turns of a conversation that are likely to contain an answer.
 
 A turn is raised if the query is about its speaker. That is so if the query names the speaker, or if the query is in
-the first person ("when did I ...") and the speaker is the user. A turn is lowered if it asks questions, or if it is
-short for its speaker: most short turns are thanks and greetings. These signs are weak, so the factors are close to 1.
+the first person ("when did I ...") and the speaker is the user. A turn that asks questions is lowered. A turn that is
+long for its speaker is raised, and a short turn is lowered, because most short turns are thanks and greetings. These
+signs are weak, so the factors are close to 1.
 """
 
 from __future__ import annotations
@@ -24,8 +25,7 @@ _WORD = re.compile(r"[^\W_]+")  # letters and digits
 _FIRST_PERSON = frozenset(("i", "my", "me", "mine", "we", "our", "us"))
 _SECOND_PERSON = frozenset(("you", "your", "yours"))
 _USER_ROLES = frozenset(("user", "human"))  # the names of the human's role in chat transcripts
-_MAX_LOG_RATIO = 1.5
-"""The limit of the logarithm of a turn's length divided by the median length of its speaker's turns."""
+_MAX_LOG_RATIO = 1.5  # a turn counts as at most 4.5 times as long or as short as the median of its speaker's turns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +35,8 @@ class SpeakerTurns(Stage):
     A turn is a note with a session and a position whose content begins with the name of its speaker, as in ``Ada: I
     moved.``. Its score is multiplied by up to three factors:
 
-    - ``1 + speaker`` if the query names the speaker, but not all speakers of the candidates; or if the query is in the
-      first person ("I", "my", without "you") and the speaker is called ``user`` or ``human``
+    - ``1 + speaker`` if the query names the speaker, but not all speakers among the candidates; or if the query is in
+      the first person ("I", "my", without "you") and the speaker is called ``user`` or ``human``
     - ``1 - asks * share``, where ``share`` is the share of the turn's sentences that are questions
     - ``1 + length * ln((w + 1) / (m + 1))``, where ``w`` is the number of the turn's words, and ``m`` is the median of
       this number over the speaker's turns among the candidates; the logarithm is limited to ±1.5

@@ -64,10 +64,10 @@ class StageContext:
     """
 
     query: str = ""
-    now: datetime = datetime(2000, 1, 1, tzinfo=UTC)
+    now: datetime = datetime(2000, 1, 1, tzinfo=UTC)  # any fixed time, for stages that do not use the time
     current_notes: CurrentNotes = lambda _: ([], {})
     term_forms: tuple[str, ...] = ()
-    """Other forms of the query's only term that notes contain; empty if there are several terms."""
+    """If the query is one term: the other forms of this term, such as 1240 for 1,240, that occur in notes."""
     time_only: bool = False
     """Whether the query names only a time."""
 
@@ -102,7 +102,7 @@ class Stage(Settings):
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the stage as a table of TOML."""
+        """Return the stage as data for a table in a TOML file."""
         return {"stage": self.name, **Settings.to_dict(self)}
 
 
@@ -127,7 +127,7 @@ def apply_result(
     stage: str, candidates: Sequence[Candidate], result: StageResult
 ) -> list[tuple[Candidate, list[Change]]]:
     """Set the new scores; return pairs of a candidate and its changes, best first. Equal scores keep their order."""
-    rows: list[tuple[float, int, Candidate, Sequence[Adjustment]]] = []
+    rows: list[tuple[float, int, Candidate, Sequence[Adjustment]]] = []  # new score, old rank, candidate, adjustments
     default_adjustments: Sequence[Adjustment] = _UNCHANGED if result.records_all else ()
     adjusted = zip((*candidates, *result.added), result.adjustments, strict=True)
     for rank_before, (candidate, adjustments) in enumerate(adjusted, 1):
@@ -136,7 +136,7 @@ def apply_result(
             for _, factor, addend in adjustments:
                 score = score * factor + addend
             rows.append((score, rank_before, candidate, adjustments or default_adjustments))
-    rows.sort(key=_SCORE, reverse=True)  # a reversed sort is stable, too
+    rows.sort(key=_SCORE, reverse=True)  # stable although reversed: equal scores keep their order
     ranked = []
     for rank, (new_score, rank_before, candidate, adjustments) in enumerate(rows, 1):
         changes = []
@@ -182,9 +182,9 @@ def clamp(value: float) -> float:
 def display_name(candidate: Candidate) -> str:
     """Return the name of a candidate in a reason, at most 40 characters long."""
     name = candidate.title or candidate.path or candidate.content or candidate.id
-    return name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME - 1]}…"
+    return name if len(name) <= _MAX_NAME_CHARS else f"{name[: _MAX_NAME_CHARS - 1]}…"
 
 
-_MAX_NAME = 40
+_MAX_NAME_CHARS = 40
 _UNCHANGED = (Adjustment("no rule of this stage applies"),)
 _SCORE = itemgetter(0)

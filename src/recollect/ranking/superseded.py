@@ -17,8 +17,8 @@ class Superseded(Stage):
     """Multiply the scores of superseded notes by ``factor``, and raise the scores of current notes.
 
     A current note supersedes others, directly or through a chain of notes, and is not superseded. It is added if it is
-    not a candidate yet. Its score is raised to the best score of the notes that it supersedes, as it was before this
-    stage, and its relevance to their best relevance.
+    not a candidate yet. Its score is raised to the best score that the notes it supersedes had before this stage. Its
+    relevance is raised to the best relevance of these notes.
 
     >>> Superseded(factor=0.25).factor
     0.25
@@ -68,6 +68,7 @@ def _inherited_score(note: Candidate, predecessor: Candidate) -> list[Adjustment
 
 def _successors(note_id: str, superseded_by: Mapping[str, Sequence[str]]) -> set[str]:
     """Return the ids of all direct and indirect successors of a note."""
+    # In a search, the map leads to current notes in one step. A caller's own map may have chains of direct successors.
     successors: set[str] = set()
     pending = [note_id]
     while pending:

@@ -29,7 +29,7 @@ from recollect.settings import number, one_of, setting
 from recollect.text import javascript_pattern
 
 DEFAULT_TEMPORAL_BOOST = 0.40
-"""The boost of a note that was created exactly at the time that the query names."""
+"""The boost of a note that was created within the tolerance of the time that the query names."""
 
 Combine = Literal["add", "multiply"]
 
@@ -89,7 +89,7 @@ _ANCHOR_PATTERNS = [
         (r"\brecently\b", 14, 14),
     )
 ]
-"""Pattern, days and their tolerance. The first pattern that matches is used; a captured number multiplies the days."""
+"""Pattern, days, tolerance in days. The first pattern that matches is used; a captured number multiplies the days."""
 
 
 def _number(text: str) -> int:
@@ -114,16 +114,16 @@ class TemporalBoost(Stage):
     boost: float = setting(DEFAULT_TEMPORAL_BOOST, number())
     """The boost at a proximity of 1; 0 or less turns the stage off."""
     combine: Combine = setting("multiply", one_of("add", "multiply"))
-    """``add`` can also raise a note that is unrelated to the query; ``multiply`` cannot."""
+    """``add`` can put a note first that is unrelated to the query; with ``multiply``, its low score stays low."""
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
-        """Return the boost of each candidate; ``None`` if the query names no time."""
+        """Return the boost of each candidate; ``None`` if the query names no time or the stage is turned off."""
         return self.adjust_by(_REGEX_EXTRACTOR, candidates, context)
 
     def adjust_by(
         self, extractor: AnchorExtractor | None, candidates: Sequence[Candidate], context: StageContext
     ) -> StageResult | None:
-        """Return the boost of each candidate for the time that ``extractor`` finds; ``None`` if it finds no time."""
+        """Do the same as :meth:`adjust` for the time that ``extractor`` finds in the query."""
         anchor = _anchor(extractor, context.query) if self.boost > 0 else None
         if anchor is None:
             return None
@@ -201,7 +201,7 @@ def temporal(
 
 
 def _anchor(extractor: AnchorExtractor | None, query: str) -> TimeAnchor | None:
-    """Return the time that an extractor finds in the query. The caller may have written the extractor: check it."""
+    """Return the time that an extractor finds. Check the extractor, because a user may have written it."""
     if extractor is None:
         return None
     if isinstance(extractor, type) or not callable(getattr(extractor, "anchor", None)):

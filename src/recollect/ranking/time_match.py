@@ -23,8 +23,8 @@ from recollect.settings import flag, number, one_of, setting
 
 _TIME_ONLY_GAIN = 2.0  # if the query names only a time, a note of that time gains this multiple of the best score
 _DAY = timedelta(days=1)
-_INSTANT = timedelta(microseconds=1)
-# The distance from an interval at which the match of a note is 0; see time_match.
+_INSTANT = timedelta(microseconds=1)  # the smallest difference between two times
+# The match of a note is 0 at this distance: half the length of a closed interval, within two limits, or _OPEN_DECAY.
 _MIN_DECAY = 2 * _DAY
 _MAX_DECAY = 15 * _DAY
 _OPEN_DECAY = 7 * _DAY
@@ -44,8 +44,8 @@ _MAX_SPREAD = timedelta(days=7)  # if notes date an event further apart than thi
 class TimeMatch(Stage):
     """Multiply each score by ``1 + boost * time_match``, or add ``time_match * min(best, boost * ceiling)``.
 
-    ``best`` is the highest score, ``ceiling`` the highest score that fusion could have given; without fusion they are
-    equal. ``combine`` selects the product or the sum. The sum lets the time decide between notes of similar scores; a
+    ``best`` is the highest score. ``ceiling`` is the highest score that fusion could have given, or ``best`` without
+    fusion. ``combine`` selects the product or the sum. The sum lets the time decide between notes of similar scores; a
     note stays first if it leads by more than ``boost * ceiling``. If the query names only a time, ``2 * best`` is added
     to the notes of that time, so that they come first, and ``best * time_match`` is added to notes near that time.
 
@@ -66,7 +66,7 @@ class TimeMatch(Stage):
     combine: Literal["multiply", "add"] = setting("multiply", one_of("multiply", "add"))
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
-        """Return the boost of each candidate; ``None`` if the query names no time."""
+        """Return the boost of each candidate; ``None`` if the query names no time, or ``boost`` is 0."""
         intervals = find_time_expressions(context.query, context.now)
         event = event_times(context.query if self.events else "", candidates)
         if not (intervals or event.intervals) or not self.boost:
