@@ -80,7 +80,7 @@ def test_unknown_model_input_is_refused(tmp_path: Path) -> None:
 def test_missing_dense_layer_is_refused(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "tiny")
     write_json(folder / "modules.json", [{"path": "2_Dense", "type": "sentence_transformers.models.Dense"}])
-    with pytest.raises(EmbedderError, match="lacks the model's dense layer: export the output sentence_embedding"):
+    with pytest.raises(EmbedderError, match="export the model to ONNX again with an output named sentence_embedding"):
         OnnxEmbedder(folder).embed_query("tea")
     write_graph(folder / "whole.onnx", output="sentence_embedding", pooled=True)
     assert OnnxEmbedder(folder, file="whole.onnx").dimension == 3

@@ -69,7 +69,7 @@ def test_compare_outcomes_leaves_out_counts() -> None:
     first = outcome("one", {"any@5": [0.0, 1.0], "count": [3.0, 4.0], "own": [1.0, 1.0]})
     second = outcome("other", {"any@5": [1.0, 1.0], "count": [1.0, 1.0]})
     assert compare_outcomes([first, second]).measures == ("any@5",)
-    with pytest.raises(ArgumentError, match="outcomes: must share a measure whose values are fractions of 1, got none"):
+    with pytest.raises(ArgumentError, match="outcomes: must share a measure whose values are from 0 to 1, got none"):
         compare_outcomes([outcome("one", {"count": [3.0]})])
 
 
@@ -108,5 +108,5 @@ def test_win_loss_orders_by_difference() -> None:
 
 def test_win_loss_errors() -> None:
     questions = dataset(5).questions
-    with pytest.raises(ArgumentError, match="baseline: must have the questions of 'new', got 'few'"):
+    with pytest.raises(ArgumentError, match="must have the same questions as 'new', but those of 'few' differ"):
         win_loss(AFTER, outcome("few", {"mrr": [1.0]}), questions, "mrr")

@@ -97,7 +97,7 @@ class ModelEmbedder(ABC):
         document_prefix: str = "",
         query_cache: int = QUERY_CACHE,
     ) -> None:
-        """Check the arguments; ``runtime`` says how the model runs. Without ``dimension``, the first vector sets it."""
+        """Check the arguments; ``runtime`` says how the model runs. If ``dimension`` is ``None``, a vector sets it."""
         self._model = arguments.name("name", model)
         self._runtime = runtime
         self._dimension = None if dimension is None else arguments.at_least_one("dimension", dimension)
@@ -115,7 +115,7 @@ class ModelEmbedder(ABC):
 
     @property
     def dimension(self) -> int:
-        """How many numbers a vector has; the model is run if that is not known yet."""
+        """How many numbers a vector has; if the dimension is not known yet, the model is run."""
         return self._dimension or self._rows(["dimension"]).shape[1]  # the dimension is the same for any text
 
     def describe(self) -> str:
@@ -211,7 +211,7 @@ def unit_rows(model: str, output: Any, *, count: int, dimension: int | None) -> 
     import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
 
     try:
-        rows = np.asarray(output, dtype=np.float64)  # in float32, large numbers would become infinite
+        rows = np.asarray(output, dtype=np.float64)  # not float32, in which large numbers would become infinite
     except (TypeError, ValueError, OverflowError):
         raise EmbedderError(f"{model} returned something that is not one list of numbers for each text") from None
     if rows.ndim != 2 or rows.shape[0] != count:

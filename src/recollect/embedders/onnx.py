@@ -20,10 +20,10 @@ class OnnxEmbedder(ModelEmbedder):
 
     The folder holds ``model.onnx`` or ``onnx/model.onnx`` (``file`` names another) and ``tokenizer.json``. Other files,
     if present, set the maximum length, cls or mean pooling, and prompts for queries and documents; the prefixes that
-    are passed replace the prompts. The embedder's name is that of the folder, unless ``name`` is passed.
+    are passed replace the prompts. ``name`` is by default ``FOLDER``, or ``FOLDER/FILE`` if the file is not ``model``.
 
-    Texts are computed one by one by default. On a CPU that is as fast as a batch, and wastes nothing on padding. With a
-    quantised model, the vector of a text would otherwise depend on the other texts of its batch. On many cores, with
+    Texts are computed one by one by default. On a CPU that is as fast as a batch, and wastes nothing on padding. In a
+    batch, the vector that a quantised model returns for a text would depend on the other texts. On many cores, with
     short texts, a larger ``batch_size`` is faster.
 
     >>> OnnxEmbedder("no/such/folder")
@@ -77,7 +77,7 @@ class OnnxEncoder:
         pooling = folder.read_object(modules.get("Pooling", "1_Pooling"), "config.json")
         prompts = folder.read_object("config_sentence_transformers.json")
         dimension = pooling.get("word_embedding_dimension") or folder.read_object("config.json").get("hidden_size")
-        self._has_dense_layer = "Dense" in modules  # it may change the dimension
+        self._has_dense_layer = "Dense" in modules  # a dense layer may change the dimension
         self.dimension = dimension if isinstance(dimension, int) and not self._has_dense_layer else None
         self.max_tokens = folder.max_tokens()
         self.pooling = _pooling(folder, pooling)
@@ -96,7 +96,8 @@ class OnnxEncoder:
         if output.ndim != 3:  # one vector for each text: the graph includes the pooling
             return output
         if self._has_dense_layer:
-            raise EmbedderError(f"{session.graph} lacks the model's dense layer: export the output sentence_embedding")
+            advice = "export the model to ONNX again with an output named sentence_embedding"
+            raise EmbedderError(f"{session.graph} lacks the model's dense layer: {advice}")
         if self.pooling == "cls":
             return output[:, 0]
         weights = mask[:, :, None].astype(np.float32)

@@ -83,10 +83,10 @@ def choose_embedder(spec: EmbedderSpec = "auto") -> EmbedderChoice:
     """
     if spec is None or spec == "none":
         return EmbedderChoice(None, "none requested")
-    return _best_installed() if spec == "auto" else EmbedderChoice(*_SPECS.read(spec))
+    return _best_installed() if spec == "auto" else EmbedderChoice(*_SPEC_READER.read(spec))
 
 
-_SPECS = SpecReader(
+_SPEC_READER = SpecReader(
     kind="embedder",
     registry=EMBEDDERS,
     other_names=("auto", "none"),

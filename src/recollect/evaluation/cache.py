@@ -47,7 +47,7 @@ class VectorCache:
     def put(self, vectors: Mapping[bytes, Vector]) -> None:
         """Store vectors by key; a key that is already stored keeps its vector."""
         rows = [(key, np.asarray(vector, dtype="<f4").tobytes()) for key, vector in vectors.items()]
-        with self._connection() as connection, connection:  # a connection as a context is a transaction
+        with self._connection() as connection, connection:  # the second context is a transaction
             connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
 
     @contextmanager
@@ -73,8 +73,8 @@ class CachingEmbedder:
     """A wrapper of an embedder that stores document vectors in ``folder``, in one file for each model.
 
     The folder is by default in the user's cache. The key of a vector is the SHA-256 of the text. Query vectors are not
-    stored on disk, because embedding the query is part of the latency of a search. With ``cache_queries`` they stay in
-    memory; this is for many searches with the same questions.
+    stored on disk, because embedding the query is part of the latency of a search. With ``cache_queries`` they are
+    cached in memory, for many searches with the same questions.
 
     >>> from tempfile import TemporaryDirectory
     >>> from recollect.embedders import FunctionEmbedder

@@ -105,8 +105,8 @@ class TrustMetrics:
     right_first: float
     """The fraction of answerable queries whose first hit is relevant, as ``any@1``."""
     answered_right_first_below_threshold: float | None
-    """Of the queries whose first hit is relevant, the fraction whose best confidence is below the threshold: right
-    answers that are not shown. ``None`` if no query has a relevant first hit. Lower is better."""
+    """Of the answerable queries (``answered`` in the name) whose first hit is relevant, the fraction whose best
+    confidence is below the threshold: right answers that are not shown. ``None`` if there are none. Lower is better."""
     unanswerable_recognised: float | None
     """The fraction of unanswerable queries whose best confidence is below the threshold; ``None`` if no query is
     unanswerable. Higher is better."""

@@ -63,7 +63,7 @@ class Comparison:
 def compare_outcomes(outcomes: Sequence[Outcome], *, resamples: int = RESAMPLES) -> Comparison:
     """Compare each system with the first, the baseline, on the same questions, by measure and stratum.
 
-    Measures whose values are not fractions of 1, such as counts, and empty strata are left out. For each measure and
+    Measures with values outside 0 to 1, such as counts, are left out, and so are empty strata. For each measure and
     stratum the p-values of all systems are corrected together by Holm's method.
 
     >>> import numpy as np
@@ -80,7 +80,7 @@ def compare_outcomes(outcomes: Sequence[Outcome], *, resamples: int = RESAMPLES)
     all_values = {name: np.concatenate([outcome.values[name] for outcome in outcomes]) for name in shared_measures}
     measures = tuple(name for name, values in all_values.items() if values.min() >= 0 and values.max() <= 1)
     if not measures:
-        raise ArgumentError("outcomes", "must share a measure whose values are fractions of 1, got none")
+        raise ArgumentError("outcomes", "must share a measure whose values are from 0 to 1, got none")
     strata = {ALL_QUESTIONS: np.arange(len(outcomes[0].rankings))}
     strata |= {name: indexes for name, indexes in outcomes[0].strata.items() if len(indexes) and name != ALL_QUESTIONS}
     results = {}
@@ -95,9 +95,7 @@ def compare_outcomes(outcomes: Sequence[Outcome], *, resamples: int = RESAMPLES)
 def _compare_systems(values: Mapping[str, NDArray[np.float64]], resamples: int) -> dict[str, ComparisonResult]:
     """Return the result of each system from its values on one measure and stratum; the first system is the baseline."""
     baseline, *others = values
-    differences = {
-        system: paired_difference(values[system], values[baseline], resamples=resamples) for system in others
-    }
+    differences = {name: paired_difference(values[name], values[baseline], resamples=resamples) for name in others}
     adjusted = dict(zip(others, holm([difference.p for difference in differences.values()]), strict=True))
     return {
         name: ComparisonResult(len(array), rounded_mean(array), differences.get(name), adjusted.get(name, 1.0))
@@ -167,7 +165,8 @@ def win_loss(outcome: Outcome, baseline: Outcome, questions: Iterable[Question],
     [('which tea?', 2, 1, 0.5)]
     """
     if list(outcome.rankings) != list(baseline.rankings):
-        raise ArgumentError("baseline", f"must have the questions of {outcome.system!r}, got {baseline.system!r}")
+        problem = f"must have the same questions as {outcome.system!r}, but those of {baseline.system!r} differ"
+        raise ArgumentError("baseline", problem)
     by_id = {question.id: question for question in questions}
 
     def first_relevant_rank(ranking: Ranking, question: Question) -> int | None:

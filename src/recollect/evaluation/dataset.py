@@ -20,8 +20,8 @@ class Question:
     text: str
     collection: str
     relevant: Mapping[str, int]
-    """The grade of each relevant note, above 0, by note id; by id or path if the note is in the user's own memory.
-    Empty if no note answers the question."""
+    """The grade of each relevant note, a number above 0. A key is the note's id; for a note in the user's own memory,
+    it may also be the note's path. Empty if no note answers the question."""
     strata: tuple[str, ...] = ()
     """The kinds of question, such as ``multi-hop``, by which results are broken down."""
     asked_at: str = ""
@@ -75,7 +75,7 @@ class Dataset:
         return tuple(sorted({stratum for question in self.questions for stratum in question.strata}))
 
     def sample(self, size: int) -> Dataset:
-        """Return the dataset with ``size`` evenly spaced questions, or with all if it has no more than ``size``."""
+        """Return the dataset with ``size`` evenly spaced questions, or all if there are no more than ``size``."""
         size, total = arguments.at_least_one("size", size), len(self.questions)
         if size >= total:
             return self

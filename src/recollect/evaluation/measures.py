@@ -18,7 +18,7 @@ MEASURES = ("any@1", "any@5", "any@10", "all@5", "recall@5", "recall@10", "ndcg@
 """The measures that are computed by default."""
 
 _LIBRARY_NAMES = {"any": "Success", "all": "R", "recall": "R", "ndcg": "nDCG"}
-"""The ir_measures name of each of our measures. ``all@k`` is computed from recall, ``R@k``: it is 1 if recall is 1."""
+"""The ir_measures name of each of our measures. ``R`` is recall: ``all@k`` is 1 if ``R@k`` is 1, else 0."""
 _MEASURE_WITH_CUTOFF = re.compile(r"(any|all|recall|ndcg)@([1-9]\d*)")
 """Matches one of our measures with its cutoff k, such as ``ndcg@10``."""
 

@@ -109,7 +109,7 @@ class Outcome:
         return float(np.percentile([ranking.milliseconds for ranking in self.rankings.values()], percentile))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the results as JSON-ready data; measures are fractions of 1, not percentages."""
+        """Return the results as JSON-ready data; a measure such as recall is a number from 0 to 1, not a percentage."""
         return {
             "dataset": self.dataset,
             "system": self.system,

@@ -57,8 +57,8 @@ def evaluate(
     Measures are means over the answerable questions. Each collection is ingested into a temporary file or, if ``store``
     (a path or URL) is passed, into a new namespace of that store, whose notes are deleted at the end. If the dataset
     has no notes, ``namespace`` of ``memory`` is searched, and judgements name notes of that memory by id or path;
-    nothing is written there. A search runs as if the time were the question's date or, without one, the date of the
-    newest note.
+    nothing is written to that memory. A search runs as if it were made on the question's date or, if the question has
+    no date, on the date of the newest note.
 
     Vectors of notes are stored in the folder ``cache``, by default in the user's cache. ``answer_threshold`` is the
     confidence below which a search counts as having no answer, for :class:`~recollect.evaluation.TrustMetrics`; the
@@ -91,7 +91,8 @@ def evaluate(
                 caching_embedder = CachingEmbedder(model, cache) if model else None
                 ingest_progress = _ingest_progress(progress, done, total, collection.id)
                 context = temporary_memory(collection, caching_embedder, store=store, progress=ingest_progress)
-                target = SearchTarget(*stack.enter_context(context), latest_date(collection.notes))
+                collection_memory, own_namespace = stack.enter_context(context)
+                target = SearchTarget(collection_memory, own_namespace, latest_date(collection.notes))
                 done += len(collection.notes)
             else:
                 target = judged_target(memory, namespace, questions)
@@ -187,7 +188,7 @@ def open_scorer(
 
     The collections are ingested once, for all presets, into one temporary memory with a namespace for each collection.
     Vectors are stored in ``cache`` as in :func:`~recollect.evaluation.evaluate`, and each query is embedded once. If
-    the dataset has no notes, ``namespace`` of ``memory`` is searched; nothing is written there.
+    the dataset has no notes, ``namespace`` of ``memory`` is searched; nothing is written to ``memory``.
 
     >>> from recollect import Note, presets
     >>> from recollect.evaluation import Collection

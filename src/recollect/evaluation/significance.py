@@ -59,7 +59,7 @@ def paired_difference(
 ) -> Difference:
     """Return the mean of ``values`` minus the mean of ``baseline``, with its interval and p-value.
 
-    ``values`` and ``baseline`` have one value for each question, in the same order. Values are fractions of 1.
+    ``values`` and ``baseline`` have one value for each question, in the same order. Values are from 0 to 1.
 
     The interval is the percentile interval of the paired bootstrap: questions are resampled with replacement, each with
     both of its values (Efron and Tibshirani 1993, chapter 13). With a single question, it is −1 to 1. The p-value is

@@ -44,7 +44,7 @@ class SettingChange(NamedTuple):
     before: Any
     after: Any
     agreeing: int
-    """The number of folds that chose the same value."""
+    """The number of folds in which the value ``after`` was chosen as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +73,9 @@ class TuningResult:
 
     @property
     def recommended(self) -> bool:
-        """Whether settings change, the 95 % interval of the held-out gain is above zero, and its p-value is below 0.05.
+        """Whether all of these hold: settings change, the gain's 95 % interval is above 0, and its p is below 0.05.
 
-        The interval alone would be too optimistic if only few questions change their score.
+        The p-value p is needed because the interval alone is too optimistic if only few questions change their score.
         """
         return bool(self.changes) and self.gain.verdict == "better" and self.gain.p < SIGNIFICANCE_LEVEL
 
@@ -159,10 +159,10 @@ def tune(
     fold_count = int(fold_of_question.max()) + 1
     steps_per_ascent = _PASSES * len(parameters)
 
-    def best_combination(in_training: NDArray[np.bool_], ascents_before: int, name: str) -> Combination:
+    def best_combination(in_training: NDArray[np.bool_], finished_ascents: int, progress_name: str) -> Combination:
         def report(step: int) -> None:
             if progress:
-                progress(ascents_before * steps_per_ascent + step, (fold_count + 1) * steps_per_ascent, name)
+                progress(finished_ascents * steps_per_ascent + step, (fold_count + 1) * steps_per_ascent, progress_name)
 
         def mean_score(combination: Combination) -> float:
             return float(scores_of(combination)[in_training].mean())
@@ -251,7 +251,7 @@ def coordinate_ascent(
 def _directions(parameter: Parameter, current: tuple[Any, ...]) -> tuple[Sequence[tuple[Any, ...]], ...]:
     """Return the values after the current ones, and the values before them, each sequence with the closest first.
 
-    If the current values are not in the list, return a sequence for each item of the list, so that all are tried.
+    If the current values are not in ``parameter.values``, return each item as a sequence, so that all are tried.
     """
     if current not in parameter.values:
         return tuple((values,) for values in parameter.values)
@@ -262,9 +262,9 @@ def _directions(parameter: Parameter, current: tuple[Any, ...]) -> tuple[Sequenc
 def assign_folds(groups: Sequence[Hashable], folds: int, *, seed: int = 0) -> NDArray[np.intp]:
     """Return an array with the number of each question's fold, from 0.
 
-    ``groups`` has the group of each question, such as its collection. All questions of a group are in the same fold,
-    because constants that suit some of them may suit the others. If there is only one group, each question becomes a
-    group. Folds are as even as the groups allow; with fewer groups than folds there are fewer folds.
+    ``groups`` has the group of each question, such as its collection. All questions of a group are in the same fold:
+    they resemble each other, so a group in two folds would make the gain too optimistic. If there is only one group,
+    each question becomes a group. Folds are as even as the groups allow; fewer groups than folds give fewer folds.
     """
     group_of_question: Sequence[Hashable] = groups if len(set(groups)) > 1 else range(len(groups))
     group_sizes = Counter(group_of_question)

@@ -42,7 +42,7 @@ _METHODS_AND_K = (("convex", 60.0), ("rrf", 5.0), ("rrf", 10.0), ("rrf", 20.0), 
 """The fusion methods to try, each with the constant k of reciprocal rank fusion; ``convex`` does not use k."""
 _EDGE_WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 _SESSION_WEIGHTS = (0.0, 0.01, 0.03, 0.1)
-"""These are smaller, because the weight of ``session`` multiplies the sum of the scores of all seeds in a session."""
+"""Smaller, because the weight multiplies the summed scores of all seeds (notes that pass scores on) of a session."""
 _SUPERSEDING_EDGES = ("supersedes", "superseded-by")  # these edges are not tuned: the stage ``superseded`` handles them
 _CONTEXT_VALUES = {
     "context.previous": (0.0, 0.25, 0.5, 0.75),
@@ -95,8 +95,8 @@ def _parameters(preset: Preset) -> Iterator[Parameter]:
     if preset.query.max_document_frequency < 1:  # 1 means off
         yield _single("query.max_document_frequency", _MAX_DOCUMENT_FREQUENCIES)
     if preset.context.on:
-        for path, shares in _CONTEXT_VALUES.items():
-            yield _single(path, shares)
+        for path, context_values in _CONTEXT_VALUES.items():
+            yield _single(path, context_values)
     if preset.graph.use != "off":
         edges = [edge for edge in preset.graph.edges if edge not in _SUPERSEDING_EDGES]
         adjacent_edges = tuple(edge for edge in ("previous", "next") if edge in edges)

@@ -14,9 +14,9 @@ from recollect.errors import ArgumentError, RecollectError
 from recollect.inference.runtime import ErrorType, PerProcess, require_module
 
 OPENAI_URL = "https://api.openai.com/v1"
-BACKOFF = 0.5  # seconds before the first retry
-_MAX_BACKOFF = 8.0  # seconds
-_MAX_RETRY_AFTER = 60.0  # seconds
+BACKOFF = 0.5  # the maximum delay before the first retry, in seconds
+_MAX_BACKOFF = 8.0  # the maximum delay before a later retry, in seconds
+_MAX_RETRY_AFTER = 60.0  # the maximum delay that a server can set, in seconds
 
 _ADVICE_BY_STATUS = {
     401: "check {key}",
@@ -140,7 +140,7 @@ def retry_delay(attempt: int, retry_after: str | None, *, backoff: float) -> flo
 
 
 def split_model_url(text: str) -> tuple[str, str | None]:
-    """Split ``MODEL`` or ``MODEL@URL`` into model and address; only ``@http`` begins an address."""
+    """Return (model, address or ``None``) for ``MODEL`` or ``MODEL@URL``; a model's name may contain ``@``."""
     model, separator, address = text.rpartition("@http")
     return (model, f"http{address}") if separator else (text, None)
 

@@ -162,7 +162,7 @@ class OnnxSession:
 
         max_characters = self._max_tokens * _CHARACTERS_PER_TOKEN
         encodings = [self._tokenizer.encode(*(text[:max_characters] for text in item)) for item in texts]
-        width = max(1, *(len(encoding.ids) for encoding in encodings))  # a row without a token is all padding
+        width = max(1, *(len(encoding.ids) for encoding in encodings))  # 1 (padding) if no item has tokens
         ids = np.full((len(encodings), width), self._padding_id, dtype=np.int64)
         mask, types = np.zeros_like(ids), np.zeros_like(ids)
         for index, encoding in enumerate(encodings):

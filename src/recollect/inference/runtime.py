@@ -1,4 +1,4 @@
-"""What embedders and rerankers share: specs, optional packages, one instance per process, batches, a file cache."""
+"""What embedders and rerankers share: model selection, optional packages, values per process, batches, a file cache."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ErrorType = Callable[[str], RecollectError]
 """The error class that callers expect, such as ``EmbedderError``; it is called with the message."""
 
 _EXTRAS = {"httpx": "http", "ir_measures": "eval", "jinja2": "eval", "markupsafe": "eval", "scipy": "eval"}
-"""The extra that installs a package; ``models`` installs all others."""
+"""For each optional package, the extra of Recollect that installs it; ``models`` installs packages not listed here."""
 
 
 def missing_modules(*modules: str) -> list[str]:
@@ -49,8 +49,8 @@ def require_module(module: str, error_type: ErrorType) -> Any:
 class PerProcess(Generic[T]):
     """A value that is created on first use, once in each process, by whichever thread comes first.
 
-    A forked child creates its own value: the threads and connections of its parent do not exist there. It never touches
-    the inherited value, because even freeing a model would wait for threads that are gone.
+    A forked child creates its own value, because it lacks the threads and connections of its parent. The child never
+    touches the inherited value, because even freeing a model would wait for threads that are gone.
     """
 
     def __init__(self, create: Callable[[], T]) -> None:
@@ -59,7 +59,7 @@ class PerProcess(Generic[T]):
 
     def get(self) -> T:
         """Return the value, created now if needed; after an error the next call tries again."""
-        # setdefault is atomic, so that a fork never inherits a lock that nobody will release.
+        # setdefault is atomic, so this line needs no lock, which a fork could copy while it is locked.
         lock, values = self._by_process.setdefault(os.getpid(), (Lock(), []))
         if not values:
             with lock:
@@ -71,7 +71,7 @@ class PerProcess(Generic[T]):
 def batches(texts: Sequence[str], *, size: int, characters: int | None = None) -> Iterator[list[int]]:
     """Yield the indexes of ``texts``, longest text first, in batches of at most ``size`` texts.
 
-    Texts of similar length waste the least on padding. The longest come first, so that a lack of memory shows at once.
+    Texts of similar length need the least padding. The longest come first, so that a lack of memory shows at once.
     ``characters`` is the maximum total length of a batch's texts; a text that is longer is a batch of its own.
     """
     batch: list[int] = []
@@ -103,8 +103,8 @@ def cache_folder(environment: Mapping[str, str] = os.environ, platform: str = sy
 def cached_file(stem: str, suffix: str, build: Callable[[Path], None]) -> Path:
     """Return the file ``{stem}.{hash of the content}{suffix}`` in the cache; build it if it is missing or damaged.
 
-    The hash in the name detects damage. ``build`` writes to a path in a temporary folder; the file is then moved in one
-    step. If two processes build at the same time, the later one replaces the file by an equal one.
+    The hash in the name detects damage. ``build`` writes to a path in a temporary folder; the file is then moved into
+    the cache in one step. If two processes build at the same time, the later one replaces the file by an equal one.
     """
     from tempfile import TemporaryDirectory  # noqa: PLC0415 (needed only to build a file)
 
@@ -172,7 +172,7 @@ class SpecReader(NamedTuple, Generic[T]):
     from_function: Callable[[Any], T]
 
     def read(self, spec: Any) -> tuple[T, str]:
-        """Return the model that a spec selects, and the reason as text; raise ``ArgumentError`` for any other value."""
+        """Return (selected model, reason such as ``folder given``); raise ``ArgumentError`` if ``spec`` is invalid."""
         if isinstance(spec, str):
             return self._from_text(spec)
         if isinstance(spec, os.PathLike):
@@ -188,7 +188,7 @@ class SpecReader(NamedTuple, Generic[T]):
     def _from_text(self, spec: str) -> tuple[T, str]:
         name, colon, argument = spec.partition(":")
         entry = self.registry.get(name)
-        if entry is not None and bool(colon) == bool(entry.argument):  # a colon if an argument is needed
+        if entry is not None and bool(colon) == bool(entry.argument):  # a colon exactly if an argument is needed
             return entry.create(argument), "requested"
         if spec.startswith((".", "~")) or "/" in spec or "\\" in spec or is_folder(spec):
             return self.from_folder(spec), "folder given"

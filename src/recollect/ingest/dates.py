@@ -46,8 +46,8 @@ def parse_expiry(argument: str, value: Any) -> datetime | None:
 
 
 def _is_in_calendar(text: str) -> bool:
-    """Return whether the date at the start of a text exists: ``parse_question_date`` also accepts 30 February."""
-    # Year, month and day, and perhaps hour and minute.
+    """Return False if a text starts with a date or time that does not exist, such as 30 February; else return True."""
+    # Needed because ``parse_question_date`` accepts such dates. Matches year, month, day and perhaps hour and minute.
     match = re.match(r"\D*(\d{4})\D(\d\d?)\D(\d\d?)(?:\D+(\d\d?):(\d\d?))?", text)
     if match:
         year, month, day, hour, minute = (int(number or 0) for number in match.groups())

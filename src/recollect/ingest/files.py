@@ -97,8 +97,8 @@ def _read_rules(directory: Path, folder: str, files: set[str], problems: list[Pr
 def scan_files(source: str | os.PathLike[str]) -> FileScan:
     """Return the supported files in the folder ``source``, or the one file that ``source`` names.
 
-    Hidden files and folders are ignored, and so are those that ``.gitignore`` and ``.recollectignore`` list. A file
-    that ``source`` names is never ignored. Each folder is visited once, however many symbolic links lead to it.
+    Hidden files, ``node_modules``, ``__pycache__`` and what ``.gitignore`` or ``.recollectignore`` lists are ignored. A
+    file that ``source`` names is never ignored. Each folder is visited once, however many symbolic links lead to it.
     """
     path = Path(source)
     try:
@@ -120,7 +120,7 @@ def scan_files(source: str | os.PathLike[str]) -> FileScan:
 def _scan_folder(root: Path) -> FileScan:
     scan = FileScan(root, complete=True)
     visited: set[tuple[int, int]] = set()
-    # To scan: each folder with its path below the root, ending with a slash, and the rules of the folders above it.
+    # The folders to scan, each with its path below the root (ending with a slash) and the rules of the folders above.
     folders: list[tuple[Path, str, Rules]] = [(root, "", ())]
     linked: deque[tuple[Path, str, Rules]] = deque()
     # Symbolic links to folders come last. So a folder below the root is visited by its real path, not by a link.

@@ -44,7 +44,7 @@ _EMPTY_LINES_AND_COMMENTS = re.compile(r"(?:[^\S\n]*+(?:#[^\n]*+)?\n)*+")
 _KEY = re.compile(r"""(?:[^\s:#\-\[{"'][^:\n]*|"[^"\n]*"|'[^'\n]*'):(?:\s|$)""")  # a plain or quoted key, and a colon
 _CONSTANTS = {"": None, "~": None, "null": None, "true": True, "false": False}
 _CONSTANTS |= {word: value for name, value in _CONSTANTS.items() for word in (name.title(), name.upper())}  # Null, NULL
-_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")  # fits into 64 bits, and has no leading zeros, as in 007
+_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")  # fits into 64 bits; 007, with leading zeros, does not match
 _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
@@ -73,7 +73,7 @@ def parse_front_matter(text: str, name: str) -> FrontMatter:
         plain_key = key.strip().lower().replace("_", "-")
         note_field = FIELD_OF_KEY.get(plain_key.replace("-", "_"))
         kind = _LINK_KIND_ALIASES.get(plain_key, plain_key)
-        if kind in RESOLVED_KINDS:
+        if kind in RESOLVED_KINDS:  # the key is a kind of link whose targets the ingest resolves
             front.links += tuple(Link(kind, target) for target in _targets(value))
         elif note_field == "tags":
             front.tags += tuple(_tags(value))
@@ -89,10 +89,10 @@ def parse_front_matter(text: str, name: str) -> FrontMatter:
 
 
 def split_front_matter(text: str, name: str) -> tuple[dict[str, tuple[Any, int]], int]:
-    """Return the value and line number of each key of the front matter, and the offset of the text below it.
+    """Return (value, line number) for each key of the front matter, and the offset of the text below it.
 
-    A first line of ``---`` begins front matter if a ``key:`` follows, or if the next line is text and another line of
-    ``---`` follows. Otherwise the line is a horizontal rule. Malformed front matter raises :class:`UnreadableError`.
+    A first line ``---`` begins front matter if a ``key:`` follows, or if another line of ``---`` follows and the next
+    line neither is empty nor starts with ``#``; else it is a rule. Malformed front matter raises ``UnreadableError``.
     """
     first, _, rest = text.partition("\n")
     if not _DELIMITER.match(first):
@@ -113,7 +113,7 @@ def split_front_matter(text: str, name: str) -> tuple[dict[str, tuple[Any, int]]
 
 
 def _parse_yaml(source: str, name: str) -> dict[str, tuple[Any, int]]:
-    """Return the value and line number of each key of a YAML mapping, which starts in line 2 of the file."""
+    """Return (value, line number) for each key of a YAML mapping, which starts in line 2 of the file."""
     import yaml  # noqa: PLC0415 (heavy, and many files have no front matter)
 
     try:
@@ -147,7 +147,7 @@ def _value(node: Any) -> Any:
     if node.id == "sequence":
         return [_value(item) for item in node.value]
     text: str = node.value
-    if node.style is not None:  # a quoted text
+    if node.style is not None:  # a quoted or block text
         return text
     if text in _CONSTANTS:
         return _CONSTANTS[text]
@@ -157,7 +157,7 @@ def _value(node: Any) -> Any:
 
 
 def strings_in(value: Any) -> Iterator[str]:
-    """Yield the texts in a value and its nested lists: YAML reads ``[[Ines]]`` as a list in a list."""
+    """Yield the texts and numbers in a value and its nested lists as text; YAML reads ``[[Ines]]`` as nested lists."""
     if isinstance(value, list):
         for item in value:
             yield from strings_in(item)

@@ -59,10 +59,10 @@ class DocumentStore(Protocol):
         """Remove documents and their notes; return the number of removed notes."""
 
     def note_names(self, namespace: str) -> Iterator[NoteName]:
-        """Yield the names of all notes of a namespace."""
+        """Yield the id, path, title and aliases of each note of a namespace."""
 
     def supersession_cycles(self, paths: Sequence[str], namespace: str) -> list[tuple[Sequence[str], str]]:
-        """Return each cycle of supersessions with a note at one of ``paths``: the paths of its notes, and a message."""
+        """Return (paths of the notes, message) for each cycle of supersessions that has a note at one of ``paths``."""
 
 
 def ingest(
@@ -141,7 +141,7 @@ class _Ingestion:
         self._done = 0
         self._prefix_hash = blake2b(self._prefix.encode(), digest_size=4).hexdigest()
         self._settings = f"{READERS_VERSION}-{self._prefix_hash}"
-        self._fingerprints = store.documents(root, self._namespace)
+        self._fingerprints = store.documents(root, self._namespace)  # by the names of the stored documents
         self._queue: list[Document] = []
         self._unresolved: list[Document] = []
         """Documents with links of :data:`RESOLVED_KINDS`. These are resolved when all documents are known."""
@@ -255,7 +255,7 @@ class _Ingestion:
             self._report_progress(document.name)
 
     def _write_linked_documents(self) -> None:
-        """Resolve the links of the unresolved documents, write these, and report cycles of supersessions."""
+        """Resolve the links of the unresolved documents, write these documents, and report cycles of supersessions."""
         superseding = [document for document in self._unresolved if has_links(document.drafts, SUPERSESSION_KINDS)]
         if superseding:
             self._resolver.add_stored(self._store.note_names(self._namespace))

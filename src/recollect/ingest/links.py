@@ -1,10 +1,10 @@
 """Find tags and links in Markdown prose, and resolve the targets of links in front matter and records.
 
-Tags and links in code, HTML tags and comments are ignored. No pattern can match its first character again, so that a
-megabyte of brackets takes linear time.
+Tags and links in code, HTML tags and comments are ignored. The repeated part of each pattern excludes a character with
+which the pattern begins, so that a megabyte of brackets takes linear time.
 
-A store resolves the target of a link by id, path and file name. Titles, aliases and paths relative to the file are
-resolved here, when all files of an ingest are known, so that the order of the files does not matter.
+A store resolves the target of a link by id, path and file name. This module resolves titles, aliases and paths
+relative to the file, when all files of an ingest are known, so that the order of the files does not matter.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def find_tags_and_links(text: str, start: int = 0, end: int | None = None) -> li
 def resolve_file_link(destination: str, name: str, prefix: str = "") -> Link | None:
     """Return the link for a destination in the file ``name``.
 
-    It is ``None`` if the destination is not another Markdown file below the root of the ingest. The target of the link
+    Return ``None`` if the destination is not another Markdown file below the root of the ingest. The target of the link
     is the path of that file's note: ``prefix`` and the file's path below the root.
     """
     if len(destination) > MAX_NAME_CHARS or _SCHEME.match(destination):
@@ -135,11 +135,11 @@ def _html_spans(prose: str) -> Iterator[tuple[int, int]]:
 
 
 class LinkResolver:
-    """Resolves link targets by path, file name, title and alias; of several notes, the shortest path wins."""
+    """Resolves link targets by path, file name, title or alias; of several notes, that with the shortest path wins."""
 
     def __init__(self, names: Iterable[NoteName] = ()) -> None:
         self._keys: set[str] = set()  # the ids and paths of all notes
-        self._files: dict[str, list[NoteName]] = {}  # a/b.md by "b" and "a/b", case-folded
+        self._files: dict[str, list[NoteName]] = {}  # notes by case-folded ends of paths: a/b.md by "b" and "a/b"
         self._titles: dict[str, list[NoteName]] = {}
         self._aliases: dict[str, list[NoteName]] = {}
         self.add(names)

@@ -1,8 +1,8 @@
 """The reader of Markdown files: front matter, sections, tags and links.
 
-markdown-it-py finds the blocks that CommonMark defines. Its inline parsing is off, it reads reference definitions as
-paragraphs, and blocks nested deeper than twenty levels as text. So every line of the source belongs to a block, and
-hostile nesting takes linear time.
+markdown-it-py finds the blocks that CommonMark defines. Its inline parsing is off. It reads reference definitions as
+paragraphs, and it reads blocks nested deeper than twenty levels as text. So every line of the source belongs to a
+block, and hostile nesting takes linear time.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def parse_markdown(text: str, source: Source) -> Contents:
             "created_at": created_at,
             "session": source.path,
             "position": position,
-            "links": (*(() if position else front.links), *links[position]),
+            "links": (*(() if position else front.links), *links[position]),  # front.links: first note only
             "metadata": front.metadata,
         }
         if position:  # only the first note has the summary
@@ -173,7 +173,7 @@ def _blocks(text: str, tokens: list[Token], line_starts: list[int]) -> list[Bloc
 def _prose(tokens: list[Token], line_starts: list[int]) -> list[tuple[int, int]]:
     """Return the spans of text between the boundaries of blocks, also of nested blocks, except code.
 
-    They are computed from line numbers and not from inline tokens, because text that is nested too deep has no tokens.
+    The spans are computed from line numbers, not from inline tokens, because too deeply nested text has no tokens.
     """
     boundaries = {0, len(line_starts) - 1}  # as line numbers
     code: set[int] = set()  # the numbers of the first lines of code blocks

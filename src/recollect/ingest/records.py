@@ -63,7 +63,7 @@ class _RecordParser:
         self._drafts: list[Draft] = []
         self._problems: list[Problem] = []
         self._failed = 0
-        self._record_numbers: dict[str, int] = {}  # by the id or path of the record's note
+        self._record_numbers: dict[str, int] = {}  # by "id 'n1'" or "path 'a.md'" of the record's note
         self._next_positions: dict[str, int] = {}  # by session
         self._anchor_counts: dict[str, int] = {}  # how many paths end with each anchor, the part after #
 
@@ -75,8 +75,8 @@ class _RecordParser:
             if not isinstance(record, dict):
                 raise ArgumentTypeError("record", f"must be an object in braces, got {type(record).__name__}")
             record = {key: value for key, value in record.items() if value is not None}
-            speaker = _pop_first(record, _SPEAKER_KEYS)
-            draft = self._turn(record, *speaker) if speaker else self._note(record, number)
+            speaker_item = _pop_first(record, _SPEAKER_KEYS)  # key and value
+            draft = self._turn(record, *speaker_item) if speaker_item else self._note(record, number)
             if is_blank(draft):
                 raise ArgumentError("record", "has no text: content, title and summary are blank or only punctuation")
             names = [f"{field} {draft[field]!r}" for field in ("id", "path") if draft.get(field)]
@@ -111,34 +111,37 @@ class _RecordParser:
 
     def _note(self, record: dict[str, Any], number: int) -> Draft:
         """Return the draft of a record without a speaker."""
-        text = _pop_first(record, ("content", "text"))
-        if text is None:
+        text_item = _pop_first(record, ("content", "text"))
+        if text_item is None:
             raise ArgumentError("record", "has neither 'content' nor 'text'")
         record.pop("text", None)  # if the record has both keys, its text is ignored
         fields = self._fields(record)
-        fields["content"] = _text(*text)
+        fields["content"] = _text(*text_item)
         if not fields.get("id") and not fields.get("path"):
             fields["path"] = f"{self._source.path}#{self._unit}-{number}"
         return draft_of(fields)
 
     def _turn(self, record: dict[str, Any], speaker_key: str, speaker: Any) -> Draft:
         """Return the draft of a turn of a conversation."""
-        text, time, session = (_pop_first(record, keys) for keys in (_TEXT_KEYS, _TIME_KEYS, _SESSION_KEYS))
+        text_item, time_item = _pop_first(record, _TEXT_KEYS), _pop_first(record, _TIME_KEYS)
+        session_item = _pop_first(record, _SESSION_KEYS)
         fields = self._fields(record)
         speaker = arguments.name(speaker_key, speaker if isinstance(speaker, str) else str(speaker))
-        content = "" if text is None else _text(*text)
+        content = "" if text_item is None else _text(*text_item)
         if not content.strip():
             raise ArgumentError("record", f"has a speaker and no text; it may be in {', '.join(_TEXT_KEYS)}")
         fields["content"] = f"{speaker}: {content}"
         fields["metadata"] = {"speaker": speaker, **fields.get("metadata", {})}
-        if time is not None:
-            fields["created_at"] = parse_date(*time)
-        fields["session"] = self._source.path if session is None else arguments.name(session[0], str(session[1]))
+        if time_item is not None:
+            fields["created_at"] = parse_date(*time_item)
+        fields["session"] = self._source.path
+        if session_item is not None:
+            fields["session"] = arguments.name(session_item[0], str(session_item[1]))
         fields.setdefault("position", self._next_positions.get(fields["session"], 0))
         draft = draft_of(fields)
         self._next_positions[draft["session"]] = draft["position"] + 1
         if not draft.get("id") and not draft.get("path"):
-            anchor = str(draft["position"]) if session is None else f"{draft['session']}/{draft['position']}"
+            anchor = str(draft["position"]) if session_item is None else f"{draft['session']}/{draft['position']}"
             count = self._anchor_counts[anchor] = self._anchor_counts.get(anchor, 0) + 1
             draft["path"] = f"{self._source.path}#{anchor}" + (f"-{count}" if count > 1 else "")
         return draft

@@ -1,4 +1,4 @@
-"""The contract of readers, which convert files (:class:`Source`) to notes (:class:`Contents`); the ingest report."""
+"""The contract of readers, which convert files (:class:`Source`) to notes (:class:`Contents`), and ``IngestReport``."""
 
 from __future__ import annotations
 

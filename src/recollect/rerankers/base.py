@@ -24,7 +24,7 @@ class Reranker(Protocol):
         """The reranker's name in a trace."""
 
     def rerank(self, query: str, documents: Sequence[str]) -> Sequence[tuple[int, float]]:
-        """Return pairs of an index into ``documents`` and a score, higher is better, in any order.
+        """Return (index into ``documents``, score) pairs in any order; a higher score is better.
 
         The result may leave out documents. Raise ``RerankerError`` on failure.
         """
@@ -47,7 +47,7 @@ class ModelReranker(ABC):
         return f"{self._name}, {self._runtime}"
 
     def rerank(self, query: str, documents: Sequence[str]) -> list[tuple[int, float]]:
-        """Return pairs of an index into ``documents`` and a score, best first; the model may omit documents."""
+        """Return (index into ``documents``, score) pairs, best first; the model may omit documents."""
         query = well_formed(arguments.text("query", query))
         texts = [
             well_formed(arguments.text(f"documents[{index}]", text))
@@ -83,7 +83,7 @@ class FunctionReranker(ModelReranker):
     def _scores(self, query: str, documents: list[str]) -> Any:
         try:
             output = self._function(query, documents)
-            return list(output) if isinstance(output, Iterator) else output  # a generator runs here, and may fail
+            return list(output) if isinstance(output, Iterator) else output  # run a generator here, to catch its errors
         except Exception as error:  # a user's function may raise anything; callers expect one type of error
             raise RerankerError(f"{self._name} raised {type(error).__name__}: {error}") from error
 

@@ -102,9 +102,9 @@ def read_order(text: str, count: int) -> list[int]:
     r"""Return the indexes, from 0, of the passages that a chat model lists, best first, each once.
 
     The text may contain lists such as ``[2, 1]``, chains such as ``[2] > [1]``, and bracketed numbers among other text.
-    The one that names the most passages is used. If several name equally many, a chain is preferred to a list, and a
-    list to bracketed numbers; of several lists, or chains, the last is used. If there is none of these, all numbers in
-    the text are used. Numbers that belong to no passage are ignored.
+    Of these, the one that names the most passages is used. If several name equally many, a chain is preferred to a
+    list, and a list to bracketed numbers; of several lists, or chains, the last is used. If there is none of these, all
+    numbers in the text are used. Numbers that belong to no passage are ignored.
     """
     answer = text.rpartition("</think>")[2]  # without the model's reasoning
     candidates = [_BRACKETED.findall(answer)]  # in ascending order of preference

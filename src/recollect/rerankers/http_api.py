@@ -152,7 +152,7 @@ class HttpReranker(ModelReranker):
 def key_variable_for(
     url: str, key_variable: str | None, *, vendor_url: str | None, vendor_variable: str | None
 ) -> str | None:
-    """Return ``key_variable``; for ``"auto"``, the vendor's variable if scheme and host are the vendor's, else ours."""
+    """Return ``key_variable``. ``"auto"`` is the vendor's variable if scheme and host are the vendor's, else ours."""
     if key_variable != AUTOMATIC_KEY:
         return key_variable
     is_vendor = vendor_url is not None and _origin(url) == _origin(vendor_url)

@@ -22,10 +22,10 @@ class OnnxReranker(ModelReranker):
     The folder holds ``model.onnx`` or ``onnx/model.onnx`` (``file`` names another) and ``tokenizer.json``. A pair of
     query and document is truncated to ``max_tokens`` (by default the number in the folder's other files), the longer
     text first. The score, from 0 to 1, is the sigmoid of one logit, or the softmax probability of the second of two
-    logits. The reranker's name is that of the folder, unless ``name`` is passed.
+    logits. ``name`` is by default ``FOLDER``, or ``FOLDER/FILE`` if the file is not ``model``.
 
-    Pairs are computed one by one by default. On a CPU that is about as fast as a batch. With a quantised model, the
-    score of a document would otherwise depend on the other documents of its batch.
+    Pairs are computed one by one by default. On a CPU that is about as fast as a batch. In a batch, the score that a
+    quantised model returns for a document would depend on the other documents.
 
     >>> OnnxReranker("no/such/folder")
     Traceback (most recent call last):

@@ -50,10 +50,10 @@ def reranker_from(spec: RerankerSpec) -> Reranker | None:
     >>> reranker_from("none") is None
     True
     """
-    return None if spec is None or spec == "none" else _SPECS.read(spec)[0]
+    return None if spec is None or spec == "none" else _SPEC_READER.read(spec)[0]
 
 
-_SPECS = SpecReader(
+_SPEC_READER = SpecReader(
     kind="reranker",
     registry=RERANKERS,
     other_names=("none",),

@@ -40,7 +40,7 @@ class SecretFilter:
             warnings.warn(f"{secrets} redacted before the notes were stored: {kinds}", RecollectWarning, stacklevel=3)
 
     def draft(self, draft: Draft, prefix: str = "", *, file: str = "") -> Draft:
-        """Return a draft, perhaps of a file, without secrets; an error names the field, with ``prefix`` before it."""
+        """Return a draft without secrets; an error names ``prefix`` and field. ``file`` is the draft's file, if any."""
         fields = _FieldFilter(self._mode)
         for name in _IDENTIFIERS:
             self.check_name(f"{prefix}{name}", draft.get(name, ""))
@@ -63,7 +63,7 @@ class SecretFilter:
         return filtered
 
     def file(self, text: str, name: str) -> str:
-        """Return a file's text without private keys. In its chunks, parts of a split key would not be recognised."""
+        """Return a file's text without private keys; a key that is split into chunks would not be recognised."""
         fields = _FieldFilter(self._mode)
         filtered = fields.text("text", text, find_private_keys)
         if fields.kinds:

@@ -122,7 +122,7 @@ def _token(
 ) -> _TokenFormat:
     """Return the format of tokens that match ``pattern`` at the beginning of a word, or after ``after``.
 
-    If all prefixes are long and end with an underscore, a token may also begin within a word.
+    If all prefixes are longer than three characters and end with an underscore, a token may also begin within a word.
     """
     parts = tuple(prefixes.split())
     start = f"(?:(?<![A-Za-z0-9])|(?<={after}))" if after else "(?<![A-Za-z0-9])"
@@ -188,8 +188,7 @@ _IN_HEADER = re.compile(  # Bearer token, or Basic and user:password in base 64
     r"|basic[ \t]{1,4}+(?P<basic>[A-Za-z0-9+/]{8,1000}+={0,2}+))",
     re.IGNORECASE,
 )
-_EXAMPLE_PASSWORDS = frozenset("pass passwd password pw pwd secret token key user username".split())
-"""Passwords in examples of URLs."""
+_EXAMPLE_PASSWORDS = frozenset("pass passwd password pw pwd secret token key user username".split())  # in URLs
 
 
 def find_credentials(text: str) -> Iterator[Secret]:
@@ -255,7 +254,7 @@ def find_assignments(text: str) -> Iterator[Secret]:
         group = "unquoted" if match["quoted"] is None else "quoted"
         start, value = match.start(group), match[group]
         if group == "unquoted":
-            if "&" in value and text.startswith("=", match.end()):  # the next parameter of a URL
+            if "&" in value and text.startswith("=", match.end()):  # & begins the next parameter of a URL
                 value = value.rpartition("&")[0]
             value = value.rstrip(".:*|")  # the end of a sentence, of emphasis or of a table cell
         kind = _assigned_kind(match, value)

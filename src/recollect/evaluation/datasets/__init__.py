@@ -16,7 +16,7 @@ from recollect.evaluation.datasets.longmemeval import LONGMEMEVAL
 __all__ = ["DATASETS", "LEVELS", "DatasetFormat", "load_dataset"]
 
 DATASETS: dict[str, DatasetFormat] = {"beir": BEIR, "locomo": LOCOMO, "longmemeval": LONGMEMEVAL}
-"""The dataset formats by name. If the user names no format, the first format that detects the dataset is used."""
+"""The dataset formats by name. If the user names no format, the first format that recognises the dataset is used."""
 
 LEVELS = ("turn", "session")
 """The parts of a conversation that can become one note."""
@@ -59,12 +59,12 @@ def load_dataset(
     if name is None:
         names = ", ".join(DATASETS)
         raise ArgumentError("dataset", f"{source.path} is not recognised as {names}; specify its format")
-    reader = DATASETS[name]
+    dataset_format = DATASETS[name]
     options = {option: value for option, value in (("level", level), ("split", split), ("pool", pool)) if value}
-    for option in options.keys() - reader.options:
+    for option in options.keys() - dataset_format.options:
         supporting = " and ".join(key for key, other in DATASETS.items() if option in other.options)
         raise ArgumentError(option, f"is for {supporting}; leave it out for {name}")
-    dataset = reader.load(source, **options)
+    dataset = dataset_format.load(source, **options)
     if not dataset.answerable:
         reason = f" ({'; '.join(dataset.remarks)})" if dataset.remarks else ""
         raise ArgumentError("dataset", f"{source.path} has no question with a relevant note{reason}")

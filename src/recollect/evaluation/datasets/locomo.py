@@ -1,4 +1,4 @@
-"""The LoCoMo dataset: conversations of two people over months, and questions with the turns that answer them.
+"""The LoCoMo dataset: conversations of two people over months, and questions with evidence: the turns that answer them.
 
 Maharana et al., Evaluating Very Long-Term Conversational Memory of LLM Agents, 2024.
 """

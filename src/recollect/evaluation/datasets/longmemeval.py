@@ -68,7 +68,7 @@ def load_longmemeval(source: DatasetSource, *, level: str = "session", pool: boo
         if not relevant and not unanswerable:
             questions_without_answer += 1
             if not pool:
-                del by_collection[collection]
+                del by_collection[collection]  # no other question has this collection
             continue
         question_type = str(sample.get("question_type") or "")
         asked_at = str(sample.get("question_date") or "")

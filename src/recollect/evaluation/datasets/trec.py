@@ -1,6 +1,6 @@
 """TREC files: runs, which are rankings of a system, and qrels, which are judgements.
 
-A line of a run is ``question Q0 note rank score tag``, a line of qrels ``question 0 note grade``. White space
+A line of a run is ``question Q0 note rank score tag``. A line of qrels is ``question 0 note grade``. White space
 separates columns, so white space and ``%`` within an id are percent-encoded when writing and decoded when reading.
 U+FEFF is percent-encoded as well, because at the start of a file it would be read as a byte order mark.
 """
@@ -40,7 +40,7 @@ def read_qrels(path: str | PathLike[str]) -> dict[str, dict[str, int]]:
         tab_separated = "\t" in line
         columns = [column.strip() for column in line.split("\t")] if tab_separated else line.split()
         if len(columns) == 4:
-            del columns[1]  # the iteration, which is not used
+            del columns[1]  # TREC's second column, called iteration, is not used
         if len(columns) != 3:
             raise IngestError(f"{location}: must be a question, a note and a grade, got {line.strip()[:60]!r}")
         question, note, grade = columns

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
 """Control characters and noncharacters, which XML forbids or browsers warn of."""
-_MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~#&$!])")
-"""Characters that have a meaning in Markdown."""
+_MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~#&$!])")  # characters that have a meaning in Markdown
 _CHARACTER_WIDTH = 6.4  # the approximate width of a character in pixels, at a font size of 12 pixels
 
 
@@ -113,7 +112,7 @@ def build_report(
 def html_report(report: Report) -> str:
     """Return a report as one HTML page without scripts or external resources.
 
-    The server recognises reports by their first and last lines, see ``recollect.server.http.operator_routes``.
+    Keep its first and last lines: ``recollect.server.http.operator_routes`` recognises reports by them.
     """
     css = read_template("report.css") + read_template("plot.css")
     template = _environment(escape_markup).get_template("report.html.jinja")

@@ -17,8 +17,7 @@ TOKEN_KINDS = ("identifier", "number", "name", "version", "path", "word")
 
 _STOPWORDS = ENGLISH_STOPWORDS | DUTCH_STOPWORDS
 _MIN_LENGTH = 3  # the minimum length of a content word, a token and a word root, in characters
-_SUFFIXES = ("ingly", "edly", "ies", "ied", "ing", "ed", "es", "ly", "s", "e", "y")
-"""English suffixes, in the order in which ``word_root`` tries them."""
+_SUFFIXES = ("ingly", "edly", "ies", "ied", "ing", "ed", "es", "ly", "s", "e", "y")  # ``word_root`` tries them in order
 
 _TOKEN = regex.compile(r"[\p{L}\p{N}]+(?:[._/\\:#@,'’-][\p{L}\p{N}]+|_+[\p{L}\p{N}]+)*")
 """Letters and digits, with single punctuation marks or any number of underscores between them."""
@@ -52,7 +51,7 @@ def word_root(word: str) -> str:
         if word.endswith(suffix) and len(word) - len(suffix) >= _MIN_LENGTH:
             word = word.removesuffix(suffix)
             break
-    # Forms of a word may differ in a final e, y or doubled letter: play and played, stop and stopped.
+    # After the suffix is removed, forms may still differ in a final e, y or doubled letter: stop and stopp (stopped).
     return word[:-1] if len(word) > _MIN_LENGTH and (word[-1] in "ey" or word[-1] == word[-2]) else word
 
 
@@ -122,10 +121,10 @@ def _token_kind(token: str) -> str:
 def exact_tokens(notes: Sequence[Note], limit: int | None = None, seed: int = 0) -> Iterator[tuple[str, str, str]]:
     """Yield (token, kind, note id) for tokens that exactly one note contains, as they are written in the note.
 
-    A token is a word that is no stopword, or an identifier, number, name, version or path; it has three characters or
-    more. Another note contains it if the same words follow each other there; upper and lower case do not matter. Tokens
-    are drawn from titles, summaries, tags and contents, and must not be in another note's path either. At most
-    ``limit`` tokens are drawn, from the kinds in turn; the same ``seed`` draws the same tokens.
+    A token is a word that is no stopword, or an identifier, number, name, version or path, with three characters or
+    more. A note contains a token if the token's words (``BZH-20931`` has two) occur next to each other in its path,
+    title, summary or content or in a tag; case is ignored. Tokens are taken from all of these texts except the path. At
+    most ``limit`` tokens are drawn, from the kinds in turn; the same ``seed`` draws the same tokens.
 
     >>> notes = [Note(id="n1", content="Booked BZH-20931 today."), Note(id="n2", content="Booked a table today.")]
     >>> sorted(exact_tokens(notes))

@@ -21,8 +21,7 @@ from recollect.text import split_words
 
 T = TypeVar("T")
 
-EXACT_KINDS = (*(kind for kind in TOKEN_KINDS if kind != "word"), "phrase", "words")
-"""The kinds of question in the stratum ``exact``."""
+EXACT_KINDS = (*(kind for kind in TOKEN_KINDS if kind != "word"), "phrase", "words")  # in the stratum ``exact``
 
 _MIN_TOKEN_LENGTH = 3
 _LENGTH_BOUNDS = (100, 400)  # the lengths, in characters, that separate short, medium and long notes
@@ -30,8 +29,7 @@ _LENGTH_BOUNDS = (100, 400)  # the lengths, in characters, that separate short, 
 _MULTI_HOP_WORDS = 2  # the number of rare words of the first note in a multi-hop question
 _MULTI_HOP_CHOICES = 3  # the word of the second note is drawn from this many of its most frequent distinctive words
 
-_MIN_TYPO_LENGTH = 5
-"""The minimum length of a word to misspell: a typing error in a shorter word often makes another word."""
+_MIN_TYPO_LENGTH = 5  # the minimum length of a word to misspell: errors in shorter words often make another word
 _KEY_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _ADJACENT_KEYS = {
     key: row[max(0, index - 1) : index] + row[index + 1 : index + 2]
@@ -53,9 +51,9 @@ class QuestionDraft(NamedTuple):
 
 
 def shuffle_by_group(notes: Sequence[Note], rng: np.random.Generator) -> Iterator[int]:
-    """Yield the index of each note once, in random order, from each group in turn.
+    """Yield the index of each note once, in random order, from each group in turn, so that no session dominates.
 
-    A group has the notes of one session (or folder, without a session) and length class, so that no session dominates.
+    A group has the short, medium or long notes of one session or, for notes without a session, of one folder.
     """
     groups: dict[tuple[str, int], list[int]] = {}
     for index in rng.permutation(len(notes)):
@@ -87,7 +85,7 @@ def exact_questions(lexicon: Lexicon, rng: np.random.Generator) -> Iterator[Ques
 
 
 def exact_texts(lexicon: Lexicon, index: int, rng: np.random.Generator) -> dict[str, str]:
-    """Return for each kind a text that only this note contains, if there is one; the kinds are in random order."""
+    """Return, by kind and in random order, a text that only this note contains; kinds without one are left out."""
     text_by_kind: dict[str, str] = {}
     for number in rng.permutation(len(EXACT_KINDS)):
         kind = EXACT_KINDS[number]
@@ -134,7 +132,7 @@ def multi_hop_questions(
     index_by_id = {note.id: index for index, note in enumerate(lexicon.notes)}
     for index in shuffle_by_group(lexicon.notes, rng):
         ids = connected_ids(lexicon.notes[index])
-        connected = [index_by_id[note_id] for note_id in ids if note_id in index_by_id]  # without newer notes
+        connected = [index_by_id[note_id] for note_id in ids if note_id in index_by_id]  # the lexicon lacks new notes
         for second in _shuffled(connected, rng):
             text = _multi_hop_text(lexicon, index, second, connected, rng)
             if text is not None:
@@ -196,13 +194,13 @@ def misspell(word: str, rng: np.random.Generator) -> str:
 def unanswerable_questions(lexicon: Lexicon, foreign: Lexicon, rng: np.random.Generator) -> Iterator[QuestionDraft]:
     """Yield phrases or rare words from those notes of ``foreign`` that share few words with the notes of ``lexicon``.
 
-    Every note of ``lexicon`` contains less than half of the content words of the foreign note, and of the question. No
-    rule can exclude that a note answers in other words; this is likely only if both collections have the same topics.
+    Every note of ``lexicon`` contains less than half of the content words of the foreign note, and of the question. A
+    note may still answer the question in other words; this is likely only if both collections have the same topics.
     """
     for index in shuffle_by_group(foreign.notes, rng):
         if is_foreign(lexicon, foreign.notes[index].content):
-            sources = _shuffled([_phrases, _rare_words], rng)
-            texts = (text for source in sources for text in source(foreign, index, rng))
+            generators = _shuffled([_phrases, _rare_words], rng)
+            texts = (text for generator in generators for text in generator(foreign, index, rng))
             text = next((text for text in texts if is_foreign(lexicon, text)), None)
             if text is not None:
                 yield QuestionDraft(text, ())
