@@ -43,7 +43,7 @@ class IndexGraph:
 
     @property
     def is_available(self) -> bool:
-        """Whether edges can be read: the index has edges, and so far no call of the index has failed."""
+        """Whether edges can be read: the index supports edges, and so far no call of the index has failed."""
         return self._graph is not None
 
     def _call(self, call: Callable[[], T], default: T) -> T:
@@ -247,8 +247,8 @@ def expand_graph(fused: list[Candidate], graph: IndexGraph, rules: GraphRules, *
     """Return the transfers from the best current notes, and at most ``max_added`` notes that only the graph found."""
     best_notes = fused[: rules.seeds]
     edges = graph.edges(candidate.id for candidate in best_notes)
-    superseded = {edge.source for edge in edges if (edge.kind, edge.direction) in SUPERSEDED_BY}
-    seeds = [seed for seed in best_notes if seed.id not in superseded]
+    superseded_ids = {edge.source for edge in edges if (edge.kind, edge.direction) in SUPERSEDED_BY}
+    seeds = [seed for seed in best_notes if seed.id not in superseded_ids]
     transfers = one_hop(seeds, edges, rules.edges, pool=fused, degree_penalty=rules.degree_penalty)
     fused_ids = {candidate.id for candidate in fused}
     added = []
