@@ -1,4 +1,4 @@
-"""Fusion of several ranked lists into one, one method a file. See ``docs/fusion.md``."""
+"""Fusion of several ranked lists into one; each method has its own file. See ``docs/fusion.md``."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 FusionMethod: TypeAlias = Callable[[Mapping[str, Sequence[Candidate]], FusionRules, FusionScale], list[Candidate]]
-"""Fuses the lists of the legs, by name, with the rules of a preset and the scale of the legs."""
+"""A function that fuses lists. Its arguments are the list of each leg by the leg's name, the rules and the scale."""
 
 FUSION_METHODS: dict[str, FusionMethod] = {"rrf": fuse_by_rank, "convex": fuse_by_score}
 """Every fusion method by its name in presets; a new method is a new file and an entry here."""

@@ -65,7 +65,7 @@ def convex_combination(
 
 
 def fuse_by_score(lists: Mapping[str, Sequence[Candidate]], _: FusionRules, scale: FusionScale) -> list[Candidate]:
-    """Fuse the lists of the legs by the rules of a preset."""
+    """Return the fused lists of the legs, by the weights and the scores of ``scale``; no other rules are needed."""
     return convex_combination(
         list(lists.values()),
         weights=[scale.weights.get(leg, 1.0) for leg in lists],

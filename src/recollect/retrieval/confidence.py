@@ -41,7 +41,7 @@ class ConfidenceEvidence(NamedTuple):
 
     similarity: float | None  # the cosine similarity of note and query; None if no vectors were compared
     coverage: float  # the share of the query's terms that the note contains, weighted by inverse document frequency
-    margin: float  # the note's score minus the best score of another note, divided by the highest possible score
+    margin: float  # the note's score minus the best score of the other notes, divided by the highest possible score
     time_match: float = 0.0  # how well the note fits the time that the query names, from 0 to 1
 
     def to_dict(self) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class Calibration(NamedTuple):
     base: float  # the intercept
     similarity: float
     coverage: float
-    both: float = 0.0  # the weight of similarity times coverage; negative if a high value of one is enough
+    both: float = 0.0  # the weight of similarity times coverage; negative, because a high value of either is enough
     margin: float = 0.0  # the weight of the margin, as bounded_margin returns it
     time_match: float = 0.0  # the weight of time match times coverage
     model_quality: float = 1.0  # fusion multiplies the vector leg's weight by it; 1 for a good sentence encoder
@@ -64,8 +64,8 @@ class Calibration(NamedTuple):
 def confidence(evidence: ConfidenceEvidence, calibration: Calibration) -> float:
     """Return the probability that a note answers the query.
 
-    The probability is ``1 / (1 + exp(-x))``, where ``x`` is the sum of each weight times its feature. If the evidence
-    has no similarity, :data:`LEXICAL_ONLY` is used instead of ``calibration``.
+    The probability is ``1 / (1 + exp(-x))``, where ``x`` is the intercept plus the sum of each weight times its
+    feature. If the evidence has no similarity, :data:`LEXICAL_ONLY` is used instead of ``calibration``.
     """
     weights = LEXICAL_ONLY if evidence.similarity is None else calibration
     similarity = evidence.similarity or 0.0
@@ -81,12 +81,12 @@ def confidence(evidence: ConfidenceEvidence, calibration: Calibration) -> float:
 
 
 def bounded_margin(margin: float) -> float:
-    """Return a margin as the regression uses it: within ±:data:`MAX_MARGIN`, and a quarter of it if it is negative."""
+    """Return a margin as the regression uses it: limited to ±:data:`MAX_MARGIN`, and divided by 4 if it is negative."""
     return min(MAX_MARGIN, margin) if margin > 0 else max(-MAX_MARGIN, margin) * NEGATIVE_MARGIN_WEIGHT
 
 
 def calibration_of(model: str) -> Calibration:
-    """Return the calibration of a model whose name begins with a key of ``_BY_MODEL``, else :data:`LEXICAL_ONLY`."""
+    """Return the calibration in ``_BY_MODEL`` whose key the model's name begins with, or :data:`LEXICAL_ONLY`."""
     return next((weights for prefix, weights in _BY_MODEL.items() if model.startswith(prefix)), LEXICAL_ONLY)
 
 
@@ -123,8 +123,8 @@ class ConfidenceScorer:
         """Set up the scorer for one search.
 
         ``ranked`` are the candidates of the search before a reranker reorders them. ``frequencies`` are the document
-        frequencies of the terms of ``lexical.tree``, if they are known. ``background`` stands for the similarity of a
-        candidate that has none. ``has_margins`` is false for a fusion by ranks, because the differences of
+        frequencies of the terms of ``lexical.tree``, if they are known. ``background`` is used as the similarity of a
+        candidate without a similarity. ``has_margins`` is false for a fusion by ranks, because the differences of
         its scores are meaningless; then every margin is :data:`AVERAGE_MARGIN`.
         """
         self._request = request
@@ -166,7 +166,7 @@ class ConfidenceScorer:
         hit_candidate = candidate.copy()
         evidence = self.evidence(candidate, content_terms=passage.terms)
         hit_candidate.confidence = confidence(evidence, self._calibration)
-        if hit_candidate.snippet:  # a leg returned a snippet
+        if hit_candidate.snippet:  # the snippet that a leg returned is kept
             return Hit(rank, hit_candidate)
         if not passage.highlights:
             summary = snippet(candidate.summary, self._lexical.tree)
@@ -181,7 +181,7 @@ class ConfidenceScorer:
         return confidence(self.evidence(rescored), self._calibration)
 
     def evidence(self, candidate: Candidate, *, content_terms: Iterable[int] | None = None) -> ConfidenceEvidence:
-        """Return a candidate's evidence; ``content_terms`` has the indexes of the terms in its content, if known."""
+        """Return a candidate's evidence; ``content_terms`` are the indexes of query terms in its content, if known."""
         similarity = self._background if candidate.vector_similarity is None else candidate.vector_similarity
         time_fit = time_match(candidate, self._request.times) if self._request.times else 0.0
         coverage = self._coverage(candidate, content_terms, time_fit)
@@ -190,7 +190,7 @@ class ConfidenceScorer:
     def _coverage(self, candidate: Candidate, content_terms: Iterable[int] | None, time_fit: float) -> float:
         """Return the weighted share of the query's terms that a note contains, from 0 to 1.
 
-        If the note lacks a word that names a time, such as *August*, that word counts as the fraction ``time_fit``.
+        If the note lacks a word that names a time (*August*), the word counts as the note's time match, ``time_fit``.
         """
         if self._request.only_stopwords or self._request.time_only:
             return time_fit
@@ -198,7 +198,7 @@ class ConfidenceScorer:
         tree = self._request.tree
         if tree.tokens == self._lexical.tree.tokens:
             return coverage
-        # A fallback query found the note: the original terms count in full, the terms of the fallback query by half.
+        # A fallback query found the note: the original terms count in full, but the fallback query's terms count half.
         original_coverage = self._tree_coverage(candidate, tree, _term_weights(tree, None), None, time_fit)
         return max(original_coverage, _FALLBACK_WEIGHT * coverage)
 
@@ -216,18 +216,18 @@ class ConfidenceScorer:
         for name in fields:
             if text := getattr(candidate, name):
                 term_indexes.update(count_terms(text, tree))
-        shares = dict.fromkeys(term_indexes, 1.0)
+        shares = dict.fromkeys(term_indexes, 1.0)  # how much of a term's weight counts, by term index
         if time_fit:
             for index, term in enumerate(positive_terms(tree)):
                 if self._time_words.issuperset(_WORD.findall(term.casefold())):
                     shares.setdefault(index, time_fit)
         coverage = sum(weights[index] * share for index, share in shares.items()) / sum(weights) if weights else 0.0
         if self._lexical.matched_names and candidate.lexical_score is not None:
-            coverage = max(coverage, candidate.lexical_score)  # here the similarity of the names, from 0 to 1
+            coverage = max(coverage, candidate.lexical_score)  # the similarity of the names, from 0 to 1
         return coverage
 
     def _margin(self, candidate: Candidate) -> float:
-        """Return a candidate's score minus the best score of another one, divided by the highest possible score."""
+        """Return a candidate's score minus the best score of the others, divided by the highest possible score."""
         if not self._has_margins:
             return AVERAGE_MARGIN
         best_other = self._second_score if candidate.score >= self._best_score else self._best_score
@@ -236,7 +236,7 @@ class ConfidenceScorer:
 
 
 def _term_weights(tree: Query, frequencies: TermFrequencies | None) -> list[float]:
-    """Return the inverse document frequency of each term of a query; 1 for each term without ``frequencies``."""
+    """Return the inverse document frequency of each term of a query, or 1 for each if ``frequencies`` is ``None``."""
     return [1.0 if frequencies is None else frequencies.weight(term) for term in positive_terms(tree)]
 
 
@@ -248,11 +248,11 @@ def inherit_confidence(
     A current note is a note that no other note supersedes. It answers what the notes that it supersedes would have
     answered, even if it uses other words. ``superseded`` are all superseded candidates of the search, not only hits.
     """
-    inheritable: dict[str, float] = {}  # the highest confidence of the notes that a note supersedes, by note id
+    inheritable: dict[str, float] = {}  # the highest confidence that a current note inherits, by its id
     for candidate in superseded:
         value = confidence_of(candidate)
-        for successor in candidate.superseded_by:
-            inheritable[successor] = max(inheritable.get(successor, 0.0), value)
+        for current_id in candidate.superseded_by:
+            inheritable[current_id] = max(inheritable.get(current_id, 0.0), value)
     for hit in hits:
         inherited = inheritable.get(hit.id, 0.0)
         if not hit.superseded_by and inherited > (hit.confidence or 0.0):
@@ -288,8 +288,8 @@ def snippet(content: str, query: Query, width: int = SNIPPET_WIDTH) -> Snippet:
 
 
 def _window_start(matches: list[TermMatch], width: int) -> int:
-    """Return where a snippet begins: shortly before the first ``width`` characters with the most different terms."""
-    best_left, max_terms, left = 0, 0, 0
+    """Return the start of a snippet: a fifth of ``width`` before the first window with the most different terms."""
+    best_left, max_terms, left = 0, 0, 0  # a window has the matches from index left to index right
     for right, match in enumerate(matches):
         while match.end - matches[left].start > width and left < right:
             left += 1

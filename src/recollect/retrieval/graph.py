@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ANY_LINK = "link"  # a kind of edge that has no weight of its own has the weight of this kind
-_DECAY = 0.5  # multiplies the weight of an edge for each position beyond the first between two notes of a session
+ANY_LINK = "link"  # if the kind of an edge has no weight, the edge has the weight of this kind
+_DECAY = 0.5  # if notes of a session are n positions apart, the weight of their edge is multiplied by 0.5 ** (n - 1)
 
 
 class IndexGraph:
@@ -38,12 +38,12 @@ class IndexGraph:
         self._successors = index.successors
         self._query_with_exclusions = request.query_with_exclusions
         self._scope = scope
-        self._reach = reach  # how many positions before and after a note its neighbours may have
+        self._reach = reach  # notes of a session up to this many positions apart are neighbours
         self.failure = ""  # the message of the first error of the index; after it, all methods return nothing
 
     @property
     def is_available(self) -> bool:
-        """Whether edges can be read: the index has edges, and so far no call of the index has failed."""
+        """Whether edges can be read: the index supports edges, and so far no call of the index has failed."""
         return self._graph is not None
 
     def _call(self, call: Callable[[], T], default: T) -> T:
@@ -99,7 +99,7 @@ class IndexGraph:
         current_ids = (current for ids in superseded_by.values() for current in ids)
         added = self.candidates(current for current in current_ids if current not in candidate_ids)
         for candidate in added:
-            candidate.ceiling = candidates[0].ceiling
+            candidate.ceiling = candidates[0].ceiling  # the highest possible score is the same for all
         return added, superseded_by
 
     def _chain_links(self, note_ids: list[str]) -> Mapping[str, Sequence[str]]:
@@ -214,8 +214,7 @@ def one_hop(
 
 def _degrees(edges: Iterable[Edge]) -> Counter[tuple[str, str]]:
     """Return the number of neighbours by note id and kind of edge; 1 for ``previous`` and ``next`` (no penalty)."""
-    # Two notes with edges in both directions are one pair.
-    pairs = {(*sorted((edge.source, edge.target)), edge.kind) for edge in edges}
+    pairs = {(*sorted((edge.source, edge.target)), edge.kind) for edge in edges}  # both directions make one pair
     degrees: Counter[tuple[str, str]] = Counter()
     for first, second, kind in pairs:
         is_position = kind in ("previous", "next")
@@ -226,7 +225,7 @@ def _degrees(edges: Iterable[Edge]) -> Counter[tuple[str, str]]:
 
 def _shared_sessions(seeds: Sequence[Candidate], pool: Sequence[Candidate]) -> Iterable[tuple[str, str, float]]:
     """For each note of the pool, yield its id, its session and the sum of the scores of other seeds in that session."""
-    seed_scores: dict[str, dict[str, float]] = {}
+    seed_scores: dict[str, dict[str, float]] = {}  # by session, then by the seed's id
     for seed in seeds:
         if seed.session:
             seed_scores.setdefault(seed.session, {})[seed.id] = seed.score
@@ -246,10 +245,10 @@ class GraphExpansion(NamedTuple):
 
 def expand_graph(fused: list[Candidate], graph: IndexGraph, rules: GraphRules, *, max_added: int) -> GraphExpansion:
     """Return the transfers from the best current notes, and at most ``max_added`` notes that only the graph found."""
-    best = fused[: rules.seeds]
-    edges = graph.edges(candidate.id for candidate in best)
-    superseded = {edge.source for edge in edges if (edge.kind, edge.direction) in SUPERSEDED_BY}
-    seeds = [seed for seed in best if seed.id not in superseded]
+    best_notes = fused[: rules.seeds]
+    edges = graph.edges(candidate.id for candidate in best_notes)
+    superseded_ids = {edge.source for edge in edges if (edge.kind, edge.direction) in SUPERSEDED_BY}
+    seeds = [seed for seed in best_notes if seed.id not in superseded_ids]
     transfers = one_hop(seeds, edges, rules.edges, pool=fused, degree_penalty=rules.degree_penalty)
     fused_ids = {candidate.id for candidate in fused}
     added = []
@@ -286,7 +285,7 @@ def propagate_scores(
     """Return candidates and their adjustments; ``use="addition"`` adds the notes that only the graph retrieved."""
     if rules.use == "multiplier":
         return fused, multiplied_by_transfers(fused, expansion.transfers, rules.weight)
-    fused_ids = {candidate.id for candidate in fused}  # includes the notes of the expansion that have a similarity
+    fused_ids = {candidate.id for candidate in fused}  # includes notes of the expansion that the vector leg scored
     candidates = [*fused, *(candidate for candidate in expansion.candidates if candidate.id not in fused_ids)]
     return candidates, added_transfers(candidates, expansion.transfers, rules)
 
@@ -403,7 +402,7 @@ def cycles(successors: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
     The groups are the strongly connected components of more than one note. The algorithm is Kosaraju and Sharir's
     (Computers & Mathematics with Applications 7, 1981). It takes time linear in the number of supersessions.
     """
-    # First pass: ``finished`` gets the notes in the order in which a depth-first search leaves them.
+    # First pass, depth-first: a note enters ``finished`` after its successors, when its entry (id, True) is popped.
     visited: set[str] = set()
     finished: list[str] = []
     pending = [(note_id, False) for note_id in successors]

@@ -1,7 +1,7 @@
-"""The two legs of a search: lexical (BM25 over the query's terms) and vector (the notes nearest to its embedding).
+"""The two legs of a search: lexical (BM25 of the query's terms) and vector (the notes nearest to the query's vector).
 
-The module also has :class:`Workers`, which call an embedder or a reranker with a time limit, the scale of similarities
-for fusion, and the removal of frequent terms from the query text that is embedded.
+The module also scales similarities for fusion, and removes frequent terms from the query text that is embedded.
+:class:`Workers` calls an embedder or a reranker with a time limit.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class LexicalResult(NamedTuple):
     tree: Query  # the query that found the candidates: the user's query or a fallback query
     matched_names: bool = False  # whether the candidates were found by the similarity of note names, not by terms
     is_guess: bool = False  # whether the fallback ladder guessed which terms or names were meant
-    stem_only: Mapping[str, StemDiscount] = MappingProxyType({})  # the discounts of stem-only matches, by id
+    stem_only: Mapping[str, StemDiscount] = MappingProxyType({})  # the discounts of stem-only matches, by note id
 
 
 class LexicalLeg:
@@ -64,8 +64,8 @@ class LexicalLeg:
         self._preset = preset
         self._aliases = aliases
         self._scope = scope
-        self._chunks = chunks
-        self._stem_only: Mapping[str, StemDiscount] = {}
+        self._chunks = chunks  # the caller's notes, whose names the last fallback step compares with the query
+        self._stem_only: Mapping[str, StemDiscount] = {}  # the discounts of the latest _search(), by note id
 
     def search(self, request: SearchRequest, attempts: list[Attempt], *, retry: bool) -> LexicalResult:
         """Return the candidates, best first; append each attempt to ``attempts``; ``retry`` allows fallback queries."""
@@ -124,7 +124,7 @@ class LexicalLeg:
                 scored.score = scored.lexical_score = arguments.number("text_scores", scores[note_id])
                 matching.append(scored)
         weight = self._preset.query.stem_only_weight
-        # With one word, a match in another form ranks below all undiscounted results.
+        # If the query has one word, notes with another form of the word rank below all undiscounted results.
         undiscounted = [candidate.score for candidate in result.candidates if candidate.id not in result.stem_only]
         max_score = weight * min(undiscounted) if undiscounted and is_one_word(result.tree) else None
         matching, _ = discount_stem_only(matching, result.tree, weight, max_score=max_score)
@@ -242,10 +242,10 @@ class VectorLeg:
         search does not run in this thread, because it uses all processors anyway.
         """
         if vector is not None:
-            checked = arguments.vector("vector", vector)
-            if checked.ndim > 1:
-                raise ArgumentError("vector", f"must be a flat list of numbers, got an array of shape {checked.shape}")
-            query = EmbeddedQuery(checked, from_caller=True)
+            array = arguments.vector("vector", vector)
+            if array.ndim > 1:
+                raise ArgumentError("vector", f"must be a flat list of numbers, got an array of shape {array.shape}")
+            query = EmbeddedQuery(array, from_caller=True)
             return lambda: query
         if not request.embedded_text and request.query_with_exclusions is not None:
             return lambda: _NO_VECTOR  # the query has only exclusions; literal semantics would embed them as text
@@ -309,7 +309,7 @@ class VectorLeg:
         started = perf_counter()
         embedder = self._embedder
         assert embedder is not None  # noqa: S101 (unavailable_reason was checked before)
-        # Read the model before embedding, so that the search notices if the store switches to another one meanwhile.
+        # Read the model before embedding, so that the search notices if the store's model changes meanwhile.
         model = self._index.model.model if self._index.model else None
         (vector,) = unit_rows(embedder.name, [embedder.embed_query(text)], count=1, dimension=None)
         if model is not None and len(vector) != model.dimension:
@@ -403,6 +403,6 @@ def drop_frequent_terms(text: str, query: Query, frequencies: TermFrequencies, m
 
 
 def _resembles_stopword(word: str) -> bool:
-    """Return whether the index may stem a word to a stopword, as *Ines* to *in*: then notes with *in* are counted."""
+    """Return whether the index may stem a word to a stopword: then the count of *Ines* includes notes with *in*."""
     letters = "".join(letter for letter in word.lower() if letter.isalpha())
     return any(letters.removesuffix(ending) in ENGLISH_STOPWORDS for ending in ("s", "es", "e", "ed", "ing"))

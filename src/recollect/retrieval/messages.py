@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from recollect.retrieval.trace import Context, Trace
 
 ONLY_STOPWORDS = "the query has only stopwords"
-_LEGS = {"lexical": "lexical search", "vector": "vector search", "graph": "the graph"}  # as messages call them
+_LEGS = {"lexical": "lexical search", "vector": "vector search", "graph": "the graph"}  # the names in messages
 _ORDINAL_SUFFIXES = {1: "st", 2: "nd", 3: "rd"}
 _MAX_LINE = 100  # characters
 
@@ -88,7 +88,7 @@ def rank_summary(candidate: Candidate) -> str:
 
 
 def _stage_name(stage: str) -> str:
-    return _LEGS.get(stage, one_line(stage).replace("_", " "))
+    return _LEGS.get(stage, one_line(stage).replace("_", " "))  # the stage graph is named like the leg
 
 
 def _ordinal(rank: int) -> str:
@@ -97,7 +97,7 @@ def _ordinal(rank: int) -> str:
 
 
 def fusion_summary(rules: Mapping[str, Any]) -> str:
-    """Return the method of a fusion and its main settings; ``rules`` are from a trace or a preset."""
+    """Return the method of a fusion and its main settings; ``rules`` has the settings by name, as in a trace."""
     parts = [one_line(str(rules.get("method", "")))]
     if rules.get("method") == "rrf":
         parts.append(f"k {rules.get('k', 0):g}")
@@ -108,7 +108,7 @@ def fusion_summary(rules: Mapping[str, Any]) -> str:
 
 
 def rerank_message(trace: Trace) -> str:
-    """Return which reranker ran, or why it did not; empty if the trace says neither."""
+    """Return which reranker ran, or why none ran; empty if the trace has neither."""
     if trace.reranked:
         return f"by {one_line(trace.rerank_provider)}"
     if trace.error_stage == "rerank":

@@ -1,7 +1,7 @@
 """SearchOptions: the only list of search parameters, with their types, defaults, ranges and help texts.
 
-``Memory``, ``Retrieval``, the command line, HTTP, MCP and the client take their search parameters from here or are
-checked against it by a test. This module imports nothing that loads slowly, because the command line lists the options.
+``Memory``, ``Retrieval``, the command line, HTTP, MCP and the client take their search parameters from this list, or a
+test compares theirs with it. The command line imports this module to list the options, so all its imports load quickly.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def _option(default: Any, help_text: str, *, at_least: float | None = None, at_m
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchOptions:
-    """The parameters of a search, checked when the object is created: an ``ArgumentError`` names an invalid parameter.
+    """The parameters of a search, described by :func:`search_options`; an ``ArgumentError`` names an invalid parameter.
 
-    :func:`search_options` lists the parameters with type, default, range and help text.
+    They are checked when the object is created, except ``preset`` and ``vector``, which the search checks.
 
     >>> SearchOptions(top_k=3).mode
     'auto'
@@ -97,7 +97,7 @@ class SearchOptions:
         from recollect.model import Filters  # noqa: PLC0415 (as above)
         from recollect.query.dates import check_question_date  # noqa: PLC0415 (as above)
 
-        checked = {
+        checked_values = {
             "top_k": arguments.count("top_k", self.top_k),
             "mode": arguments.choice("mode", self.mode, MODES),
             "candidate_k": arguments.limit("candidate_k", self.candidate_k),
@@ -109,11 +109,11 @@ class SearchOptions:
             "filters": Filters.of(self.filters),
         }
         if self.namespace is not None:
-            checked["namespace"] = arguments.name("namespace", self.namespace)
+            checked_values["namespace"] = arguments.name("namespace", self.namespace)
         for name in ("min_confidence", "answer_threshold"):
             if getattr(self, name) is not None:
-                checked[name] = arguments.number(name, getattr(self, name), at_least=0, at_most=1)
-        for name, value in checked.items():
+                checked_values[name] = arguments.number(name, getattr(self, name), at_least=0, at_most=1)
+        for name, value in checked_values.items():
             object.__setattr__(self, name, value)
 
     @classmethod

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from recollect.embedders.base import Embedder
     from recollect.stores.search_index import SearchIndex
 
-EMBEDDER_SECONDS, RERANKER_SECONDS = 30.0, 10.0  # the first query may have to load the embedder's model
+EMBEDDER_SECONDS, RERANKER_SECONDS = 30.0, 10.0  # timeouts; the embedder's is longer, as it may load a model
 
 T = TypeVar("T")
 Ranking = list[Candidate]
@@ -100,14 +100,14 @@ class SearchState:
             )
             lists = {**lists, "vector": scaled.candidates}
             max_scores["vector"] = scaled.max_score
-            if rules.score_union:
+            if rules.score_union:  # candidates of the other leg may be below the background and then count as 0
                 min_scores = {"vector": scaled.min_score, **min_scores}
         factors = {  # guesses of the lexical leg have less weight, and so have similarities of a weak model
             "lexical": self.preset.ladder.guess_weight if self.lexical.is_guess else 1.0,
             "vector": self.calibration.model_quality if rules.weight_by_model_quality else 1.0,
         }
-        reduced = {leg: rules.weights.get(leg, 1.0) * factor for leg, factor in factors.items() if factor != 1}
-        scale = FusionScale({**rules.weights, **reduced}, min_scores, max_scores)
+        reduced_weights = {leg: rules.weights.get(leg, 1.0) * factor for leg, factor in factors.items() if factor != 1}
+        scale = FusionScale({**rules.weights, **reduced_weights}, min_scores, max_scores)
         settings = {name: getattr(rules, name) for name in FusionRules.__slots__}
         self.trace.fusion = settings | {"weights": scale.weights, "min_scores": min_scores}
         if rules.method == "convex":
@@ -159,9 +159,9 @@ class Retrieval:
         """
         self._index = IndexAbilities(index)
         self._vector_leg = VectorLeg(self._index, embedder)
-        model = reranker_from(reranker)
+        resolved_reranker = reranker_from(reranker)
         timeout = arguments.number("reranker_timeout", reranker_timeout, at_least=0)
-        self._second_stage = None if model is None else SecondStage(model, timeout)
+        self._second_stage = None if resolved_reranker is None else SecondStage(resolved_reranker, timeout)
         self._aliases = AliasTable(aliases) if aliases else None
         self.preset = preset_from(preset)
         """The preset of searches without the option ``preset``."""
@@ -245,7 +245,7 @@ class Retrieval:
         """Run the legs of the mode and return their lists; the query is embedded during the lexical search."""
         trace, requested_mode = state.trace, options.mode
         needs_vectors = requested_mode in ("hybrid", "semantic")
-        # None if vector search is available, "" if it is not requested or not configured.
+        # None if vector search is available, "" if it is not requested or not configured, else a message.
         unavailable_reason = "" if requested_mode == "bm25" else self._vector_leg.unavailable_reason(options.vector)
         if unavailable_reason == "" and needs_vectors:
             unavailable_reason = "there is no embedder, so only lexical search ran; choose an embedder"
@@ -263,17 +263,17 @@ class Retrieval:
         retry = not options.skip_retry_ladder
         # Presets with literal semantics imitate other systems, which run the lexical leg even in mode semantic.
         runs_lexical = trace.mode != "semantic" or state.preset.query.semantics == "literal"
-        failure = self._search_lexical(state, retry=retry) if runs_lexical else None
+        lexical_error = self._search_lexical(state, retry=retry) if runs_lexical else None
         if wait_for_vector:
             state.vector = self._vector_leg.search(wait_for_vector, state.request, state.scope)
             trace.vector_elapsed, trace.embedder_used = state.vector.elapsed, state.vector.embedder_used
             if state.vector.warning:
                 trace.warnings.append(state.vector.warning)
-        if trace.mode == "semantic" and state.vector.candidates is None:
+        if trace.mode == "semantic" and state.vector.candidates is None:  # vector search failed
             trace.mode, trace.fell_back_to_bm25 = "bm25", True
-            failure = failure if runs_lexical else self._search_lexical(state, retry=retry)
-        if isinstance(failure, StoreError) and state.vector.candidates is None:
-            raise failure  # neither leg could search: an empty result would be wrong
+            lexical_error = lexical_error if runs_lexical else self._search_lexical(state, retry=retry)
+        if isinstance(lexical_error, StoreError) and state.vector.candidates is None:
+            raise lexical_error  # neither leg could search: an empty result would be wrong
         trace.bm25_count = len(state.lexical.candidates)
         lists = {"lexical": state.lexical.candidates, "vector": state.vector.candidates or []}
         trace.vector_count = len(lists["vector"])
@@ -297,7 +297,7 @@ class Retrieval:
         return None
 
     def _drop_frequent_terms(self, state: SearchState) -> None:
-        """Remove the terms that too many notes contain from the text that is embedded."""
+        """Remove the terms that too many notes contain from the text that is embedded; record the text in the trace."""
         request, max_share = state.request, state.preset.query.max_document_frequency
         frequencies = self._frequencies(state, request.terms) if request.embedded_text and max_share < 1 else None
         if frequencies is not None:
@@ -315,7 +315,7 @@ class Retrieval:
         return state.frequencies.get(tree.tokens)
 
     def _substitute(self, state: SearchState) -> None:
-        """Add other forms of those numbers, identifiers and names to the query that no note contains as written."""
+        """Add to the query the other forms of each number, identifier and name that no note contains as written."""
         request, index = state.request, self._index.term_counts
         frequencies = self._frequencies(state, request.terms)
         if index is None or frequencies is None or not frequencies.notes:
@@ -337,7 +337,7 @@ class Retrieval:
     def _report_substitutions(self, state: SearchState) -> None:
         """Add warnings that name the substitutions and the fallback query.
 
-        With filters, only the substitutions that results contain are named: others may be terms of hidden notes.
+        With filters, only forms that a result contains are named. Other forms may come from notes that filters hide.
         """
         trace = state.trace
         trace.substitutions = tuple(
@@ -352,7 +352,7 @@ class Retrieval:
             trace.warnings.append(message)
 
     def _score_union(self, state: SearchState, lists: LegLists) -> LegLists:
-        """Return the lists of both legs, each with the candidates of the other leg that it can score."""
+        """Return the lists of both legs, each extended by those candidates of the other leg that it can score."""
         if not state.preset.fusion.score_union or state.trace.mode != "hybrid":
             return lists
         failure = "lexical scores of candidates from the vector leg are missing"
@@ -361,7 +361,7 @@ class Retrieval:
         return {"lexical": lexical, "vector": self._with_similarities(state, lists["vector"], lists["lexical"])}
 
     def _with_similarities(self, state: SearchState, results: Ranking, candidates: Ranking) -> Ranking:
-        """Return the results of the vector leg, followed by the other ``candidates``, nearest first."""
+        """Return the results of the vector leg, then those other ``candidates`` that have a vector, nearest first."""
         failure = "similarities of candidates from outside the vector leg are missing"
         result = state.vector._replace(candidates=results)
         call = partial(self._vector_leg.add_candidates, result, candidates, state.scope)
@@ -374,18 +374,18 @@ class Retrieval:
         the order in which they were stored, with a score of 0.
         """
         leg = "vector" if state.vector.query is not None else "lexical"
-        results, no_notes = {candidate.id: candidate for candidate in lists[leg]}, Ranking()
+        results_by_id, no_notes = {candidate.id: candidate for candidate in lists[leg]}, Ranking()
         for time in state.request.times:
             call = partial(self._notes_in, state, state.scope.within(time))
             for candidate in state.call_index("the notes of the query's time are missing", call, no_notes):
-                if candidate.id not in results:
-                    results[candidate.id] = candidate
+                if candidate.id not in results_by_id:
+                    results_by_id[candidate.id] = candidate
                     if leg == "vector":
-                        candidate.vector_rank = len(results)
-        return {**lists, leg: list(results.values())}
+                        candidate.vector_rank = len(results_by_id)
+        return {**lists, leg: list(results_by_id.values())}
 
     def _notes_in(self, state: SearchState, scope: SearchScope) -> Ranking:
-        """Return the nearest notes of a scope, or without a query vector the notes that were stored first."""
+        """Return the nearest notes of a scope, or, without a query vector, the notes that were stored first."""
         query = state.vector.query
         if query is not None:
             return self._vector_leg.search(lambda: query, state.request, scope).candidates or []
@@ -424,7 +424,7 @@ class Retrieval:
         trace, request, rules = state.trace, state.request, state.preset.graph
         lists = {leg: results for leg, results in lists.items() if leg in _LEGS_BY_MODE[trace.mode]}
         candidates = state.fuse(lists)
-        if state.preset.context.on and not request.time_only:  # all notes of a time are kept
+        if state.preset.context.on and not request.time_only:  # a search for a time keeps all notes of that time
             candidates = candidates[: state.scope.depth]  # context rescoring may have added notes to the lists
         trace.fused_count = len(candidates)
         graph = IndexGraph(self._index, request, state.scope, rules.reach)
@@ -452,7 +452,7 @@ class Retrieval:
         if not graph.is_available:
             trace.graph_skipped_reason = "the index has no methods edges and candidates"
             return fused
-        # Operators and quotes state what a note itself must contain. A linked note may lack that: add none.
+        # With strict semantics, operators and quotes state what a note itself must contain. So add no linked notes.
         must_match = request.query_with_exclusions is not None and request.terms.has_operators
         expansion = expand_graph(fused, graph, rules, max_added=0 if must_match else state.scope.depth)
         trace.graph_elapsed = milliseconds_since(started)

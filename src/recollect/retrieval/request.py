@@ -1,4 +1,4 @@
-"""The parsed query of a search and its scope; functions that find the query's terms in texts, or replace its words.
+"""The parsed query and the scope of a search; functions that find the query's terms in texts or add other forms.
 
 :func:`match_terms` and :func:`count_terms` find the terms of a query in a text. The stem of a term is the term without
 a common ending and without accents. A word of the text matches if it is the stem, or the stem with a common ending. A
@@ -81,7 +81,7 @@ class SearchRequest:
     now: datetime  # the time from which recency and relative times count
     date_hints: tuple[str, ...]  # the dates that relative times in the query refer to, such as "two weeks ago"
     warnings: tuple[str, ...]
-    only_stopwords: bool = False  # whether the query has only stopwords without aliases; they are searched for
+    only_stopwords: bool = False  # whether the query has only stopwords without aliases, which are then searched for
     times: tuple[TimeInterval, ...] = ()  # the times that the query names, in presets with the stage time_match
     time_only: bool = False  # whether the query names a time and nothing else
 
@@ -89,7 +89,7 @@ class SearchRequest:
 def parse_request(
     query: str, preset: Preset, aliases: Aliases | None, question_date: QuestionDate = None, now: datetime | None = None
 ) -> SearchRequest:
-    """Return ``query`` parsed by the rules of a preset; relative times count from ``question_date``."""
+    """Return ``query``, parsed; date hints count from ``question_date``, which is also the default of ``now``."""
     question_time = parse_question_date(question_date) if question_date is not None else None
     # If the preset does not allow operators in questions, the operators of a question become words in lower case.
     text, lowered_operators = (query, ()) if preset.query.question_operators else lower_operators(query)
@@ -98,7 +98,7 @@ def parse_request(
     terms, truncation_warnings = truncate_query(parsed, preset.query.max_words)
     is_strict = preset.query.semantics == "strict"
     text_with_dates = augment_with_temporal(text, question_date) if date_hints else text
-    traced_tree = terms
+    traced_tree = terms  # the query that the trace shows: the text with its dates, parsed
     if date_hints:
         traced_tree = parse_query(text_with_dates, preset, aliases)
         if truncation_warnings:
@@ -119,8 +119,8 @@ def parse_request(
         warnings.append(ONLY_STOPWORDS)
     if is_strict and parsed.tokens and not embedded_text:
         warnings.append("the query has only excluded terms; add a term to search for")
-    negated = (token for token, is_excluded in _mark_excluded(parsed) if is_excluded and token.alternative <= 1)
-    excluded = [(token.source or token.text).strip("?!.,;:()") for token in negated] if is_strict else []
+    excluded_tokens = (token for token, is_excluded in _mark_excluded(parsed) if is_excluded and token.alternative <= 1)
+    excluded = [(token.source or token.text).strip("?!.,;:()") for token in excluded_tokens] if is_strict else []
     now = now or question_time or datetime.now(UTC)
     matches_times = any(stage.name == "time_match" for stage in preset.stages)
     times = find_time_expressions(query, now) if matches_times else ()
@@ -186,7 +186,7 @@ def truncate_query(tree: Query, max_words: int) -> tuple[Query, tuple[str, ...]]
 
 _MIN_STEM_LENGTH = 3
 _ENDINGS = "ations ation ments ment ings ing ions ion ies ied ers es ed er ly al s e y".split()  # tried in this order
-_POSSIBLE_ENDINGS = frozenset((*_ENDINGS, ""))
+_POSSIBLE_ENDINGS = frozenset((*_ENDINGS, ""))  # what may follow the stem in a word that matches
 _NEXT_WORD = re.compile(r"(?:\s++|[^\w\s]){1,3}(\w+)")  # a word after one to three marks or runs of white space
 _SYMBOLS = ("+", "#")  # after a single letter they make another name: C is neither C++ nor C#
 _LETTERS_THAT_EXPAND = frozenset("ßẞæÆœŒİ")  # each becomes several letters in lower case without accents
@@ -211,7 +211,7 @@ class _TermPattern(NamedTuple):
 
 
 def match_terms(text: str, query: Query) -> list[TermMatch]:
-    """Return the matches of positive terms of ``query`` in ``text``, from left to right, without overlaps.
+    """Return the disjoint matches of the positive (not excluded) terms of ``query`` in ``text``, from left to right.
 
     If several matches begin at the same character, the longest is returned.
     """
@@ -287,13 +287,14 @@ def _positive_tokens(tokens: Iterable[Token]) -> Iterator[tuple[Token, list[str]
     excluded = False
     for token in tokens:
         excluded = excluded if token.alternative > 1 else token.operator == "NOT"
+        # The source of an alias is the word that the alias replaces, so an alias is read from its text.
         words = _WORD.findall(token.text if token.alternative else token.source or token.text)
         if words and not excluded:
             yield token, words
 
 
 def _fold_with_offsets(text: str) -> tuple[str, Sequence[int]]:
-    """Return a text in lower case without accents, and the offset of each of its characters in the original text."""
+    """Return a text in lower case without accents, and for each character of this text its offset in the original."""
     folded = fold_accents(text.lower())
     if text.isascii() or (len(folded) == len(text) and _LETTERS_THAT_EXPAND.isdisjoint(text)):
         return folded, range(len(text))
@@ -342,7 +343,7 @@ def _stem(word: str) -> str:
 
 
 MAX_COUNTED_TERMS = 32  # queries with more terms are searched without document frequencies
-_MIN_WEIGHT = 1e-6  # replaces a weight of 0 or below, which FTS5's formula gives a term that most notes contain
+_MIN_WEIGHT = 1e-6  # replaces weights of 0 or below: FTS5's formula gives them to terms in half of the notes or more
 
 
 class TermFrequencies(NamedTuple):
@@ -413,11 +414,11 @@ def substitute(
         # Excluded words have no count; with the default of 1 they stay unchanged. Aliases also stay unchanged.
         if token.kind == "term" and not token.alternative and not frequencies.counts.get(token.source, 1):
             forms_by_token[token] = number_forms(token.source.strip(PUNCTUATION)) or letter_forms(token.text)
-    tried = [(token, forms) for token, forms in forms_by_token.items() if forms][:MAX_SUBSTITUTED]
+    word_forms = [(token, forms) for token, forms in forms_by_token.items() if forms][:MAX_SUBSTITUTED]
     # First count the notes with any form of a word. Only for words with such notes, count the notes with each form.
-    counts = note_counts([_forms_query(token.source, forms) for token, forms in tried]) if tried else ()
-    matching = [word for word, count in zip(tried, counts, strict=True) if count]
-    pairs = [(token, form) for token, forms in matching for form in forms]
+    counts = note_counts([_forms_query(token.source, forms) for token, forms in word_forms]) if word_forms else ()
+    matching_words = [word for word, count in zip(word_forms, counts, strict=True) if count]
+    pairs = [(token, form) for token, forms in matching_words for form in forms]
     counts = note_counts([_forms_query(token.source, [form]) for token, form in pairs]) if pairs else ()
     found_forms: dict[Token, list[Form]] = {}
     for (token, form), count in zip(pairs, counts, strict=True):
@@ -458,5 +459,5 @@ def _join_words(query: Query, note_counts: NoteCounts) -> tuple[Query, list[Subs
 
 
 def _forms_query(written: str, forms: Sequence[Form]) -> Query:
-    """Return a query for the notes that contain one of the forms."""
+    """Return a query for the notes that contain one of the forms of the word ``written``."""
     return Query(written, form_tokens(written, forms), has_operators=False)

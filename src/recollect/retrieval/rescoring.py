@@ -1,12 +1,12 @@
 """Rescoring of lexical results: the discount of stem-only matches, and the scores of notes with their context.
 
-The lexical index contains stems without accents, so that *Ines* matches every *in*, and *this* matches *Thị*. So
-:func:`discount_stem_only` compares the texts of the results with the query's words. A note contains a word
+The lexical index contains stems without accents: *Ines* (stem *in*) matches every *in*, and *this* (stem *thi*) matches
+*Thị*. So :func:`discount_stem_only` compares the texts of the results with the query's words. A note contains a word
 
 - exactly, if it has the word as written, in upper or lower case;
-- inflected, if it has a word of the same stem that differs only in accents; or that differs in a common ending or has
-  the same first five letters, unless one of the two words is a stopword;
-- by its stem only, if it has words of the same stem, but none of them is equal or inflected.
+- inflected, if it has a word of the same stem that differs only in accents, in a common ending, or after the first five
+  letters; but if one of the two words is a stopword, they may differ only in accents;
+- by its stem only, if it has words of the same stem, but contains the word neither exactly nor inflected.
 
 A note contains a name with a symbol, such as C++ or .NET, either exactly as written or by its stem only. Terms with
 punctuation inside, such as ``BZH-20931``, are not discounted, because the stage ``exact_term`` handles them.
@@ -14,8 +14,7 @@ punctuation inside, such as ``BZH-20931``, are not discounted, because the stage
 A turn of a conversation often leaves out what the previous turn said, and a long note may contain the terms of a query
 pages apart. So :func:`rescore_with_context` scores turns and long notes again by BM25 (Robertson and Zaragoza, "The
 Probabilistic Relevance Framework", 2009). An occurrence of a term in a neighbouring turn counts as a fraction of an
-occurrence in the turn itself, like an occurrence in a field of low weight. The score of a long note is the weighted
-mean of the score of the whole note and the score of its best chunk.
+occurrence in the turn itself. A long note gets the weighted mean of its own score and the score of its best chunk.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from recollect.retrieval.graph import IndexGraph
     from recollect.retrieval.preset import ContextRules
 
-ONE_WORD_DEPTH = 2000  # how many results of a one-word query are checked: many notes may share its stem
+ONE_WORD_DEPTH = 2000  # how many results of a one-word query are checked, because many may match by the stem only
 MAX_CHARACTERS = 20_000  # notes with a longer content are not discounted: the unread rest may contain the word
 _MIN_STEM_LENGTH = 3  # shorter stems are ambiguous
 _MIN_SHARED_LETTERS = 5  # two words of the same stem with so many equal first letters are inflected forms
@@ -67,12 +66,12 @@ class _WordForm(NamedTuple):
     written: str  # in lower case
     folded: str  # in lower case, without accents
     stem: str
-    pattern: re.Pattern[str]  # finds ``written``
+    pattern: re.Pattern[str]  # finds ``written`` as a whole word
     stem_prefix: re.Pattern[str]  # finds words that may have the stem
 
     @property
     def has_ambiguous_stem(self) -> bool:
-        """Whether the stem differs from the word and is ambiguous: a stopword, too short, or without its symbol."""
+        """Whether the stem differs from the word and is ambiguous: a stopword, too short, or without a symbol (C++)."""
         is_ambiguous = self.stem in STOPWORDS or len(self.stem) < _MIN_STEM_LENGTH or not self.folded.isalnum()
         return self.stem != self.folded and is_ambiguous
 
@@ -91,10 +90,10 @@ def discount_stem_only(
     Phrases, prefixes and words with punctuation inside are not discounted.
     """
     words = _word_forms(tree.tokens)
-    checked = words if len(words) == 1 else [group for group in words if any(form.has_ambiguous_stem for form in group)]
-    if weight >= 1 or not checked:
+    checked_words = [group for group in words if len(words) == 1 or any(form.has_ambiguous_stem for form in group)]
+    if weight >= 1 or not checked_words:
         return list(candidates), {}
-    classified = [(candidate, *_classify_words(candidate, checked)) for candidate in candidates]
+    classified = [(candidate, *_classify_words(candidate, checked_words)) for candidate in candidates]
     if len(words) == 1 and max_score is None:
         exact_scores = [candidate.score for candidate, exact, *_ in classified if exact]
         max_score = weight * min(exact_scores) if exact_scores else None
@@ -157,8 +156,8 @@ def _classify_words(
 def _may_contain(lowered: str, form: _WordForm) -> bool:
     """Return whether a text may contain a word of the same stem: a quick check before the text is split into words.
 
-    A word begins with its stem, but the stemmer may change the last letter, as from *fly* to *fli*. A text that is not
-    ASCII always passes, because its words may have accents.
+    A word begins with its stem, but the stemmer may change the last letter, as from *fly* to *fli*. So the stem's last
+    letter is not compared. A text that is not ASCII always passes, because its words may have accents.
     """
     return not lowered.isascii() or (form.stem[:-1] in lowered and form.stem_prefix.search(lowered) is not None)
 
@@ -190,6 +189,7 @@ def _word_forms(query_tokens: tuple[Token, ...]) -> tuple[tuple[_WordForm, ...],
         if token.alternative <= 1:  # not a further alias of the previous token
             groups.append([])
             is_excluded = token.operator == "NOT"
+        # The source of an alias is the word that the alias replaces, so an alias is read from its text.
         words = _WORD.findall(token.text if token.alternative else token.source or token.text)
         if token.kind == "term" and not is_excluded and len(words) == 1 and groups:
             word = words[0].casefold()
@@ -201,8 +201,8 @@ def _word_forms(query_tokens: tuple[Token, ...]) -> tuple[tuple[_WordForm, ...],
             stem = tokens.stem(word)
             stem_prefix = re.compile(rf"(?<![^\W_]){re.escape(stem[:-1])}")
             groups[-1].append(_WordForm(written, symbolic or tokens.fold(word), stem, pattern, stem_prefix))
-    unique = {tuple(form.written for form in group): tuple(group) for group in groups if group}
-    return tuple(unique.values())
+    unique_groups = {tuple(form.written for form in group): tuple(group) for group in groups if group}
+    return tuple(unique_groups.values())
 
 
 def by_score(candidate: Candidate) -> tuple[float, str, str]:
@@ -210,7 +210,7 @@ def by_score(candidate: Candidate) -> tuple[float, str, str]:
     return -candidate.score, candidate.path, candidate.id
 
 
-_POSITION_KINDS = ("previous", "next")
+_POSITION_KINDS = ("previous", "next")  # the kinds of edges between the turns of a session
 _DECAY = 0.5  # multiplies a neighbour's weight for each position beyond the first
 _Key = TypeVar("_Key")
 _HEADER_FIELDS = ("path", "title", "summary")
@@ -222,14 +222,14 @@ class RescoredLists(NamedTuple):
     lexical: list[Candidate]  # the lexical list with new scores, best first
     added: list[Candidate]  # the neighbours that no leg had retrieved
     contexts: dict[str, Context]  # the context of each rescored note, by note id
-    max_score: float  # the best score before multiplication by coverage; fusion scales it to 1
+    max_score: float  # the best score before multiplication by coverage; fusion scales this score to 1
 
 
 class _TermCounts(NamedTuple):
     """The counts of the query's terms in one text, and the length of the text for BM25."""
 
     counts: Mapping[int, float]  # by term index; an occurrence in the context counts as a fraction
-    length: float  # the number of words of a turn; 1 for a chunk, because chunks have about the same length
+    length: float  # the word count of a turn; 1 for a chunk, as chunks are about equally long; 0 for a header field
 
 
 def rescore_with_context(
@@ -245,10 +245,10 @@ def rescore_with_context(
     """
     scorer = _ContextScorer(tree, rules)
     candidates = {candidate.id: candidate for results in lists.values() for candidate in results}
-    best = (candidate for results in lists.values() for candidate in results[: rules.seeds])
-    seed_ids = dict.fromkeys(note.id for note in best if note.session and note.position is not None)
+    best_notes = (candidate for results in lists.values() for candidate in results[: rules.seeds])
+    seed_ids = dict.fromkeys(note.id for note in best_notes if note.session and note.position is not None)
     edges = graph.edges(seed_ids, _POSITION_KINDS)
-    neighbours = _neighbour_weights(seed_ids, edges, rules) if edges else {}  # of seeds and of the notes around them
+    neighbours = _neighbour_weights(seed_ids, edges, rules) if edges else {}  # for each seed and each note around it
     added = graph.candidates(note_id for note_id in neighbours if note_id not in candidates)
     turns = {note_id: candidates[note_id] for note_id in neighbours if note_id in candidates}
     turns |= {candidate.id: candidate for candidate in added}
@@ -259,7 +259,7 @@ def rescore_with_context(
     for note_id in scores:
         score_before = lexical[note_id].score if note_id in lexical else None
         contexts[note_id] = Context(score_before, tuple(neighbours.get(note_id, ())))
-    # A note without a match in its text keeps its score: a tag matches, or a form of a word that only the index knows.
+    # Short notes that are no turns, and notes whose match is in no field that is read here, keep their score.
     unchanged_scores = {note_id: candidate.score for note_id, candidate in lexical.items() if note_id not in scores}
     rescored = []
     for note_id, score in (unchanged_scores | scores).items():
@@ -289,15 +289,15 @@ class _ContextScorer:
     def score_turns(
         self, turns: Mapping[str, Candidate], neighbours: Mapping[str, Mapping[str, float]], weights: Sequence[float]
     ) -> dict[str, float]:
-        """Return the scores above 0 of turns with their neighbours; ``weights`` has inverse document frequencies."""
-        contents = {
+        """Return the scores above 0 of turns in context; ``weights`` are inverse document frequencies by term index."""
+        content_counts = {
             note_id: _TermCounts(self._counts(turn, "content"), turn.content.count(" ") + 1)
             for note_id, turn in turns.items()
         }
         in_context = {}  # the term counts of each turn with its neighbours
         for note_id, turn in turns.items():
-            own_counts = _add_weighted(contents[note_id], *self._header_counts(turn))
-            in_context[note_id] = _add_weighted(own_counts, contents, neighbours[note_id])
+            own_counts = _add_weighted(content_counts[note_id], *self._header_counts(turn))
+            in_context[note_id] = _add_weighted(own_counts, content_counts, neighbours[note_id])
         return {note_id: score for note_id, score in self._scores(in_context, weights).items() if score > 0}
 
     def score_long_notes(self, notes: Sequence[Candidate]) -> dict[str, float]:
@@ -306,7 +306,7 @@ class _ContextScorer:
         Document frequencies are counted in chunks, not in notes, because a long note contains most terms somewhere. The
         chunk scores are scaled: the best of them becomes equal to the best lexical score of these notes.
         """
-        chunk_share = self._rules.passage
+        chunk_share = self._rules.passage  # with 0, no long note is rescored
         long_notes = {note.id: note for note in notes if chunk_share and len(note.content) > MAX_UNSPLIT_CHARS}
         chunks_by_note = {note_id: self._chunk_counts(note) for note_id, note in long_notes.items()}
         all_chunks = [chunk for chunks in chunks_by_note.values() for chunk in chunks.values()]
@@ -362,12 +362,12 @@ class _ContextScorer:
 
     def _chunk_counts(self, candidate: Candidate) -> dict[int, _TermCounts]:
         """Return the term counts of the first chunk, and of all others that contain a term, by the chunk's index."""
-        chunk_counts: dict[int, Counter[int]] = {0: Counter()}
+        chunk_counts: dict[int, Counter[int]] = {0: Counter()}  # for notes that match only in the title
         content_counts: Counter[int] = Counter()
         for match in match_terms(candidate.content, self._tree):
             chunk_counts.setdefault(match.start // CHUNK_CHARS, Counter())[match.term_index] += 1
             content_counts[match.term_index] += 1
-        self._term_counts[candidate.id, "content"] = content_counts  # coverage need not scan the content again
+        self._term_counts[candidate.id, "content"] = content_counts  # so that coverage() does not scan it again
         return {index: _TermCounts(counts, 1.0) for index, counts in chunk_counts.items()}
 
     def _scores(self, texts: Mapping[_Key, _TermCounts], weights: Sequence[float]) -> dict[_Key, float]:
@@ -381,7 +381,7 @@ class _ContextScorer:
         return scores
 
     def _header_counts(self, candidate: Candidate) -> tuple[dict[str, _TermCounts], Mapping[str, float]]:
-        """Return the term counts of path, title and summary, each with length 0, by field, and the field weights."""
+        """Return two mappings by field: the term counts of path, title and summary (with length 0), and the weights."""
         counts = {name: self._counts(candidate, name) for name in _HEADER_FIELDS}
         return {name: _TermCounts(terms, 0.0) for name, terms in counts.items() if terms}, FIELD_WEIGHTS
 
@@ -396,7 +396,7 @@ def _neighbour_weights(
     """
     windows: dict[str, dict[int, str]] = {seed_id: {0: seed_id} for seed_id in seed_ids}
     for edge in edges:
-        if edge.source in windows:  # a caller's own index may return more edges
+        if edge.source in windows:  # a caller's own index may return edges of other notes
             offset = edge.distance if edge.kind == "next" else -edge.distance
             windows[edge.source].setdefault(offset, edge.target)
     weights: dict[str, dict[str, float]] = {}

@@ -20,7 +20,7 @@ _COMPARED_RANKS = 3  # how many of the first ranks of both legs are compared
 
 
 class SecondStage:
-    """Runs a reranker; if it takes longer than ``timeout`` seconds, the order of the candidates is unchanged."""
+    """Runs a reranker. If the reranker needs more than ``timeout`` seconds, the candidates keep their order."""
 
     def __init__(self, reranker: Reranker, timeout: float) -> None:
         self._reranker = reranker
@@ -41,7 +41,7 @@ class SecondStage:
 
         If the reranker is skipped or fails, the candidates are unchanged. ``legs`` are the lexical and the vector list.
         """
-        if rules.agree_min:
+        if rules.agree_min:  # with 0, the reranker is never skipped
             lexical, vector = ([candidate.id for candidate in leg[:_COMPARED_RANKS]] for leg in legs)
             agreement = unanimity(lexical, vector, rules.agree_min)
             if agreement:
@@ -53,7 +53,7 @@ class SecondStage:
             wait_for_scores = self._workers.start(lambda: list(self._reranker.rerank(query, documents)))
             merged = merge_reranked(candidates, wait_for_scores(self._timeout), top_n=top_n)
         except Exception as error:  # noqa: BLE001 (a reranker may be the caller's own and raise anything)
-            if not trace.error_stage:
+            if not trace.error_stage:  # an earlier error of the lexical leg stays in the trace
                 trace.error_stage, trace.error_detail = "rerank", error_summary(error)
             trace.warnings.append(f"the results were not reranked: {error_summary(error)}")
             return candidates

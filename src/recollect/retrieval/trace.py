@@ -48,7 +48,7 @@ class Context(NamedTuple):
     own: float | None
     """The lexical score before rescoring; ``None`` if the lexical leg had not retrieved the note."""
     neighbours: tuple[str, ...]
-    """The ids of the neighbouring turns; empty for a long note, which was rescored with its best chunk."""
+    """The ids of the neighbouring turns, if any; empty for a long note, which was rescored with its best chunk."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the context as JSON-ready data."""
@@ -85,26 +85,26 @@ class Trace:
     mode: str
     """The mode that was finally used: ``hybrid``, ``bm25`` or ``semantic``."""
     original_query: str
-    compiled_query: str = ""
-    candidate_k: int = 60
-    rrf_k: float = 60
+    compiled_query: str = ""  # the query of the lexical leg, in FTS5 syntax
+    candidate_k: int = 60  # how many notes each leg was to retrieve
+    rrf_k: float = 60  # the constant k of reciprocal rank fusion
     bm25_elapsed: float = 0.0
     vector_elapsed: float = 0.0
-    fusion_elapsed: float = 0.0
+    fusion_elapsed: float = 0.0  # includes the stages
     rerank_elapsed: float = 0.0
     total_elapsed: float = 0.0
     bm25_count: int = 0
     vector_count: int = 0
-    fused_count: int = 0
-    fell_back_to_bm25: bool = False
+    fused_count: int = 0  # how many candidates the fused list had before the stages
+    fell_back_to_bm25: bool = False  # whether mode bm25 replaced the requested hybrid or semantic
     embedder_used: bool = False
     reranked: bool = False
     attempts: list[Attempt] = field(default_factory=list)
     rerank_skipped_reason: str = ""
-    """``empty_candidates``, ``mode_off``, ``no_reranker`` or ``unanimity``."""
+    """Why no reranker ran: ``empty_candidates``, ``mode_off``, ``no_reranker`` or ``unanimity``."""
     rerank_provider: str = ""
     unanimity: int | None = None
-    """The number of the first three ranks on which the legs agree, if the reranker was skipped for this reason."""
+    """On how many of the first three ranks the legs agree; ``None`` unless the reranker was skipped because of this."""
     error_stage: str = ""
     """The step that failed: ``bm25`` or ``rerank``."""
     error_detail: str = ""
@@ -118,7 +118,7 @@ class Trace:
     excluded: tuple[str, ...] = ()
     """The terms that the query excludes, as written; no leg returns a note with an excluded term."""
     only_stopwords: bool = False
-    """Whether the query has only stopwords; they were searched for."""
+    """Whether the query has only stopwords; if so, the stopwords were searched for."""
     substitutions: tuple[Substitution, ...] = ()
     """The words that no note contains as written, with the other forms that were searched for as well."""
     date_hints: tuple[str, ...] = ()
@@ -131,14 +131,14 @@ class Trace:
     graph_elapsed: float = 0.0
     graph_count: int = 0
     """How many notes received a score transfer."""
-    graph_skipped_reason: str = ""
+    graph_skipped_reason: str = ""  # why no score was transferred
     stages: list[StageRun] = field(default_factory=list)
     below_min_confidence: int = 0
     """How many candidates ``min_confidence`` dropped."""
     answer_threshold: float = 0.0
     """The lowest confidence at which the best hit counts as an answer."""
     warnings: list[str] = field(default_factory=list)
-    """What was unavailable, and what to do about it; how the query was changed."""
+    """Messages that say what was unavailable, what to do about it, and how the query was changed."""
     results: Sequence[Candidate] = ()
     """The candidates of the hits, with the records that explain their scores."""
     contexts: Mapping[str, Context] = field(default_factory=dict)
@@ -197,12 +197,12 @@ class Trace:
 
 
 def _camel_case(name: str) -> str:
-    first, *others = name.replace("to_bm25", "to_BM25").split("_")  # fell_back_to_bm25 is fellBackToBM25
+    first, *others = name.replace("to_bm25", "to_BM25").split("_")  # fell_back_to_bm25 becomes fellBackToBM25
     return first + "".join(part if part.isupper() else part.title() for part in others)
 
 
 _FIELD_NAMES = list(Trace.__slots__)
-_REQUIRED_COUNT = _FIELD_NAMES.index("attempts") + 1  # so many of the first fields are always written
+_REQUIRED_COUNT = _FIELD_NAMES.index("attempts") + 1  # the fields up to attempts are always written
 _JSON_NAMES = {name: _camel_case(name) for name in _FIELD_NAMES[: _FIELD_NAMES.index("results") + 1]}
 """The JSON names of the fields up to ``results``; the fields after it are written as parts of each result."""
 
@@ -249,7 +249,7 @@ class SearchResult(RankedHits):
 
     @property
     def warnings(self) -> list[str]:
-        """What was unavailable to the search, and what to do about it; how the query was changed."""
+        """Messages that say what was unavailable, what to do about it, and how the query was changed."""
         return self.trace.warnings
 
     def explain(self, *, limit: int | None = 10, width: int = WIDTH) -> str:
