@@ -227,7 +227,7 @@ class Store(
         """Iterate over the notes of a namespace, or of all namespaces, in the order of their creation."""
 
     def vectors_of(self, notes: Sequence[Note]) -> tuple[Model | None, list[Vector | None]]:
-        """Return the active model, and its vector of each note's current text; ``None`` for a note without such a vector."""
+        """Return the active model and its vector of each note's text; ``None`` for a note without such a vector."""
 
     def link(self, source: str, link: Link, *, namespace: str) -> bool:
         """Add a link from the note ``source``, given by id or path; return whether the link is new."""

@@ -15,7 +15,7 @@ from recollect.stores.sqlite.transaction import SqliteTransaction, fetch
 
 
 def check(transaction: SqliteTransaction, snapshots: Snapshots) -> list[Finding]:
-    """Return a finding for each part of the store; if the file itself is damaged, return only its finding."""
+    """Return a finding for each part of the store; if the file is damaged, return only the finding ``file``."""
     connection = transaction.connection
     missing = {*TABLES}.difference(name for (name,) in fetch(connection, "SELECT name FROM sqlite_schema"))
     if missing:
@@ -47,7 +47,7 @@ def check(transaction: SqliteTransaction, snapshots: Snapshots) -> list[Finding]
 
 
 def damaged_fts5_indexes(transaction: SqliteTransaction) -> set[int]:
-    """Return the ids of the namespaces whose FTS5 index is damaged; call this outside the transaction of a repair."""
+    """Return the ids of the namespaces whose FTS5 index is damaged; call this before a repair begins to write."""
     return {key for key, _ in namespaces(transaction) if _fts5_problem(transaction.connection, key)}
 
 
@@ -55,9 +55,9 @@ def rebuild(transaction: SqliteTransaction, damaged: set[int]) -> None:
     """Rebuild derived data, and delete wrong vectors; ``damaged`` is the result of ``damaged_fts5_indexes``."""
     connection = transaction.connection
     for key, _ in namespaces(transaction):
-        delete_index = delete_fts5_schema if key in damaged else drop_fts5_index
+        delete_index = delete_fts5_schema if key in damaged else drop_fts5_index  # DROP may fail if damaged
         delete_index(connection, key)
-    for table in ("mentions", "titled", "titles", "entities", "snapshots", "word_changes"):
+    for table in ("mentions", "titled", "titles", "entities", "snapshots", "word_changes"):  # titled: notes by title
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 (a fixed name)
     connection.execute("REINDEX")  # rebuilds the indexes of all tables
     connection.executemany("DELETE FROM vectors WHERE key = ?", [(key,) for key, _ in _wrong_vectors(connection)])

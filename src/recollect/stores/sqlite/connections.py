@@ -26,8 +26,8 @@ from recollect.stores.sqlite import schema
 from recollect.stores.tokens import indexed
 
 WRITE_TIMEOUT = 60.0
-"""The limit in seconds of three waits: of a writer for other processes, of os.fork() for the readers in this process, and
-of a reader for a running os.fork()."""
+"""The limit in seconds of three waits: of a writer for other processes, of os.fork() for the readers in this process,
+and of a reader for a running os.fork()."""
 _NOT_WRITABLE = "cannot be written to; make it and its folder writable, or use it read-only"
 _LOCKED = "is locked by other writers; nothing was written"
 _DAMAGED = "is damaged; 'recollect doctor --repair' rebuilds what can be rebuilt; else restore a backup"
