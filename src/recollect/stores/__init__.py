@@ -108,12 +108,12 @@ def redact_secrets(target: str) -> str:
     # The parts of the URL: scheme://user:password@location?options, where location is host:port/database.
     rest = target[scheme.end() :]
     before_options, _, options = rest.partition("?")
-    if options and not all(map(_OPTION.match, options.split("&"))):  # not all name=value: the ? is part of a password
+    if options and not all(map(_OPTION.match, options.split("&"))):  # some are not name=value: the ? is in a password
         credentials, at_sign, rest = rest.rpartition("@")
         location, _, options = rest.partition("?")
     else:
         credentials, at_sign, location = before_options.rpartition("@")
-    if credentials.startswith("/"):  # no host, so no credentials: the @ is part of a path
+    if credentials.startswith("/"):  # the URL has no host and no credentials: the @ is part of a path
         credentials, at_sign, location = "", "", f"{credentials}@{location}"
     if not at_sign and "@" in options:  # as in user:a?b=c@host, where "options" begin within the password
         location = _COLON_WITHOUT_PORT.sub("", location)

@@ -227,7 +227,7 @@ class Store(
         """Iterate over the notes of a namespace, or of all namespaces, in the order of their creation."""
 
     def vectors_of(self, notes: Sequence[Note]) -> tuple[Model | None, list[Vector | None]]:
-        """Return the active model and the vector of each note; ``None`` for a note whose text it has not embedded."""
+        """Return the active model and its vector of each note's text; ``None`` for a note without such a vector."""
 
     def link(self, source: str, link: Link, *, namespace: str) -> bool:
         """Add a link from the note ``source``, given by id or path; return whether the link is new."""
@@ -239,7 +239,7 @@ class Store(
         """Return the notes that edges connect with a note, given by id or path, in the order of :meth:`edges`."""
 
     def documents(self, root: str, *, namespace: str) -> dict[str, str]:
-        """Return the fingerprints of the documents below ``root``, by the names of the documents."""
+        """Return the fingerprints of the documents with this ``root``, by the names of the documents."""
 
     def remove_documents(self, root: str, names: Sequence[str], *, namespace: str) -> int:
         """Delete documents and their notes; return the number of deleted notes."""
@@ -258,7 +258,7 @@ class Store(
         """Return at most ``limit`` notes of the store with a key above ``after`` that have no vector of ``model``."""
 
     def embed(self, model: Model, vectors: Sequence[tuple[PendingNote, Vector]]) -> int:
-        """Write the vectors of pending notes whose text did not change meanwhile; return the number of vectors."""
+        """Write the vectors of pending notes whose text is still the same; return the number of written vectors."""
 
     def activate(self, model: Model) -> bool:
         """Make ``model`` the active model, and delete the vectors of other models; return True.

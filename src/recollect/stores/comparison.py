@@ -24,7 +24,7 @@ from recollect.stores.copying import count_notes, differing_notes, documents_in,
 
 SAMPLE = 50  # the number of notes for which searches are compared
 MAX_DIFFERENCES = 1000  # the number of differing notes after which the comparison of notes stops
-MIN_OVERLAP = 0.9  # of the search results of two copies; below 1, because indexes may be approximate and scores may tie
+MIN_OVERLAP = 0.9  # the minimum overlap of a copy's search results; not 1: indexes may be approximate, scores may tie
 TOP_K = 10  # the number of results of each search
 QUERY_WORDS = 3  # the maximum number of words in a lexical query
 
@@ -139,7 +139,7 @@ def _note_differences(
     in_source, in_target = set(source_keys), set(target_keys)
     if not merged:
         yield from (Difference("note", *key, "extra") for key in target_keys if key not in in_source)
-    # The order of the common notes is compared within each namespace: a stable sort by namespace only keeps this order.
+    # The order of the common notes is compared within each namespace. A stable sort by the namespace keeps this order.
     source_order = sorted((key for key in source_keys if key in in_target), key=itemgetter(0))
     target_order = sorted((key for key in target_keys if key in in_source), key=itemgetter(0))
     for source_key, target_key in zip(source_order, target_order, strict=True):

@@ -33,7 +33,7 @@ class SearchIndex(Protocol):
     def search_text(
         self, query: Query, limit: int, *, namespace: str, filters: Filters, semantics: Semantics = "strict"
     ) -> list[Candidate]:
-        """Return the best notes by BM25, with ``lexical_rank`` and ``lexical_score``; equal scores by path, then id."""
+        """Return the best notes by BM25, with ``lexical_rank`` and ``lexical_score``; path and id break ties."""
 
     def search_vectors(
         self,
@@ -151,7 +151,7 @@ class SupportsNames(Protocol):
         titles: bool = False,
         without: Query | None = None,
     ) -> list[Candidate]:
-        """Return the notes whose name is spelt like one of the words, the most similar first, then by path, then id.
+        """Return the notes whose name is spelt like one of the words, sorted by similarity (best first), path and id.
 
         A note's name is the slug of its path; :func:`recollect.query.trigram_search` defines the similarity. If
         ``titles`` is true, the title is another name, and in a name of several words, each word of at least four
@@ -167,8 +167,8 @@ class SupportsSpelling(Protocol):
     def similar_words(self, words: Sequence[str], *, namespace: str) -> dict[str, tuple[str, ...]]:
         """Return, for each word that no note contains, at most three similar words that notes contain, best first.
 
-        Words without a similar word are left out. The similar words of a word of four to seven letters are one edit
-        away, those of a longer word at most two edits; equally distant words are sorted by their number of notes.
+        Words without a similar word are left out. A word of four to seven letters is one edit away from its similar
+        words. A longer word is at most two edits away. Equally distant words are sorted by their number of notes.
         :meth:`SearchIndex.search_text` finds a note for each similar word.
         """
 
@@ -178,10 +178,7 @@ class SupportsPages(Protocol):
     """An index that lists notes page by page."""
 
     def page(self, limit: int, *, namespace: str, filters: Filters, after: int = 0) -> Page:
-        """Return at most ``limit`` notes after the cursor ``after``, in the order in which they were stored.
-
-        A cursor stays valid if notes are deleted.
-        """
+        """Return at most ``limit`` notes after a cursor, in the order of storage; deletions keep cursors valid."""
 
 
 class IndexAbilities:

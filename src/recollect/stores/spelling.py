@@ -24,7 +24,7 @@ MAX_STEMS = 12  # the spellings of at most this many stems, the closest, are rea
 SPELLING_NOTES = 8  # the maximum number of notes from which the spellings of a stem are read
 SPELLING_CHARACTERS = 20_000  # the maximum number of characters that are read of each field of a note
 
-_BIT_COUNTS = np.array([number.bit_count() for number in range(256)], dtype=np.uint8)
+_BIT_COUNTS = np.array([number.bit_count() for number in range(256)], dtype=np.uint8)  # the 1 bits of each byte value
 _SIGNATURE_BITS = 32
 
 
@@ -109,7 +109,7 @@ def unknown_words(index: SpellingIndex, words: Sequence[str]) -> list[str]:
 
 
 def similar_words(index: SpellingIndex, vocabulary: Vocabulary, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the suggestions for each word that no note contains, best first; words without them are left out."""
+    """Return the suggestions, best first, for each word that no note contains and that has a suggestion."""
     suggestions = {word: _suggestions(index, vocabulary, word) for word in unknown_words(index, words)}
     return {word: tuple(similar[:MAX_SUGGESTIONS]) for word, similar in suggestions.items() if similar}
 
@@ -118,7 +118,7 @@ def _suggestions(index: SpellingIndex, vocabulary: Vocabulary, word: str) -> lis
     """Return the suggestions for a word, sorted by edit distance, then by the number of notes with the same stem."""
     folded = tokens.fold(word)
     max_edits = 1 if len(folded) < TWO_EDITS_FROM else 2
-    sort_keys: dict[str, tuple[int, int]] = {}  # by stem, its edit distance, and its number of notes times -1
+    sort_keys: dict[str, tuple[int, int]] = {}  # for each stem: (edit distance, -number of notes)
     for misspelling in {folded, tokens.stem(word)}:
         for stem, (edits, note_count) in stems_within(misspelling, max_edits, vocabulary).items():
             sort_keys[stem] = min((edits, -note_count), sort_keys.get(stem, (edits, -note_count)))
@@ -131,6 +131,6 @@ def _suggestions(index: SpellingIndex, vocabulary: Vocabulary, word: str) -> lis
                 (edit_distance(folded, tokens.fold(spelling)), -count, spelling)
                 for spelling, count in spellings.items()
             )
-            if edits <= max_edits:  # not only the stems must be similar: "medicine" is no misspelt "medical"
+            if edits <= max_edits:  # similar stems are not enough: "medicine" is no misspelt "medical"
                 suggestions.append((edits, sort_keys[stem][1], spelling))
     return [spelling for _, _, spelling in sorted(suggestions) if index.has_match(spelling)]

@@ -1,12 +1,12 @@
 """Split texts into tokens and stems as the lexical index does, and find the titles of other notes in a text.
 
-Tokens come from the tokenizers of FTS5, whatever engine stores the index; every thread has its own tokenizers. A folded
-word is in lower case and without accents. A run is a sequence of consecutive stems, joined by spaces.
+The tokenizers of FTS5 are used for PostgreSQL, too; every thread has its own tokenizers. A folded word is in lower case
+and without accents. A run is a sequence of consecutive stems, joined by spaces.
 
-A mention is an edge from a note to the notes with a title that its text contains. Only summary and content are searched
-for titles, not the note's own title: the title of each section of a document repeats the title of the document, so that
-each section would mention the first one. Mentions are found by stems, but only those with the exact words count. A
-title is ignored if more than :data:`MAX_MENTIONS` notes mention it or more than :data:`MAX_TITLE_NOTES` notes have it.
+A note mentions a title if its text contains the title. Mentions become edges to the notes with this title. Only summary
+and content are searched, not the note's title: the title of each section of a document repeats the document's title, so
+each section would mention the first section. Mentions are found by stems; only those with the exact words become edges.
+A title is ignored if over :data:`MAX_MENTIONS` notes mention it, or if over :data:`MAX_TITLE_NOTES` notes have it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _tokenizers = _Tokenizers()
 
 
 def indexed(text: Any) -> Any:
-    """Return a text as it is indexed, normalised like a query; ``None`` stays ``None``. SQL queries call it, too."""
+    """Return a text as it is indexed, normalised like a query; ``None`` stays ``None``. Also an SQL function."""
     return text if text is None or text.isascii() else normalise(text)
 
 
@@ -86,7 +86,7 @@ def spellings_of(text: str, stems: Collection[str]) -> Iterator[tuple[str, str]]
 
 def _token_stream(tokenizer: apsw.FTS5Tokenizer, texts: Sequence[str]) -> list[str]:
     joined: str = f" {BREAK} ".join(map(indexed, texts))
-    if joined.count(BREAK) >= len(texts):  # a text contains BREAK: there it is doubled, which gives another token
+    if joined.count(BREAK) >= len(texts):  # a text contains BREAK: double it there, because two are a different token
         joined = f" {BREAK} ".join(indexed(text).replace(BREAK, f"{BREAK}{BREAK}") for text in texts)
     return _tokens(tokenizer, joined)
 
@@ -148,8 +148,7 @@ that too many notes mention are left out. The second value is the set of the run
 def titles_by_note(texts: Sequence[NoteText]) -> dict[int, list[Title]]:
     """Return the titles of each note that has a title: the title ``Tenet (film)``, and its variant ``Tenet``.
 
-    Titles that match everywhere are left out: a single short word, a number, and stopwords. Titles that are too long to
-    be mentioned are left out, too.
+    Titles that match everywhere (a single short word, a number, only stopwords) and very long titles are left out.
     """
     names: list[tuple[int, str]] = []
     for text in texts:
@@ -190,10 +189,10 @@ def contains_phrase(words: str, folded: str) -> bool:
 def find_mentions(
     lookup: TitleLookup,
     texts: Sequence[NoteText],
-    own: Mapping[int, Sequence[Title]],
+    own_titles: Mapping[int, Sequence[Title]],
     term_filter: TermFilter | None = None,
 ) -> list[Mention]:
-    """Return the mentions of titles in texts. ``own`` has the titles of each note, which it cannot mention itself.
+    """Return the mentions of titles in texts, except a note's mentions of its own titles (``own_titles``, by note).
 
     All texts are joined to one list of stems. First, runs of one stem are looked up, then those runs of two stems whose
     first stem starts a longer title, and so on. ``term_filter`` saves lookups; the stems of the texts are added to it.
@@ -222,8 +221,8 @@ def find_mentions(
     breaks = [offset for offset, stem in enumerate(stems) if stem == BREAK] if matches else []
     titles_by_text: dict[int, set[tuple[int, str]]] = {}
     for offset, run in matches:
-        index, _ = parts[bisect(breaks, offset)]  # a part has as many breaks before it as parts
-        own_words = [title.words for title in own.get(texts[index].note, ())]
+        index, _ = parts[bisect(breaks, offset)]  # the index of a part is the number of breaks before it
+        own_words = [title.words for title in own_titles.get(texts[index].note, ())]
         for key, words in titles[run]:
             if words not in own_words:
                 titles_by_text.setdefault(index, set()).add((key, words))
@@ -238,7 +237,7 @@ FILTER_BUCKETS = 2**22  # of one byte each
 MIN_TITLES = 256  # a batch with fewer titled notes builds no filter of the namespace
 
 _TERM, _PREFIX, _TITLE = 1, 2, 4
-"""Bits of a bucket: the hash of a term, of the first stems of a title, or of all stems of a title is in this bucket."""
+"""Bits of a bucket: the bucket has the hash of a term, of the first stems of a title, or of all stems of a title."""
 
 
 class TermFilter:
@@ -275,7 +274,7 @@ class TermFilter:
         return prefixes
 
     def may_contain(self, titles: Iterable[tuple[int, str]]) -> set[int]:
-        """Return the keys of the titles all of whose stems may occur in notes; ``titles`` has keys and stems."""
+        """Return the keys of the titles whose stems may all occur in notes; ``titles`` has pairs of a key and stems."""
         buckets, keys = self._buckets, set()
         for key, title in titles:
             # From the end: the last stem is the rarest, as in "chapter 17".
@@ -314,5 +313,5 @@ class TermFilterCache:
         """Add the filters of namespaces, each with its revision."""
         with self._lock:
             self._filters |= filters
-            for namespace_id in list(self._filters)[: -self._capacity]:
+            for namespace_id in list(self._filters)[: -self._capacity]:  # all except the latest
                 del self._filters[namespace_id]

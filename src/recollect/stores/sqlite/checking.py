@@ -15,7 +15,7 @@ from recollect.stores.sqlite.transaction import SqliteTransaction, fetch
 
 
 def check(transaction: SqliteTransaction, snapshots: Snapshots) -> list[Finding]:
-    """Return a finding for each part of the store; only that of the file if it is too damaged for the other checks."""
+    """Return a finding for each part of the store; if the file is damaged, return only the finding ``file``."""
     connection = transaction.connection
     missing = {*TABLES}.difference(name for (name,) in fetch(connection, "SELECT name FROM sqlite_schema"))
     if missing:
@@ -25,7 +25,7 @@ def check(transaction: SqliteTransaction, snapshots: Snapshots) -> list[Finding]
     if file_finding.problem:
         return [file_finding._replace(repairable=_notes_can_be_read(connection))]
     all_namespaces = namespaces(transaction)
-    reference_problems = (  # ``row`` is None in a table without row ids
+    reference_problems = (  # '?', because ``row`` is None in a table without row ids
         f"row {row or '?'} of {table} refers to a row of {parent} that is not there"
         for table, row, parent, _ in fetch(connection, "PRAGMA foreign_key_check")
     )
@@ -47,23 +47,23 @@ def check(transaction: SqliteTransaction, snapshots: Snapshots) -> list[Finding]
 
 
 def damaged_fts5_indexes(transaction: SqliteTransaction) -> set[int]:
-    """Return the ids of the namespaces whose FTS5 index is damaged; call this outside the transaction of a repair."""
+    """Return the ids of the namespaces whose FTS5 index is damaged; call this before a repair begins to write."""
     return {key for key, _ in namespaces(transaction) if _fts5_problem(transaction.connection, key)}
 
 
 def rebuild(transaction: SqliteTransaction, damaged: set[int]) -> None:
-    """Rebuild what is derived from the notes, delete wrong vectors; ``damaged`` is from ``damaged_fts5_indexes``."""
+    """Rebuild derived data, and delete wrong vectors; ``damaged`` is the result of ``damaged_fts5_indexes``."""
     connection = transaction.connection
     for key, _ in namespaces(transaction):
-        delete_index = delete_fts5_schema if key in damaged else drop_fts5_index
+        delete_index = delete_fts5_schema if key in damaged else drop_fts5_index  # DROP may fail if damaged
         delete_index(connection, key)
-    for table in ("mentions", "titled", "titles", "entities", "snapshots", "word_changes"):
+    for table in ("mentions", "titled", "titles", "entities", "snapshots", "word_changes"):  # titled: notes by title
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 (a fixed name)
-    connection.execute("REINDEX")
+    connection.execute("REINDEX")  # rebuilds the indexes of all tables
     connection.executemany("DELETE FROM vectors WHERE key = ?", [(key,) for key, _ in _wrong_vectors(connection)])
     connection.execute("DELETE FROM links WHERE source NOT IN (SELECT key FROM notes)")
     connection.execute("UPDATE notes SET document = NULL WHERE document NOT IN (SELECT key FROM documents)")
-    connection.execute("UPDATE namespaces SET revision = revision + 1")
+    connection.execute("UPDATE namespaces SET revision = revision + 1")  # makes caches of the old revision invalid
     for key, _ in namespaces(transaction):
         create_fts5_index(connection, key)
         connection.execute(f"INSERT INTO words_{key} (words_{key}) VALUES ('rebuild')")  # noqa: S608 (only the number varies)
@@ -81,7 +81,7 @@ def _notes_can_be_read(connection: apsw.Connection) -> bool:
 
 
 def _file_problem(connection: apsw.Connection) -> str:
-    """Return the problems that SQLite's integrity check reports, except those of FTS5 indexes; "" if there are none."""
+    """Return up to 10 problems from SQLite's integrity check, except those of FTS5 indexes; "" if there are none."""
     try:
         lines = [line for (line,) in connection.execute("PRAGMA integrity_check(10)")]
     except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
@@ -104,7 +104,7 @@ def _fts5_problem(connection: apsw.Connection, namespace_id: int) -> str:
 
 
 def _wrong_vectors(connection: apsw.Connection) -> Iterator[tuple[int, str]]:
-    """Yield, for each row of ``vectors`` that does not fit its note or model, its key and its problem."""
+    """Yield the key and the problem of each row of ``vectors`` that does not fit its note or model."""
     sql = (
         "SELECT v.key, v.namespace, v.digest, length(v.vector), m.dimension, m.precision, "
         "n.namespace, n.id, n.title, n.summary, n.content "

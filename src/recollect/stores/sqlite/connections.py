@@ -26,7 +26,8 @@ from recollect.stores.sqlite import schema
 from recollect.stores.tokens import indexed
 
 WRITE_TIMEOUT = 60.0
-"""The limit in seconds of three waits: writers wait for other processes, forks for readers, and readers for forks."""
+"""The limit in seconds of three waits: of a writer for other processes, of os.fork() for the readers in this process,
+and of a reader for a running os.fork()."""
 _NOT_WRITABLE = "cannot be written to; make it and its folder writable, or use it read-only"
 _LOCKED = "is locked by other writers; nothing was written"
 _DAMAGED = "is damaged; 'recollect doctor --repair' rebuilds what can be rebuilt; else restore a backup"
@@ -296,7 +297,7 @@ def _same_json(*values: Any) -> bool:
 
 
 def _uri(path: Path, options: str = "") -> str:
-    """Return the URI by which SQLite opens a path with any bytes; ``options`` is the query string of the URI."""
+    """Return a URI with the query string ``options`` for a path that may have special characters or invalid UTF-8."""
     return f"file:{quote(os.fsencode(path.absolute()))}?{options}"
 
 

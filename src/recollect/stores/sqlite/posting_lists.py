@@ -1,7 +1,7 @@
 """Posting lists of one namespace as numpy arrays, how they are built, and MaxScore, which finds the best notes in them.
 
 *Layout.* Row r is the note with the key ``keys[r]`` and ``lengths[r]`` tokens. A note that changed has a new row; its
-old row is a tombstone and in no list. Terms are stems in UTF-8, numbered in byte order. Term t has the bytes from
+old row is a tombstone, which no list has. Terms are stems in UTF-8, numbered in byte order. Term t has the bytes from
 ``term_ends[t - 1]`` to ``term_ends[t]`` of ``terms``. Its list is the range from ``offsets[t]`` to ``offsets[t + 1]``
 of two parallel arrays: ``rows`` has the ascending rows of the notes that contain the term, and ``weights`` has its
 weighted frequency in each of these notes (the sum of the field weights of all occurrences). ``max_saturations[t]`` is
@@ -44,10 +44,10 @@ _Weights = NDArray[np.unsignedinteger[Any]]
 NoteFields = Sequence[Any]  # the key of a note, and its indexed fields in the order of FIELD_WEIGHTS
 PART_NOTES = 20_000  # notes in a part: few enough that indexing a part needs little memory
 COPY_POSTINGS = 1 << 22  # postings that are copied at once, to limit the memory of temporary arrays
-FIRST_POSTINGS = 4_096  # MaxScore adds the first lists together, up to this many postings: pruning would take longer
+FIRST_POSTINGS = 4_096  # MaxScore adds the first lists, up to this many postings, at once: pruning would take longer
 TOLERANCE = 1e-4  # an upper bound of the relative error of float32 sums of hundreds of terms
 _K1, _B = np.float32(1.2), np.float32(0.75)  # the BM25 parameters of FTS5
-_WEIGHTS = np.array(list(FIELD_WEIGHTS.values()), dtype=np.int64)
+_WEIGHT_OF_FIELD = np.array(list(FIELD_WEIGHTS.values()), dtype=np.int64)
 
 
 class PostingLists(NamedTuple):
@@ -63,7 +63,7 @@ class PostingLists(NamedTuple):
     weights: _Weights = np.empty(0, np.uint16)
     max_saturations: _Floats = np.empty(0, np.float32)
     tombstones: Rows = np.empty(0, np.int32)  # ascending
-    average_length: float = 1.0  # in tokens; max_saturations was computed for it
+    average_length: float = 1.0  # the mean length in tokens for which max_saturations was computed
 
     def find(self, term: str) -> int | None:
         """Return the number of a term; ``None`` if no note contains it."""
@@ -112,7 +112,7 @@ EMPTY = PostingLists()
 
 
 def _encode_terms(terms: Sequence[bytes]) -> dict[str, Any]:
-    """Return the fields of ``PostingLists`` that have the terms, which must be sorted."""
+    """Return the fields of ``PostingLists`` that encode these terms; the terms must be sorted."""
     return {
         "terms": np.frombuffer(b"".join(terms), dtype=np.uint8),
         "term_ends": np.cumsum([len(term) for term in terms], dtype=np.int64),
@@ -135,7 +135,7 @@ def tokenize_notes(notes: Sequence[NoteFields], numbers: dict[str, int]) -> tupl
     The arrays of postings are parallel: the number of the term, the row (index in ``notes``) and the weight. They are
     sorted by term number, then row. New terms are added to ``numbers``.
     """
-    field_count = len(_WEIGHTS)
+    field_count = len(_WEIGHT_OF_FIELD)
     tokens = stem_stream([text or "" for _, *texts in notes for text in texts])
     terms = np.fromiter(map(numbers.__getitem__, tokens), dtype=np.int64, count=len(tokens))
     is_break = terms == numbers[BREAK]  # the stream has a BREAK between two fields
@@ -143,9 +143,9 @@ def tokenize_notes(notes: Sequence[NoteFields], numbers: dict[str, int]) -> tupl
     terms = terms[~is_break]
     rows = fields // field_count
     lengths = np.bincount(rows, minlength=len(notes))
-    # A posting is a distinct pair of term and row, here as one number; ``indices`` has the posting of each token.
+    # A posting is a distinct pair of term and row, encoded as one number; postings[indices[i]] belongs to token i.
     postings, indices = np.unique(terms * len(notes) + rows, return_inverse=True)
-    weights = np.bincount(indices, weights=_WEIGHTS[fields % field_count], minlength=len(postings)).astype(np.int64)
+    weights = np.bincount(indices, _WEIGHT_OF_FIELD[fields % field_count], minlength=len(postings)).astype(np.int64)
     return postings // len(notes), postings % len(notes), weights, lengths
 
 
@@ -173,13 +173,13 @@ class PostingsBuilder:
     def _start_part(self) -> None:
         self._numbers = new_term_numbers()
         self._keys: list[int] = []
-        self._tokenized: list[tuple[_Integers, ...]] = []  # the arrays of tokenize_notes, with rows of the part
+        self._tokenized: list[tuple[_Integers, ...]] = []  # results of tokenize_notes, with row numbers in the part
 
     def _finish_part(self) -> None:
         """Renumber the terms of the part in byte order, and sort its postings by term, then row."""
-        encoded = sorted((term.encode(), number) for term, number in self._numbers.items() if term != BREAK)
+        numbered_terms = sorted((term.encode(), number) for term, number in self._numbers.items() if term != BREAK)
         new_numbers = np.zeros(len(self._numbers), dtype=np.int32)
-        new_numbers[[number for _, number in encoded]] = np.arange(len(encoded), dtype=np.int32)
+        new_numbers[[number for _, number in numbered_terms]] = np.arange(len(numbered_terms), dtype=np.int32)
         terms, rows, weights, lengths = map(np.concatenate, zip(*self._tokenized, strict=True))
         terms = new_numbers[terms]
         order = np.argsort(terms, kind="stable")  # the rows of a term are already in order
@@ -188,8 +188,8 @@ class PostingsBuilder:
             EMPTY._replace(
                 keys=np.array(self._keys, dtype=np.int64),
                 lengths=lengths.astype(np.int32),
-                **_encode_terms([term for term, _ in encoded]),
-                offsets=np.concatenate(([0], np.cumsum(np.bincount(terms, minlength=len(encoded))))),
+                **_encode_terms([term for term, _ in numbered_terms]),
+                offsets=np.concatenate(([0], np.cumsum(np.bincount(terms, minlength=len(numbered_terms))))),
                 rows=rows[order].astype(np.int32),
                 weights=weights[order].astype(np.uint16 if fits_uint16 else np.uint32),
             )
@@ -203,7 +203,7 @@ def _merge(parts: Sequence[PostingLists]) -> PostingLists:
     terms = sorted(set().union(*part_terms))
     number_of = {term: number for number, term in enumerate(terms)}
     # For each part, an array with the merged number of each of its terms.
-    part_numbers = [np.fromiter(map(number_of.__getitem__, names), np.int64, len(names)) for names in part_terms]
+    part_numbers = [np.fromiter(map(number_of.__getitem__, stems), np.int64, len(stems)) for stems in part_terms]
     counts = np.zeros(len(terms), dtype=np.int64)
     for part, numbers in zip(parts, part_numbers, strict=True):
         counts[numbers] += np.diff(part.offsets)
@@ -224,7 +224,7 @@ def _merge(parts: Sequence[PostingLists]) -> PostingLists:
         first_row += len(part.keys)
     lengths = np.concatenate([part.lengths for part in parts])
     tombstones = np.concatenate(part_tombstones).astype(np.int32)
-    average_length = float(lengths.sum() / max(1, len(lengths) - len(tombstones))) or 1.0
+    average_length = float(lengths.sum() / max(1, len(lengths) - len(tombstones))) or 1.0  # 0 would divide by 0
     max_saturations = np.empty(len(terms), dtype=np.float32)
     for first_term, end_term in _term_ranges(offsets):
         start, end = offsets[first_term], offsets[end_term]
@@ -276,7 +276,7 @@ def saturation(weights: _Weights, lengths: _Lengths, average_length: float) -> _
 def top_candidates(
     lists: Sequence[TermList], lengths: _Lengths, average_length: float, limit: int, tombstones: Rows
 ) -> Rows:
-    """Return the ascending rows of all notes that can be among the best ``limit`` or tie with the last of them."""
+    """Return the ascending rows, without ``tombstones``, that can be among the best ``limit`` or tie with the last."""
     if not lists:
         return np.empty(0, dtype=np.int32)
     ordered = sorted(lists, key=lambda term: -term.max_score)
@@ -291,10 +291,10 @@ def top_candidates(
     if len(first_lists) > 1:
         rows, indices = np.unique(rows, return_inverse=True)
         scores = np.bincount(indices, weights=scores).astype(np.float32)
-    if len(tombstones):
-        alive = ~np.isin(rows, tombstones)
-        rows, scores = rows[alive], scores[alive]
-    accepts_new = True  # until step 3 of MaxScore
+    if len(tombstones):  # rows that were deleted after the lists were built
+        is_alive = ~np.isin(rows, tombstones)
+        rows, scores = rows[is_alive], scores[is_alive]
+    accepts_new = True  # whether lists add candidates; false from step 3 of MaxScore on
     for index in range(len(first_lists), len(ordered)):
         term = ordered[index]
         accepts_new = accepts_new and _threshold(scores, limit) <= remaining[index] * (1 + TOLERANCE)
@@ -319,7 +319,7 @@ def top_candidates(
 
 
 def _threshold(scores: _Floats, limit: int) -> float:
-    """Return the ``limit``-th best score; 0 if there are fewer scores."""
+    """Return the ``limit``-th best score; 0 if there are fewer than ``limit`` scores."""
     index = len(scores) - limit
     return 0.0 if index < 0 else float(np.partition(scores, index)[index])
 

@@ -1,16 +1,19 @@
 """The tables of an SQLite store, and the migrations that create them or update the tables of an older version.
 
 - ``namespaces``, ``documents``, ``notes``, ``links``: the source of truth. ``links.place`` is the position of a link
-  among the links of its note.
+  among the links of its source note, and ``links.namespace`` is the namespace of that note.
 - ``models``, ``vectors``: the embedding models, and one row for each note and model. ``vectors.vector`` concatenates
-  the unit vectors of the note's chunks, each with ``dimension`` numbers of type ``precision``.
+  the unit vectors of the note's chunks, each with ``dimension`` numbers of type ``precision``. No other vector ever
+  gets the same ``vectors.key``, so caches in memory may identify a vector by its key.
 - ``titles``, ``titled``, ``mentions``: the distinct titles, the notes that have a title, and the notes whose text
-  mentions a title. ``titles.namers`` is the number of stored mentions of a title. If there were too many,
-  ``titles.common`` is 1, and the mentions of the title are not stored.
+  mentions a title. ``titles.stems`` and ``titles.words`` are the stems and the words of a title, joined by spaces.
+  ``mentions.exact`` is 1 if the note contains the title's words, 0 if it has only other words with the same stems.
+  ``titles.namers`` is the number of stored mentions of a title. If there were too many, ``titles.common`` is 1, and the
+  mentions of the title are not stored.
 - ``entities``: the named entities in the metadata of notes.
-- ``snapshots``, ``word_changes``: see :mod:`recollect.stores.sqlite.snapshots`.
+- ``snapshots``, ``word_changes``: the module :mod:`recollect.stores.sqlite.snapshots` explains these tables.
 - ``words_<namespace>``: an FTS5 index. Each namespace has its own index, so that the terms of one tenant never change
-  the scores of another. It has no texts: SQLite checks and rebuilds it from the view ``words_<namespace>_text``.
+  the scores of another. The index stores no texts: SQLite reads them from the view ``words_<namespace>_text``.
 
 ``PRAGMA user_version`` is the number of migrations that were applied to a file; ``PRAGMA application_id`` marks the
 file as a store. SQLite stores the statements below with their comments in every file, so the comments must not change.
@@ -236,7 +239,7 @@ def create_fts5_index(connection: apsw.Connection, namespace_id: int) -> None:
             path, title, summary, tags, content,
             content = 'words_{namespace_id}_text', content_rowid = 'key', tokenize = 'porter unicode61'
         );
-        -- FTS5 then removes deleted terms at once, not only when it merges segments of the index.
+        -- With secure-delete, FTS5 removes deleted terms at once, not only when it merges segments of the index.
         INSERT INTO words_{namespace_id} (words_{namespace_id}, rank) VALUES ('secure-delete', 1);
     """)  # noqa: S608 (the namespace is a number)
 

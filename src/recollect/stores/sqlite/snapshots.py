@@ -1,14 +1,14 @@
-"""Snapshots: files of memory-mapped arrays beside the database, with which a process can search without the tables.
+"""Snapshots: memory-mapped files of arrays, with which a process can search without first reading all the tables.
 
-A namespace has a snapshot of its posting lists, and a snapshot of the vectors of the active model. The SQLite database
-is the only source of truth: a snapshot is derived from its tables, can be deleted at any time, and is rebuilt.
+A namespace has a snapshot of its posting lists (``snapshots.model`` is 0), and one of the vectors of the active model.
+The SQLite database is the only source of truth: a snapshot may be deleted at any time, and is then rebuilt from it.
 
 *Validity.* The table ``snapshots`` has, for each snapshot, the token in the name of its file, the revision of the
-namespace from which it was built, and the highest key of a note or vector in it (``last``). Rows that were added to the
-tables since have higher keys. The table ``word_changes``, the change log, has the notes that were changed or deleted
-since, with the revision of the change. Writers log changes if the namespace has a row in ``snapshots``. To miss no
-change, a row without a token is inserted before the first snapshot is built. A change is deleted from the log when all
-snapshots of the namespace include it.
+namespace (a counter of changes) at which it was built, and the highest key of a note or vector in it (``last``). Rows
+that were added later have higher keys. The table ``word_changes``, the change log, has the notes that were changed or
+deleted later, each with the revision of the change. Writers log changes only if the namespace has a row in
+``snapshots``. Therefore a row with an empty token is inserted before the first snapshot is built. A change is deleted
+from the log when all snapshots of the namespace include it.
 
 *File format.* The name is ``<database>-snapshot-<token>``; the token is 16 random hexadecimal digits. The file begins
 with a header of two lines. The first names the format. The second is JSON: the data type, shape and offset of each
@@ -41,7 +41,7 @@ from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.transaction import fetch, revision
 
 LEXICAL = 0  # the value of ``snapshots.model`` for a snapshot of posting lists
-SNAPSHOT_ERRORS = (ArithmeticError, LookupError, MemoryError, ValueError)  # a search of a corrupt snapshot raises these
+SNAPSHOT_ERRORS = (ArithmeticError, LookupError, MemoryError, ValueError)  # a search of corrupt data may raise these
 WRITE_TIMEOUT = 1.0  # seconds to wait for other writers; few, because a snapshot can be written later
 ORPHAN_AGE = 600.0  # seconds; a younger file that the table does not name may still be in the process of being written
 PAUSE_FACTOR = 10  # after writing a snapshot, a process writes none for this many times the duration of the writing
@@ -79,7 +79,7 @@ class Snapshots:
         self._corrupt: set[str] = set()  # tokens of files that are not loaded any more
 
     def load(self, token: str, *, verify: bool = False) -> SnapshotArrays | None:
-        """Map a file into memory; ``None`` if it is missing or corrupt. With ``verify``, compare the checksum."""
+        """Map a file into memory; ``None`` if it is missing, corrupt or renamed. ``verify`` compares the checksum."""
         if token not in self._corrupt:
             with suppress(StoreError, OSError):
                 snapshot = load_arrays(self._path(token), verify=verify)
@@ -102,7 +102,7 @@ class Snapshots:
         path.chmod(database.st_mode & 0o777)
 
     def delete(self, tokens: Iterable[str]) -> None:
-        """Delete files, and those that an earlier call could not delete: Windows does not delete a mapped file."""
+        """Delete files, and files that an earlier call could not delete, because Windows deletes no mapped file."""
         for token in [*tokens, *self._undeleted]:
             try:
                 self._path(token).unlink(missing_ok=True)
@@ -119,7 +119,7 @@ class Snapshots:
         return {token for (token,) in fetch(connection, "SELECT token FROM snapshots WHERE token <> ''")}
 
     def files(self) -> dict[str, Path]:
-        """Return the paths of the snapshot files in the folder, by token; a file that is still empty counts, too."""
+        """Return the paths of the snapshot files by token, including empty files, which a stopped writer may leave."""
         database, files = self.connections.file, {}
         pattern = re.compile(re.escape(database.name) + "-snapshot-([0-9a-f]{16})")
         with suppress(OSError):
@@ -131,7 +131,7 @@ class Snapshots:
         return files
 
     def orphans(self, tokens: Set[str]) -> list[str]:
-        """Return the tokens of all files that are older than :data:`ORPHAN_AGE`, except ``tokens``."""
+        """Return the tokens of all files older than :data:`ORPHAN_AGE`, except ``tokens``, which are in use."""
         with suppress(OSError):  # another process may have deleted a file
             cutoff, files = time.time() - ORPHAN_AGE, self.files().items()
             return [token for token, path in files if token not in tokens and path.stat().st_mtime < cutoff]
@@ -143,9 +143,9 @@ class Snapshots:
         existing = [token for token in sorted(tokens) if self._path(token).exists()]
         corrupt = [token for token in existing if not self.load(token, verify=True)]
         messages = []
-        for problem, wrong in (("corrupt", corrupt), ("left behind by another process", self.orphans(tokens))):
-            if wrong:
-                messages.append(f"{problem}: {', '.join(self._path(token).name for token in wrong)}")
+        for problem, affected in (("corrupt", corrupt), ("left behind by another process", self.orphans(tokens))):
+            if affected:
+                messages.append(f"{problem}: {', '.join(self._path(token).name for token in affected)}")
         return "; ".join(messages)
 
     def _path(self, token: str) -> Path:
@@ -156,7 +156,7 @@ class Snapshots:
 class SnapshotIndex(ABC):
     """An index of one namespace (and model) in memory: a snapshot, and the rows of the tables that changed since."""
 
-    min_rows: ClassVar[int]  # the first snapshot is written when the table has this many rows
+    min_rows: ClassVar[int]  # the first snapshot is written when ``added_rows_sql`` selects this many rows
     added_rows_sql: ClassVar[str]
     """The SQL after FROM that selects the rows of namespace ?1 (and model ?2) whose key is higher than ?3."""
 
@@ -171,7 +171,7 @@ class SnapshotIndex(ABC):
 
     @staticmethod
     def max_delta(rows: int) -> int:
-        """Return how many rows a snapshot with ``rows`` rows may lack: each process reads them from the tables."""
+        """Return how many new rows a snapshot with ``rows`` rows may lack; each process reads these from the tables."""
         return max(2_000, rows // 50)
 
     def drop_if_corrupt(self) -> bool:
@@ -196,11 +196,11 @@ class SnapshotIndex(ABC):
     def write_snapshot(self, stopped: Callable[[], bool], timeout: float = WRITE_TIMEOUT) -> None:
         """Write a new snapshot and delete the current one; give up when ``stopped`` returns true.
 
-        Nothing changes if the disk is full, other writers keep the database locked, or another process is faster.
+        Nothing changes if the disk is full, other writers keep the database locked, or another process is first.
         """
         connections = self._snapshots.connections
         with suppress(StoreError, OSError, MemoryError, np.linalg.LinAlgError):
-            with connections.writing(timeout) as connection:  # this row makes writers log changes
+            with connections.writing(timeout) as connection:  # after this insert, writers log changes
                 connection.execute(
                     "INSERT OR IGNORE INTO snapshots SELECT key, ?, '', revision, 0 FROM namespaces WHERE key = ?",
                     (self._model_key, self._namespace_id),
@@ -223,7 +223,7 @@ class SnapshotIndex(ABC):
         try:
             snapshots.save(token, build())
             with snapshots.connections.writing(timeout) as connection:
-                # If another process replaced ``current``, it trimmed changes that this snapshot lacks: update no row.
+                # Match no row if another process replaced ``current``: it trimmed changes that this snapshot lacks.
                 connection.execute(
                     "UPDATE snapshots SET token = ?1, revision = ?2, last = ?3 "
                     "WHERE namespace = ?4 AND model = ?5 AND token = ?6 AND revision <= ?2",

@@ -17,7 +17,7 @@ from recollect.stores.sqlite.transaction import SqliteTransaction, change_tempor
 def index_names(
     transaction: SqliteTransaction, namespace_id: int, before: NameIndex | None, *, titles: bool
 ) -> NameIndex:
-    """Index the paths of all notes, and with ``titles`` their titles; ``before``, an older index, saves work."""
+    """Index the paths (and with ``titles`` the titles) of all notes; reuse names of ``before``, an older index."""
     if titles:
         sql = "SELECT key, coalesce(path, ''), title FROM notes WHERE namespace = ? ORDER BY coalesce(path, ''), id"
     else:
@@ -28,7 +28,7 @@ def index_names(
 
 def open_vocabulary(connection: apsw.Connection, namespace_id: int) -> None:
     """Create temporary tables of a namespace's stems and their occurrences; this restarts the transaction."""
-    change_temporary_schema(
+    change_temporary_schema(  # stems: term, doc (number of notes); stem_occurrences: term, doc (a note), col (a field)
         connection,
         f"""
         DROP TABLE IF EXISTS temp.stems;
@@ -50,7 +50,7 @@ class Fts5SpellingIndex:
     def __init__(self, connection: apsw.Connection, namespace_id: int) -> None:
         self._connection = connection
         self._namespace_id = namespace_id
-        self._hides_notes = hides_notes(connection)
+        self._hides_notes = hides_notes(connection)  # whether the view ``notes`` leaves out expired notes
 
     def has_word(self, word: str) -> bool:
         """Return whether a visible note contains a word, given in lower case without accents."""
@@ -68,7 +68,7 @@ class Fts5SpellingIndex:
         return self._connection.execute(sql, (expression,)).get is not None
 
     def spellings(self, stem: str) -> Counter[str]:
-        """Count the words with this stem, in the beginnings of a few fields that contain it."""
+        """Count the words with this stem in the first characters of a few fields that contain the stem."""
         counts: Counter[str] = Counter()
         sql = "SELECT DISTINCT doc, col FROM temp.stem_occurrences WHERE term = ? LIMIT ?"
         for note, column in fetch(self._connection, sql, (stem, SPELLING_NOTES)):

@@ -58,7 +58,7 @@ MIN_SAMPLE = 1_000  # the minimum number of vectors from which a rotation is fit
 GROUP = 64  # consecutive rows; the first selection of the k best compares only the best score of each group
 BATCH_ROWS = 2048 * GROUP  # rows compared at once; not fewer, because a thread waits for Python's lock after each batch
 PARALLEL_ROWS = 262_144  # with fewer rows, helper threads slow down concurrent searches more than they speed up one
-SEED_FACTOR = 2  # step 2 of a scan reads this many times ``limit`` rows
+SEED_FACTOR = 2  # step 2 of a scan adds the tail products of this many times ``limit`` rows
 REFINE_ROWS = 2_048  # rows that are refined at once; if no more rows are visible, all are refined without a scan
 MAX_HELPERS = min(3, (os.cpu_count() or 1) - 1)  # helper threads of a scan
 
@@ -102,9 +102,9 @@ def dot_products(codes: NDArray[np.int8], query: NDArray[np.int8]) -> _Floats:
     """Return the dot product of each row of codes with the codes of a query (one row)."""
     if USE_SIMSIMD:
         return _simsimd_products(codes, query)
-    row = query[0].astype(np.float32)
+    query_row = query[0].astype(np.float32)
     starts = range(0, len(codes), NUMPY_ROWS)
-    return np.concatenate([codes[start : start + NUMPY_ROWS].astype(np.float32) @ row for start in starts])
+    return np.concatenate([codes[start : start + NUMPY_ROWS].astype(np.float32) @ query_row for start in starts])
 
 
 def _simsimd_products(codes: NDArray[np.int8], query: NDArray[np.int8]) -> _Floats:
@@ -113,7 +113,7 @@ def _simsimd_products(codes: NDArray[np.int8], query: NDArray[np.int8]) -> _Floa
 
 
 def _simsimd_works() -> bool:
-    """Return whether simsimd is installed and computes correctly; importing usearch may have replaced its functions."""
+    """Return whether simsimd is installed and computes correctly, because importing usearch may break its functions."""
     codes = np.arange(-64, 64, dtype=np.int8).reshape(4, 32)
     try:
         products = _simsimd_products(codes, codes[1:2])
@@ -122,7 +122,7 @@ def _simsimd_works() -> bool:
     return bool(np.array_equal(products, codes.astype(np.int64) @ codes[1].astype(np.int64)))
 
 
-USE_SIMSIMD = _simsimd_works()  # numpy takes three times as long
+USE_SIMSIMD = _simsimd_works()  # otherwise numpy is used, which takes three times as long
 
 
 class PcaRotation(NamedTuple):
@@ -153,7 +153,7 @@ def fit_rotation(sample: _Floats, result_share: float) -> PcaRotation:
     step = -(-len(sample) // SAMPLE_QUERIES)
     queries = rotated[::step]
     scores = queries @ rotated.T
-    # The rank of the last result of a query, plus one, because each query is its own nearest neighbour.
+    # The rank of the last result of a query is increased by 1, because each query is its own nearest neighbour.
     rank = min(len(rotated), max(2, int(np.ceil(result_share * len(rotated))) + 1))
     thresholds = np.partition(scores, -rank, axis=1)[:, -rank, None]
     costs = {dimension: 1 + REFINE_COST * _refined_share(sample, step, scores, thresholds)}  # without a rotation
@@ -232,7 +232,7 @@ class VectorScan:
         self._query_head, self._query_tail = map(np.ascontiguousarray, head_and_tail)
 
     def candidates(self, limit: int, hidden: NDArray[np.bool_] | None) -> ScoreBounds:
-        """Return all rows, except hidden rows (a mask), that can be among the best ``limit`` or tie with the last."""
+        """Return all rows not masked by ``hidden`` that can be among the best ``limit`` or tie with the last."""
         if hidden is not None and len(hidden) - np.count_nonzero(hidden) <= max(limit, REFINE_ROWS):
             rows = np.flatnonzero(~hidden)
         else:
@@ -250,7 +250,7 @@ class VectorScan:
             seeds = _top_indices(scores, min(len(scores), SEED_FACTOR * limit), group_maxima)
             seeds = seeds if hidden is None else seeds[scores[seeds] > -np.inf]
             threshold = kth_best(self._compare_tails(seeds, scores).lower, limit)
-        # Step 3. Preselect rows by the largest error of all rows, which needs no array of errors.
+        # Step 3. Preselect rows by the largest error of all rows, so that the error of each row need not be read.
         min_score = threshold - error_bound(self._rows.max_error[0], self._query)
         rows = np.flatnonzero(upper >= min_score)
         if GATHER_COST * len(rows) >= len(scores):  # reading all tails in sequence is faster
@@ -265,7 +265,7 @@ class VectorScan:
         return self._compare_tails(rows, scores)
 
     def _compare_heads(self, hidden: NDArray[np.bool_] | None) -> tuple[_Floats, _Floats, _Floats]:
-        """Return the products of all heads, upper bounds of scores without error bounds, and the group maxima."""
+        """Return the head products, the head products plus tail norm products, and the best head product by group."""
         count = len(self._rows.heads)
         scores, upper, maxima = (np.empty(size, np.float32) for size in (count, count, -(-count // GROUP)))
         tail_norm = np.linalg.norm(self._query_tail.astype(np.float32)) * self._query.scales[0]
@@ -360,7 +360,7 @@ def _group_maxima(scores: _Floats) -> _Floats:
 def _top_indices(scores: _Floats, limit: int, group_maxima: _Floats | None = None) -> NDArray[np.intp]:
     """Return the ascending indices of the ``limit`` best scores, and of those that tie with the last."""
     if limit * GROUP < len(scores):
-        # The maxima of ``limit`` groups reach the limit-th best group maximum; few other scores do.
+        # At least ``limit`` scores reach the limit-th best group maximum, so lower scores are not among the best.
         maxima = _group_maxima(scores) if group_maxima is None else group_maxima
         indices = np.flatnonzero(scores >= np.partition(maxima, len(maxima) - limit)[len(maxima) - limit])
     else:
