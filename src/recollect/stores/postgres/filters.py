@@ -29,22 +29,21 @@ _MAX_TEXT_LENGTH = 200  # in characters; a longer text is replaced by its digest
 def candidate_conditions(
     connection: Connection, namespace_id: int, filters: Filters, without: Query | None
 ) -> tuple[str, list[Any]]:
-    """Return SQL that selects notes which pass the filters and have no NOT term of ``without``, and its parameters."""
+    """Return SQL conditions and their parameters for notes that pass the filters and lack the NOT terms of ``without``."""
     conditions, values = filter_conditions(filters)
     excluded = exclusion(without) if without else None
-    query = render_tsquery(excluded, namespace_id) if excluded else None
-    if excluded is None or query is None:
+    tsquery = render_tsquery(excluded, namespace_id) if excluded else None
+    if excluded is None or tsquery is None:
         return conditions, values
     # The tsvector of a long note may lack terms, so posting lists and texts decide which long notes match.
     rows = connection.execute(_LONG_NOTES, [namespace_id]).fetchall()
     long_notes = np.array([note for (note,) in rows], np.int64)
-    matching = matching_notes(connection, namespace_id, excluded) if len(long_notes) else long_notes
-    return conditions + _EXCLUDED, [*values, query, np.intersect1d(matching, long_notes).tolist()]
+    matching = matching_notes(connection, namespace_id, excluded) if len(long_notes) else long_notes  # no notes
+    return conditions + _EXCLUDED, [*values, tsquery, np.intersect1d(matching, long_notes).tolist()]
 
 
-# In ``words``, the column ``words`` is the tsvector of a note; ``whole`` is false if it lacks terms or positions.
+# The table ``words`` has the tsvectors (column ``words``); ``whole`` is false if a tsvector lacks terms or positions.
 _LONG_NOTES = "SELECT note FROM words JOIN notes ON key = note WHERE NOT whole AND namespace = %s"
-
 _EXCLUDED = """
  AND NOT EXISTS (SELECT 1 FROM words AS w WHERE w.note = n.key AND w.whole AND w.words @@ %s::tsquery)
  AND NOT n.key = ANY (%s::bigint[])
@@ -80,10 +79,10 @@ def filter_conditions(filters: Filters) -> tuple[str, list[Any]]:
 
 
 def comparable_metadata(metadata: str) -> str:
-    """Return the column ``facts`` of a note: JSON that maps each metadata key to the text of its value."""
+    """Return the value of the column ``facts``: JSON that maps each metadata key to the text of its value."""
     if metadata == "{}":
         return metadata
-    values: Mapping[str, Any] = with_deep_stack(lambda: json.loads(metadata))
+    values: Mapping[str, Any] = with_deep_stack(lambda: json.loads(metadata))  # JSON may be deeply nested
     return json.dumps({escape(key): _comparable_text(value) for key, value in values.items()})
 
 
@@ -96,7 +95,7 @@ def _comparable_text(value: Any) -> str:
     text = with_deep_stack(lambda: _canonical(value))
     if len(text) <= _MAX_TEXT_LENGTH:
         return text
-    return f"#{blake2b(text.encode(), digest_size=16).hexdigest()}"
+    return f"#{blake2b(text.encode(), digest_size=16).hexdigest()}"  # no JSON text starts with #
 
 
 def _as_float(number: int) -> float:
