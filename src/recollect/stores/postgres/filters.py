@@ -1,8 +1,9 @@
 """Render filters and excluded terms as SQL conditions on ``living AS n``, the notes that have not expired.
 
 A metadata filter compares texts, not JSON values: the column ``facts`` has one text for each metadata value. Two texts
-are equal if and only if SQLite considers the two values equal, so that both engines return the same notes. Values of
-type ``jsonb`` are not compared, because PostgreSQL limits their sizes and rewrites their numbers.
+are equal if and only if the SQLite store considers the two values equal. That store compares lists and objects in
+Python, and other values in SQL. The metadata values themselves are not compared as ``jsonb``, because PostgreSQL limits
+the size of such values and rewrites their numbers.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ _MAX_TEXT_LENGTH = 200  # in characters; a longer text is replaced by its digest
 def candidate_conditions(
     connection: Connection, namespace_id: int, filters: Filters, without: Query | None
 ) -> tuple[str, list[Any]]:
-    """Return SQL conditions and their parameters for notes that pass the filters and lack the NOT terms of ``without``."""
+    """Return SQL conditions and their parameters: a note must pass the filters and match no NOT term of ``without``."""
     conditions, values = filter_conditions(filters)
-    excluded = exclusion(without) if without else None
+    excluded = exclusion(without) if without else None  # only the NOT terms of this query count
     tsquery = render_tsquery(excluded, namespace_id) if excluded else None
     if excluded is None or tsquery is None:
         return conditions, values
@@ -87,7 +88,7 @@ def comparable_metadata(metadata: str) -> str:
 
 
 def _comparable_text(value: Any) -> str:
-    """Return the text of a metadata value; equal texts mean that SQLite considers the values equal."""
+    """Return the text of a metadata value; equal texts mean that the SQLite store considers the values equal."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
@@ -106,7 +107,7 @@ def _as_float(number: int) -> float:
 
 
 def _canonical(value: Any) -> str:
-    """Return JSON that is equal for values that Python considers equal: ``1.0`` and a nested ``true`` become ``1``."""
+    """Return the same JSON for lists or objects that are equal in Python: ``1.0`` and a nested ``true`` become ``1``."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{json.dumps(key)}: {_canonical(value[key])}" for key in sorted(value)) + "}"
     if isinstance(value, list):

@@ -3,8 +3,7 @@
 Each model has its own index. A thread builds a missing index in the background; until it is built, searches compare all
 vectors. The recall of an HNSW graph depends on the vectors: it is high for text embeddings, which form clusters, and
 low for random vectors. So an index is tested before it is used: some stored vectors are searched with and without it.
-``ef_search`` is how many candidates a search keeps. Its lowest value with enough recall is stored in the comment of the
-index; 0 means that no tested value has enough.
+The comment of the index has the lowest ``ef_search`` (how many candidates a search keeps) with enough recall, or 0.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class SqlStore(ABC, Generic[T]):
 
     @abstractmethod
     def _read(self, work: Callable[[T], R], namespace: str | None) -> R:
-        """Return the result of ``work`` (it may run twice) in a read transaction on one or all (``None``) namespaces."""
+        """Return the result of ``work`` (it may run twice) in a read transaction on a namespace, or all (``None``)."""
 
     @abstractmethod
     def _write(
