@@ -74,7 +74,7 @@ def _parse_address(address: str) -> dict[str, Any]:
     except psycopg.Error:
         parts = {"host": "@"}  # rejected below
     port_digits = str(parts.get("port", "")).replace(",", "")  # an address with several hosts may have several ports
-    # With an unescaped @, slash or colon in the password, libpq reads a part of it as the host, database or port.
+    # With an unescaped @, slash or colon in the password, libpq takes a part of it for the host, database or port.
     if "@" in f"{parts.get('host', '')}{parts.get('dbname', '')}" or (port_digits and not port_digits.isdecimal()):
         raise ArgumentError(
             "target",

@@ -107,7 +107,7 @@ def _as_float(number: int) -> float:
 
 
 def _canonical(value: Any) -> str:
-    """Return the same JSON for lists or objects that are equal in Python: ``1.0`` and a nested ``true`` become ``1``."""
+    """Return the same JSON for values that are equal in Python: ``1.0`` and a nested ``true`` become ``1``."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{json.dumps(key)}: {_canonical(value[key])}" for key in sorted(value)) + "}"
     if isinstance(value, list):

@@ -102,8 +102,8 @@ def index_notes(
     added: dict[str, list[Posting]] = {}
     removed: dict[str, list[int]] = {}
     tsvectors: list[tuple[int, str, bool]] = []
-    created = [change.note for change in changes if change.old_fields is None]
-    deleted = [change.note for change in changes if change.new_fields is None]
+    new_notes = [change.note for change in changes if change.old_fields is None]
+    deleted_notes = [change.note for change in changes if change.new_fields is None]
     token_difference = 0
     for note, old_fields, new_fields in changes:
         # A posting contains the number of tokens of its note, so all postings of a changed note are replaced.
@@ -118,12 +118,12 @@ def index_notes(
             for term, weight in new_terms.weights.items():
                 added.setdefault(term, []).append(Posting(note, weight, new_terms.tokens))
             tsvectors.append((note, *new_terms.tsvector(namespace_id)))
-    connection.execute("DELETE FROM words WHERE note = ANY (%s)", [deleted])
+    connection.execute("DELETE FROM words WHERE note = ANY (%s)", [deleted_notes])
     connection.execute(_WRITE_TSVECTORS, [[row[index] for row in tsvectors] for index in range(3)])
     update_postings(connection, namespace_id, added, removed, first_new_key=first_new_key)
     connection.execute(
         "UPDATE namespaces SET notes = notes + %s, tokens = tokens + %s, revision = revision + 1 WHERE key = %s",
-        [len(created) - len(deleted), token_difference, namespace_id],
+        [len(new_notes) - len(deleted_notes), token_difference, namespace_id],
     )
 
 
