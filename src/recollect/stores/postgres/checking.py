@@ -48,7 +48,7 @@ def check(transaction: PostgresTransaction) -> list[Finding]:
 
 
 def rebuild(transaction: PostgresTransaction, namespace_id: int) -> None:
-    """Rebuild the postings, tsvectors, names, mentions and entities of a namespace, which must be locked."""
+    """Rebuild postings, tsvectors (``words``), names, mentions and entities of a namespace, which must be locked."""
     connection = transaction.connection
     connection.execute(
         "UPDATE namespaces SET notes = 0, tokens = 0, revision = revision + 1 WHERE key = %s", [namespace_id]
@@ -60,7 +60,7 @@ def rebuild(transaction: PostgresTransaction, namespace_id: int) -> None:
         changes = [TextChange(note, None, fields) for note, *fields in rows]
         # The index was emptied, so that all notes of the batch are new to it.
         index_notes(connection, namespace_id, changes, first_new_key=rows[0][0])
-        write_names(connection, namespace_id, [row[:3] for row in rows], ())
+        write_names(connection, namespace_id, [row[:3] for row in rows], ())  # key, path and title
     shared.rebuild_mentions(transaction, namespace_id)
     shared.rebuild_entities(transaction, namespace_id)
 
@@ -82,7 +82,7 @@ def _name_problems(transaction: PostgresTransaction, namespace_id: int) -> Itera
 
 
 def _term_problems(transaction: PostgresTransaction, namespace_id: int) -> Iterator[str]:
-    """Find tsvectors, postings and counts of a namespace that differ from the texts of its notes."""
+    """Yield a message for each tsvector, count or set of postings that differs from the texts of the notes."""
     connection = transaction.connection
     hash_sums: dict[int, int] = {}
     token_count = 0
@@ -104,7 +104,7 @@ def _term_problems(transaction: PostgresTransaction, namespace_id: int) -> Itera
 
 
 def _posting_problems(connection: Connection, namespace_id: int, hash_sums: dict[int, int]) -> Iterator[str]:
-    """Find notes whose postings differ from their terms; subtract the hashes of postings from the ``hash_sums``."""
+    """Yield messages about wrong postings; subtract the hashes of stored postings from the ``hash_sums`` of notes."""
     cursor: tuple[str, int] = ("", 0)  # the columns term and block of the last row that was read
     while rows := connection.execute(
         "SELECT term, block, count, list FROM postings WHERE namespace = %s AND (term, block) > (%s, %s) "

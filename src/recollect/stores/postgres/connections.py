@@ -3,8 +3,8 @@
 A read transaction sees a consistent snapshot; if its connection breaks, the read is repeated once. A write transaction
 locks the rows of its namespaces in the table ``namespaces``. Each transaction sets its visible namespaces, its time and
 its timeouts when it begins, so that connections keep no state between transactions and a pooler such as PgBouncer can
-be used. The pool is a queue with one entry for each allowed connection: an idle connection, or ``None`` if it is not
-open yet. psycopg_pool is not used, because it does not report why a server refuses connections.
+be used. The pool is a queue with one entry for each allowed connection: an idle connection, or ``None`` for one that
+is not open. psycopg_pool is not used, because it does not report why a server refuses connections.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from recollect.stores.rows import to_microseconds
 WRITE_TIMEOUT = 60.0  # seconds that a write transaction waits for other writers
 POOL_SIZE = 8
 POOL_TIMEOUT = 10.0
-"""Seconds to wait for a free connection. HTTP clients wait longer, so that they get a response with the reason."""
+"""Seconds to wait for a free connection; fewer than HTTP clients wait, so that they get a response with the reason."""
 STATEMENT_TIMEOUT = 60.0  # seconds after which the server cancels a statement
 CONNECT_TIMEOUT = 5  # seconds to wait for each host of the address
 _MAX_TIMEOUT = 86_400  # the seconds of a day
@@ -74,7 +74,7 @@ def _parse_address(address: str) -> dict[str, Any]:
     except psycopg.Error:
         parts = {"host": "@"}  # rejected below
     port_digits = str(parts.get("port", "")).replace(",", "")  # an address with several hosts may have several ports
-    # With an unescaped @, slash or colon in the password, libpq reads a part of it as the host, database or port.
+    # With an unescaped @, slash or colon in the password, libpq takes a part of it for the host, database or port.
     if "@" in f"{parts.get('host', '')}{parts.get('dbname', '')}" or (port_digits and not port_digits.isdecimal()):
         raise ArgumentError(
             "target",
@@ -132,7 +132,7 @@ class Connections:
         """Return the result of ``work`` in a read transaction that sees one namespace, or all (``None``).
 
         If the connection breaks, ``work`` is repeated once on another connection. ``statement_timeout`` is in seconds:
-        0 means no limit, ``None`` the timeout of the constructor.
+        0 means no limit; ``None`` means the timeout of the constructor.
         """
         namespaces = None if namespace is None else [namespace]
         begin = self._begin_sql(_READ_ONLY, namespaces, statement_timeout)
@@ -294,7 +294,7 @@ class Connections:
                     "whole or not at all; check which before you repeat it"
                 ) from error
             raise
-        if cursor.statusmessage != "COMMIT":  # PostgreSQL rolls back if a statement has failed
+        if cursor.statusmessage != "COMMIT":  # the message is ROLLBACK if a statement failed
             raise StoreError(f"{self.location} rejected a part of a change; nothing was written")
 
     @contextmanager
@@ -310,7 +310,7 @@ def _lookup_hashes(namespaces: Collection[str] | None) -> list[bytes]:
 
 
 _READ_ONLY = "REPEATABLE READ READ ONLY"
-_READ_WRITE = "READ COMMITTED"  # READ WRITE would override an administrator's read-only setting
+_READ_WRITE = "READ COMMITTED"  # without READ WRITE, which would override an administrator's read-only setting
 
 # The setting recollect.namespaces is "*" for all namespaces. Otherwise it is empty until the statement that selects or
 # locks the namespaces sets it to their keys. The idle timeout of five minutes releases the locks of a hanging process.
@@ -325,7 +325,7 @@ SELECT (SELECT version FROM recollect.schema_version),
     set_config('idle_in_transaction_session_timeout', '300000', true);
 """)
 
-# The column ``mark`` has the lookup hash of the name.
+# The column ``mark`` has the lookup hash of the name, which the SQL function ``mark`` computes.
 _SELECT_NAMESPACES = SQL("""
 SELECT name, key, set_config('recollect.namespaces', string_agg(key::text, ',') OVER (), true)
 FROM recollect.namespaces WHERE mark = ANY ({}::bytea[])

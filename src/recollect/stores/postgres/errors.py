@@ -66,7 +66,7 @@ def is_disconnect(error: psycopg.Error) -> bool:
         return True
     if not isinstance(error, psycopg.OperationalError):
         return False
-    # An error of libpq itself, which is not from the server, has no SQLSTATE.
+    # An OperationalError without an SQLSTATE comes from libpq, not from the server: the connection failed.
     return error.sqlstate is None or error.sqlstate.startswith(_CONNECTION_EXCEPTION_CLASS)
 
 
@@ -75,13 +75,13 @@ def translate_error(location: str, error: psycopg.Error, password: str | None = 
     detail = " ".join(str(error).split()) or type(error).__name__
     if password:
         detail = detail.replace(password, "…")
-    for psycopg_classes, error_class, advice in _STATEMENT_ERRORS:
+    for psycopg_classes, error_class, message in _STATEMENT_ERRORS:
         if isinstance(error, psycopg_classes):
-            return error_class(f"{location} {advice} ({detail})")
+            return error_class(f"{location} {message} ({detail})")
     if is_disconnect(error):
-        for pattern, error_class, advice in _REFUSED_LOGINS:
+        for pattern, error_class, message in _REFUSED_LOGINS:
             if re.search(pattern, detail):
-                return error_class(f"{location} {advice} ({detail})")
+                return error_class(f"{location} {message} ({detail})")
         return StoreUnavailableError(
             f"{location} cannot be reached; check that the server runs, and try again ({detail})"
         )

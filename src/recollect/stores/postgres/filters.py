@@ -1,8 +1,9 @@
 """Render filters and excluded terms as SQL conditions on ``living AS n``, the notes that have not expired.
 
 A metadata filter compares texts, not JSON values: the column ``facts`` has one text for each metadata value. Two texts
-are equal if and only if SQLite considers the two values equal, so that both engines return the same notes. Values of
-type ``jsonb`` are not compared, because PostgreSQL limits their sizes and rewrites their numbers.
+are equal if and only if the SQLite store considers the two values equal. That store compares lists and objects in
+Python, and other values in SQL. The metadata values themselves are not compared as ``jsonb``, because PostgreSQL limits
+the size of such values and rewrites their numbers.
 """
 
 from __future__ import annotations
@@ -29,22 +30,21 @@ _MAX_TEXT_LENGTH = 200  # in characters; a longer text is replaced by its digest
 def candidate_conditions(
     connection: Connection, namespace_id: int, filters: Filters, without: Query | None
 ) -> tuple[str, list[Any]]:
-    """Return SQL that selects notes which pass the filters and have no NOT term of ``without``, and its parameters."""
+    """Return SQL conditions and their parameters: a note must pass the filters and match no NOT term of ``without``."""
     conditions, values = filter_conditions(filters)
-    excluded = exclusion(without) if without else None
-    query = render_tsquery(excluded, namespace_id) if excluded else None
-    if excluded is None or query is None:
+    excluded = exclusion(without) if without else None  # only the NOT terms of this query count
+    tsquery = render_tsquery(excluded, namespace_id) if excluded else None
+    if excluded is None or tsquery is None:
         return conditions, values
     # The tsvector of a long note may lack terms, so posting lists and texts decide which long notes match.
     rows = connection.execute(_LONG_NOTES, [namespace_id]).fetchall()
     long_notes = np.array([note for (note,) in rows], np.int64)
-    matching = matching_notes(connection, namespace_id, excluded) if len(long_notes) else long_notes
-    return conditions + _EXCLUDED, [*values, query, np.intersect1d(matching, long_notes).tolist()]
+    matching = matching_notes(connection, namespace_id, excluded) if len(long_notes) else long_notes  # no notes
+    return conditions + _EXCLUDED, [*values, tsquery, np.intersect1d(matching, long_notes).tolist()]
 
 
-# In ``words``, the column ``words`` is the tsvector of a note; ``whole`` is false if it lacks terms or positions.
+# The table ``words`` has the tsvectors (column ``words``); ``whole`` is false if a tsvector lacks terms or positions.
 _LONG_NOTES = "SELECT note FROM words JOIN notes ON key = note WHERE NOT whole AND namespace = %s"
-
 _EXCLUDED = """
  AND NOT EXISTS (SELECT 1 FROM words AS w WHERE w.note = n.key AND w.whole AND w.words @@ %s::tsquery)
  AND NOT n.key = ANY (%s::bigint[])
@@ -80,15 +80,15 @@ def filter_conditions(filters: Filters) -> tuple[str, list[Any]]:
 
 
 def comparable_metadata(metadata: str) -> str:
-    """Return the column ``facts`` of a note: JSON that maps each metadata key to the text of its value."""
+    """Return the value of the column ``facts``: JSON that maps each metadata key to the text of its value."""
     if metadata == "{}":
         return metadata
-    values: Mapping[str, Any] = with_deep_stack(lambda: json.loads(metadata))
+    values: Mapping[str, Any] = with_deep_stack(lambda: json.loads(metadata))  # JSON may be deeply nested
     return json.dumps({escape(key): _comparable_text(value) for key, value in values.items()})
 
 
 def _comparable_text(value: Any) -> str:
-    """Return the text of a metadata value; equal texts mean that SQLite considers the values equal."""
+    """Return the text of a metadata value; equal texts mean that the SQLite store considers the values equal."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
@@ -96,7 +96,7 @@ def _comparable_text(value: Any) -> str:
     text = with_deep_stack(lambda: _canonical(value))
     if len(text) <= _MAX_TEXT_LENGTH:
         return text
-    return f"#{blake2b(text.encode(), digest_size=16).hexdigest()}"
+    return f"#{blake2b(text.encode(), digest_size=16).hexdigest()}"  # no JSON text starts with #
 
 
 def _as_float(number: int) -> float:
@@ -107,7 +107,7 @@ def _as_float(number: int) -> float:
 
 
 def _canonical(value: Any) -> str:
-    """Return JSON that is equal for values that Python considers equal: ``1.0`` and a nested ``true`` become ``1``."""
+    """Return the same JSON for values that are equal in Python: ``1.0`` and a nested ``true`` become ``1``."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{json.dumps(key)}: {_canonical(value[key])}" for key in sorted(value)) + "}"
     if isinstance(value, list):

@@ -2,9 +2,9 @@
 
 *Format.* A posting has a note's key, the term's weight in the note and the note's number of tokens. The list of a term
 is ordered by key and split into blocks of at most ``BLOCK_SIZE`` postings. A block is a row of the table ``postings``.
-Its column ``block`` is a start key: at most its lowest note key, and above all keys of the previous block. ``list`` has
-twelve bytes for each posting, in little-endian order: the key minus ``block`` (uint32), the weight (float32) and the
-number of tokens (uint32). The document frequency of a term is the sum of ``count``, the block sizes, over its blocks.
+Column ``block`` has its start key, which is at most its lowest note key and above all note keys of the previous block.
+``list`` has twelve little-endian bytes for each posting: the key minus ``block`` (uint32), the weight (float32) and the
+number of tokens (uint32). ``count`` has the number of postings, whose sum over all blocks is the document frequency.
 
 A writer has locked the namespace, so it can read a block, change it and write it back. Scores are cached by query,
 because ``text_scores`` usually needs the scores that ``search_text`` has just computed.
@@ -77,9 +77,9 @@ class Postings(NamedTuple):
 def union(lists: Collection[Postings]) -> Postings:
     """Return one posting for each note that has any of several terms; its weight is the sum of the terms' weights."""
     all_notes = np.concatenate([postings.notes for postings in lists])
-    notes, first_indices, indices = np.unique(all_notes, return_index=True, return_inverse=True)
+    notes, first_indices, note_indices = np.unique(all_notes, return_index=True, return_inverse=True)
     weights = np.zeros(len(notes))
-    np.add.at(weights, indices, np.concatenate([postings.weights for postings in lists]))
+    np.add.at(weights, note_indices, np.concatenate([postings.weights for postings in lists]))
     return Postings(notes, weights, np.concatenate([postings.tokens for postings in lists])[first_indices])
 
 
@@ -96,14 +96,14 @@ def index_notes(
 ) -> None:
     """Update postings, tsvectors and counts for changed notes; the namespace must be locked.
 
-    A note must occur at most once in ``changes``; unless it is deleted, the table ``notes`` must already have it. Notes
+    A note may occur only once in ``changes``. The table ``notes`` must already have the new and changed notes. Notes
     whose key is ``first_new_key`` or higher are new, and have higher keys than all indexed notes.
     """
     added: dict[str, list[Posting]] = {}
     removed: dict[str, list[int]] = {}
     tsvectors: list[tuple[int, str, bool]] = []
-    created = [change.note for change in changes if change.old_fields is None]
-    deleted = [change.note for change in changes if change.new_fields is None]
+    new_notes = [change.note for change in changes if change.old_fields is None]
+    deleted_notes = [change.note for change in changes if change.new_fields is None]
     token_difference = 0
     for note, old_fields, new_fields in changes:
         # A posting contains the number of tokens of its note, so all postings of a changed note are replaced.
@@ -118,16 +118,16 @@ def index_notes(
             for term, weight in new_terms.weights.items():
                 added.setdefault(term, []).append(Posting(note, weight, new_terms.tokens))
             tsvectors.append((note, *new_terms.tsvector(namespace_id)))
-    connection.execute("DELETE FROM words WHERE note = ANY (%s)", [deleted])
+    connection.execute("DELETE FROM words WHERE note = ANY (%s)", [deleted_notes])
     connection.execute(_WRITE_TSVECTORS, [[row[index] for row in tsvectors] for index in range(3)])
     update_postings(connection, namespace_id, added, removed, first_new_key=first_new_key)
     connection.execute(
         "UPDATE namespaces SET notes = notes + %s, tokens = tokens + %s, revision = revision + 1 WHERE key = %s",
-        [len(created) - len(deleted), token_difference, namespace_id],
+        [len(new_notes) - len(deleted_notes), token_difference, namespace_id],
     )
 
 
-# The column ``whole`` is false if the tsvector lacks terms or positions.
+# The table ``words`` has the tsvectors (column ``words``); ``whole`` is false if a tsvector lacks terms or positions.
 _WRITE_TSVECTORS = """
 INSERT INTO words (note, words, whole)
 SELECT note, words::tsvector, whole FROM unnest(%b::bigint[], %b::text[], %b::boolean[]) AS new (note, words, whole)
@@ -159,7 +159,7 @@ def update_postings(
     for term, notes in notes_by_term.items():
         old_blocks = stored_blocks.get(term, {})
         postings = sorted(added.get(term, ()))
-        new_blocks = _append(old_blocks, postings, min(notes)) or _rebuild(old_blocks, postings, notes)
+        new_blocks = _append(old_blocks, postings, min(notes)) or _rebuild(old_blocks, notes, postings)
         written += [(term, block, data) for block, data in new_blocks.items()]
         deleted += [(term, block) for block in old_blocks.keys() - new_blocks.keys()]
     if deleted:
@@ -177,7 +177,7 @@ def _read_blocks(
     terms: list[str] = []
     keys: list[int] = []
     for term, notes in notes_by_term.items():
-        # All new notes belong to the last block, which looking up the first new key finds.
+        # All new notes belong to the term's last block. Looking up the first new key finds this block.
         term_keys = notes if first_new_key is None else {min(note, first_new_key) for note in notes}
         terms += [term] * len(term_keys)
         keys += term_keys
@@ -189,9 +189,9 @@ def _read_blocks(
 
 
 def _append(old_blocks: Mapping[int, bytes], added: Sequence[Posting], lowest_note: int) -> dict[int, bytes] | None:
-    """Append postings to the only old block, or to a new one; return ``None`` if blocks must be rebuilt instead.
+    """Append postings to the only old block, or to a new block; return ``None`` if blocks must be rebuilt instead.
 
-    ``lowest_note`` is the lowest key of all added and removed notes. Rebuilding is rarely necessary.
+    ``lowest_note`` is the lowest key of all added and removed notes. It must be above the old keys to append postings.
     """
     if not added or len(old_blocks) > 1:
         return None
@@ -206,13 +206,13 @@ def _append(old_blocks: Mapping[int, bytes], added: Sequence[Posting], lowest_no
     return {block: data + _encode(added, block)}
 
 
-def _rebuild(old_blocks: Mapping[int, bytes], added: Sequence[Posting], removed: Collection[int]) -> dict[int, bytes]:
-    """Remove notes from the blocks of a term, add postings, split long blocks, and return the new data by start key."""
+def _rebuild(old_blocks: Mapping[int, bytes], notes: Collection[int], added: Sequence[Posting]) -> dict[int, bytes]:
+    """Remove ``notes`` from the blocks of a term, add postings, split long blocks; return the new data by start key."""
     postings_by_start = {
         block: [
             Posting(block + offset, weight, tokens)
             for offset, weight, tokens in _POSTING_STRUCT.iter_unpack(data)
-            if block + offset not in removed
+            if block + offset not in notes
         ]
         for block, data in old_blocks.items()
     }
@@ -239,7 +239,7 @@ def _encode(postings: Sequence[Posting], start: int) -> bytes:
     return b"".join([_POSTING_STRUCT.pack(note - start, weight, tokens) for note, weight, tokens in postings])
 
 
-# For each pair of a term and a note, the last block of the term that does not start after the note.
+# Select, for each pair of a term and a note, the last block of the term whose start key is not above the note's key.
 _READ = """
 SELECT DISTINCT ON (p.term, p.block) p.term, p.block, p.list
 FROM unnest(%b::text[], %b::bigint[]) AS touched (term, note) CROSS JOIN LATERAL (
@@ -276,7 +276,7 @@ def score_notes(connection: Connection, namespace_id: int, node: Expression) -> 
 
 
 def count_matches(connection: Connection, namespace_id: int, nodes: set[Expression]) -> dict[Expression, int]:
-    """Return how many notes match each expression. For a single term, that is the sum of ``count`` over its blocks."""
+    """Return how many notes match each expression. A single term's number is the sum of ``count`` over its blocks."""
     node_stems = {node: query_terms(node.text) for node in nodes if isinstance(node, Match) and node.kind != "prefix"}
     terms = {node: index_term(stems[0]) for node, stems in node_stems.items() if len(stems) == 1}
     rows = connection.execute(_COUNTS.format("term = ANY (%s)"), [namespace_id, list(set(terms.values()))])
@@ -288,7 +288,7 @@ def count_matches(connection: Connection, namespace_id: int, nodes: set[Expressi
 
 
 def read_vocabulary(transaction: PostgresTransaction, namespace_id: int, _: Vocabulary | None) -> Vocabulary:
-    """Return the terms of a namespace with their document frequencies; the previous vocabulary (``_``) is not used."""
+    """Return terms of up to ``MAX_LENGTH`` characters with document frequencies; ``_``, the old value, is not used."""
     rows = transaction.connection.execute(_COUNTS.format("length(term) <= %s"), [namespace_id, MAX_LENGTH])
     return build_vocabulary(rows.fetchall())
 
@@ -321,7 +321,7 @@ class ScoreCache:
 
 
 def _read_lists(connection: Connection, namespace_id: int, leaves: Sequence[Match]) -> tuple[int, int, list[Postings]]:
-    """Return the numbers of notes and of tokens of a namespace, and the posting list of each leaf."""
+    """Return a namespace's numbers of notes and tokens, and the posting list of each leaf (term, prefix or phrase)."""
     stems_by_leaf = {leaf: query_terms(leaf.text) for leaf in leaves}
     prefixes = {stems[-1] for leaf, stems in stems_by_leaf.items() if stems and leaf.kind == "prefix"}
     terms: set[str] = set()
@@ -332,9 +332,9 @@ def _read_lists(connection: Connection, namespace_id: int, leaves: Sequence[Matc
         term_rows = connection.execute(_LISTS.format("term = ANY (%s)"), [namespace_id, list(terms)], binary=True)
         prefix_rows = {}
         for prefix in prefixes:
-            start = term_prefix(prefix)
-            bounds = [namespace_id, start, start + "\U0010ffff"]  # below the last character of Unicode
-            prefix_rows[prefix] = connection.execute(_LISTS.format("term >= %s AND term < %s"), bounds, binary=True)
+            lowest = term_prefix(prefix)
+            params = [namespace_id, lowest, lowest + "\U0010ffff"]  # the bounds of all terms with this prefix
+            prefix_rows[prefix] = connection.execute(_LISTS.format("term >= %s AND term < %s"), params, binary=True)
     ((note_count, token_count),) = counts.fetchall()
     term_lists = _decode(term_rows.fetchall())
     prefix_lists = {  # _NO_POSTINGS is in each union, because a union needs at least one list
@@ -355,7 +355,7 @@ def _read_lists(connection: Connection, namespace_id: int, leaves: Sequence[Matc
 def _read_phrase(
     connection: Connection, namespace_id: int, leaf: Match, stems: Sequence[str], lists: Sequence[Postings]
 ) -> Postings:
-    """Return the postings of a phrase, given by its stems and their posting lists; positions are found in the texts."""
+    """Return the postings of a phrase. The posting ``lists`` of its stems lack positions, so note texts are read."""
     notes = lists[0].notes
     for postings in lists[1:]:
         notes = np.intersect1d(notes, postings.notes, assume_unique=True)
@@ -378,10 +378,9 @@ def _decode(rows: Sequence[tuple[str, int, bytes]]) -> dict[str, Postings]:
 
 
 _COUNTS = "SELECT term, sum(count)::bigint FROM postings WHERE namespace = %s AND {} GROUP BY term"
-
 _LISTS = "SELECT term, block, list FROM postings WHERE namespace = %s AND {} ORDER BY term, block"
 
-# The second part is for long notes, whose tsvector is incomplete and may lack a phrase that the note contains.
+# The second SELECT reads long notes: their tsvector is incomplete, and may lack a phrase that the note contains.
 _PHRASE = """
 SELECT n.key, n.path, n.title, n.summary, n.tags, n.content FROM words AS w JOIN notes AS n ON n.key = w.note
 WHERE w.words @@ %s::tsquery AND n.namespace = %s

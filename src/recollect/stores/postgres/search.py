@@ -1,10 +1,10 @@
 """Lexical and vector search of one namespace in one transaction.
 
-Vector search compares the query with all vectors of a namespace, or with those that an HNSW index returns. The server
-computes similarities in half precision, whose error is bounded. Every note that can be among the nearest is then scored
-in float64, so that a score depends only on the vectors of query and note. A note has one row in ``vectors`` for each
-chunk, whose number is in the column ``piece``. A note's similarity is that of its best chunk. A column ``…_mark`` has
-the lookup hash of a text (see ``schema.py``).
+Vector search compares the query with all vectors of a namespace, or with the vectors that an HNSW index returns. The
+server computes similarities in half precision. Every note that can be among the nearest in spite of the rounding is
+then scored in float64, so that scan and index give a note the same score. The table ``vectors`` has a row for each
+chunk: ``piece`` is the number of the chunk, ``near`` its vector in half precision. A note's similarity is that of its
+best chunk. ``living`` has the visible notes, which have not expired. A column ``…_mark`` has the lookup hash of a text.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ NOTE_COLUMNS = ", ".join(f"n.{column}" for column in CANDIDATE_COLUMNS.split(", 
 """The columns of a candidate, to select from ``living AS n``."""
 FILTERED_NOTES = 1024  # how many of the best notes lexical search reads first if there are filters
 _DEPTH_FACTOR = 4  # each further read goes this many times as deep into the ranking as the one before
+# An upper bound of the error when two dot products are compared. Each product has two unit vectors. Half precision
+# changes each of these four vectors by at most 2**-11 of its length, together 4 * 2**-11 < 0.002; the rest is a margin.
 HALF_PRECISION_ERROR = 0.0025
-"""An upper bound of the error of comparing two dot products: four vectors are rounded by 2**-11 each; with a margin."""
 MAX_INDEX_RESULTS = 1000
 """The maximum number of rows that one search of the HNSW index returns, which is the maximum of ``hnsw.ef_search``."""
 
@@ -76,7 +77,7 @@ class NamespaceSearch(NamedTuple):
         return candidates
 
     def _best(self, scores: Scores, limit: int, filters: Filters) -> list[tuple[Any, ...]]:
-        """Return rows of score and candidate columns of the best visible notes that pass the filters.
+        """Return a row for each of the best visible notes that pass the filters: its score and the candidate columns.
 
         Notes are read in the order of their scores, in steps of growing size, until ``limit`` notes pass. A step reads
         all notes that tie with its last note, so that ties are ordered correctly.
@@ -98,7 +99,7 @@ class NamespaceSearch(NamedTuple):
         return best_rows
 
     def text_scores(self, query: Query, semantics: Semantics, ids: Sequence[str]) -> dict[str, float]:
-        """Return the scores of ``search_text``, by id, for those of the notes with these ids that match."""
+        """Return the scores of ``search_text``, by id, for the notes with these ids that match the query."""
         node = expression(query, semantics)
         if node is None:
             return {}
@@ -115,7 +116,7 @@ class NamespaceSearch(NamedTuple):
         return dict(zip(ids_found, scores[score_indices].tolist(), strict=True))
 
     def note_counts(self, queries: Sequence[Query]) -> tuple[int, list[int]]:
-        """Return the number of notes of the namespace, and how many match each query; both include expired notes."""
+        """Return the number of notes of the namespace, and how many match each query. Expired notes are counted."""
         nodes = [expression(query) for query in queries]
         ((total,),) = self.connection.execute("SELECT notes FROM namespaces WHERE key = %s", [self.namespace_id])
         counts = count_matches(self.connection, self.namespace_id, {node for node in nodes if node is not None})
@@ -135,7 +136,7 @@ class NamespaceSearch(NamedTuple):
         return bool(self._best(self.scores.scores(self.connection, self.namespace_id, node), 1, Filters()))
 
     def spellings(self, stem: str) -> Counter[str]:
-        """Return how often each word with this stem occurs in the first notes that contain the stem."""
+        """Return how often each word with this stem occurs in the first note fields that contain the stem."""
         blocks = self.connection.execute(
             _FIRST_BLOCKS, [self.namespace_id, stem, SPELLING_NOTES], binary=True
         ).fetchall()
@@ -159,7 +160,7 @@ class NamespaceSearch(NamedTuple):
         return [candidates[note_id] for note_id in dict.fromkeys(ids) if note_id in candidates]
 
     def similarities(self, active: ActiveModel, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
-        """Return the similarities of the notes with these ids to a unit vector, by id, as ``search_vectors`` does."""
+        """Return the cosine similarities, by id, of the notes with these ids to a unit vector."""
         rows = self.connection.execute(
             "SELECT n.id, string_agg(v.vector, ''::bytea ORDER BY v.piece) FROM living AS n "
             "JOIN vectors AS v ON v.note = n.key AND v.model = %s "
@@ -177,7 +178,7 @@ class NamespaceSearch(NamedTuple):
         conditions, values = candidate_conditions(self.connection, self.namespace_id, filters, without)
         search = _VectorSearch(self.connection, self.namespace_id, active, vector, conditions, values)
         ef_search = self.indexes.ef_search(self.connection, self.namespace_id, active)
-        results = search.by_index(limit, ef_search) if ef_search else None
+        results = search.by_index(limit, ef_search) if ef_search else None  # 0: use no index
         if results is None:
             results = search.by_scan(limit)
         best = sorted(results)[:limit]
@@ -189,7 +190,7 @@ class NamespaceSearch(NamedTuple):
 
 
 _Result = tuple[float, str, str, int]
-"""The negative similarity, path, id and key of a note: sorted, the nearest notes come first."""
+"""The negative similarity, path, id and key of a note. When results are sorted, the nearest notes come first."""
 
 
 class _VectorSearch(NamedTuple):
@@ -203,7 +204,7 @@ class _VectorSearch(NamedTuple):
     values: list[Any]  # the parameters of the conditions
 
     def by_scan(self, limit: int) -> list[_Result]:
-        """Return all notes that pass the conditions and can be among the nearest ``limit``."""
+        """Return all notes that pass the conditions and can be among the nearest ``limit`` in spite of the rounding."""
         join, conditions = "JOIN living AS n ON n.key = v.note", self.conditions
         if not conditions:
             join, conditions = "", _NOT_EXPIRED
@@ -213,7 +214,7 @@ class _VectorSearch(NamedTuple):
                 SELECT note, min(distance) AS distance FROM (
                     SELECT v.note, v.near <#> %s::halfvec AS distance  -- the negative dot product
                     FROM vectors AS v {join} WHERE v.namespace = %s AND v.model = %s {conditions}
-                    OFFSET 0  -- keeps the sub-select, so that the grouping gets distances, not vectors
+                    OFFSET 0  -- prevents the merge of this sub-select, so that distances are grouped, not vectors
                 ) AS chunks GROUP BY note
             ),
             last_result AS (SELECT distance FROM note_distances ORDER BY distance LIMIT 1 OFFSET %s)  -- at rank limit
@@ -225,13 +226,13 @@ class _VectorSearch(NamedTuple):
         return self._rescore([note for (note,) in rows])
 
     def by_index(self, limit: int, ef_search: int) -> list[_Result] | None:
-        """Return at least ``limit`` notes by the HNSW index; ``None`` if too few of its results pass the conditions."""
+        """Return at least ``limit`` notes from the HNSW index; ``None`` if too few of its rows pass the conditions."""
         depth = max(2 * limit, ef_search)
         while depth <= MAX_INDEX_RESULTS:
             results = self._search_index(depth)
             if len(results) >= limit:
                 return results
-            # Twice the depth that would be enough if the same share of rows passed.
+            # Read twice as many rows as would be enough if the same share of them passed the conditions.
             depth = 2 * depth * limit // max(1, len(results))
         return None
 
@@ -274,11 +275,11 @@ def index_query(key: int, model: Model) -> str:
     return f"SELECT note FROM vectors WHERE model = {key:d} AND namespace = %s ORDER BY {near} <#> {query} LIMIT %s"  # noqa: S608 (fixed names)
 
 
+# Every block has at least one note, so ``SPELLING_NOTES`` blocks have enough notes.
 _FIRST_BLOCKS = "SELECT block, list FROM postings WHERE namespace = %s AND term = %s ORDER BY block LIMIT %s"
-
 _FIELDS = "SELECT path, title, summary, tags, content FROM notes WHERE key = ANY (%s::bigint[]) ORDER BY key"
 
-# It is faster to exclude the few expired notes than to join all notes that have not expired.
+# Excluding the few expired notes is faster than joining all notes that have not expired.
 _NOT_EXPIRED = """AND v.note NOT IN (
     SELECT key FROM notes WHERE expires_at <= (SELECT current_setting('recollect.now')::bigint)
 )"""

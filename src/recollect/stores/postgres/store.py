@@ -34,8 +34,8 @@ from recollect.stores.sqlite.store import SQLiteStore
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-MAX_TERM_FILTERS = 4  # how many namespaces may have a cached term filter; a filter takes four megabytes
-NO_TIMEOUT = 0.0
+MAX_TERM_FILTERS = 4  # how many term filters (Bloom filters of a namespace's terms) are cached; each takes 4 megabytes
+NO_TIMEOUT = 0.0  # for the server, 0 means no limit
 
 R = TypeVar("R")
 
@@ -113,8 +113,9 @@ class PostgresStore(SqlStore[PostgresTransaction]):
                 raise ModelChangedError(active.model)
             if namespace_id is None or active is None or limit <= 0:
                 return []
-            unit_vector, count = unit_query(vector, active.model), min(limit, MAX_INTEGER)
-            return self._search(transaction, namespace_id).search_vectors(active, unit_vector, count, filters, without)
+            unit_vector, max_notes = unit_query(vector, active.model), min(limit, MAX_INTEGER)
+            search = self._search(transaction, namespace_id)
+            return search.search_vectors(active, unit_vector, max_notes, filters, without)
 
         return self._read(work, namespace)
 
@@ -136,8 +137,8 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         without: Query | None = None,
     ) -> list[Candidate]:
         def work(transaction: PostgresTransaction, namespace_id: int) -> list[Candidate]:
-            count = min(limit, MAX_INTEGER)
-            return search_names(transaction.connection, namespace_id, words, count, filters, without, titles=titles)
+            max_notes = min(limit, MAX_INTEGER)
+            return search_names(transaction.connection, namespace_id, words, max_notes, filters, without, titles=titles)
 
         return [] if limit <= 0 else self._read_namespace(namespace, [], work)
 
@@ -199,7 +200,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         self._connections.close()
 
 
-# The bytes of all tables of the store, with their indexes.
+# Select the number of bytes of all tables of the store and of their indexes.
 _DISK_SIZE = """
 SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
 WHERE relnamespace = 'recollect'::regnamespace AND relkind = 'r'

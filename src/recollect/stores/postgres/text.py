@@ -1,8 +1,8 @@
 """Text for PostgreSQL: escaping, lookup hashes, and terms as ``tsvector`` and ``tsquery``.
 
-Terms are the stems that FTS5's tokenizer returns, so that both engines match the same notes, with one exception:
-PostgreSQL compares only the first ``MAX_TERM_BYTES`` bytes of a prefix. A lexeme, which is an entry of a ``tsvector``,
-consists of the key of the namespace, a separator and a term.
+Terms are the stems of the tokenizer of FTS5, SQLite's full-text index, so that both engines match the same notes.
+There is one exception: PostgreSQL compares only the first ``MAX_TERM_BYTES`` bytes of a prefix. A lexeme is an entry of
+a ``tsvector``. It consists of the key of the namespace, a separator and a term.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MAX_FTS5_BYTES = 32_768  # FTS5 ignores the rest of a longer token
 _HASH_BYTES = 16
 _SEPARATOR = "\x1f"  # no term contains it, because the tokenizer splits texts at control characters
 _TRUNCATION_MARK = "\x7f"  # no term contains it, for the same reason
-_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # also lone surrogates, which UTF-8 lacks
+_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # and surrogates, which UTF-8 cannot encode
 
 _WEIGHTS = tuple(FIELD_WEIGHTS.values())
 _FIELD_GAP = 16  # unused positions between two fields, so that no phrase continues from one field to the next
@@ -143,9 +143,9 @@ def phrase_weight(fields: Sequence[str | None], phrase: Sequence[str], *, prefix
     total = 0.0
     for text, weight in zip(fields, _WEIGHTS, strict=True):
         stems = stems_of(text) if text else []
-        for last in range(len(first_stems), len(stems)):
-            matches = stems[last].startswith(last_stem) if prefix else stems[last] == last_stem
-            if matches and stems[last - len(first_stems) : last] == first_stems:
+        for index in range(len(first_stems), len(stems)):
+            matches = stems[index].startswith(last_stem) if prefix else stems[index] == last_stem
+            if matches and stems[index - len(first_stems) : index] == first_stems:
                 total += weight
     return total
 
@@ -161,7 +161,7 @@ def render_tsquery(node: Expression, namespace_id: int) -> str | None:
 
 
 class _TsQuery:
-    """Renders nodes in tsquery syntax; ``None`` stands for a node that no note can match, such as only punctuation."""
+    """Renders nodes in tsquery syntax; ``None`` stands for a node that no note can match, such as mere punctuation."""
 
     def __init__(self, namespace_id: int) -> None:
         self._namespace_id = namespace_id

@@ -1,9 +1,9 @@
-"""HNSW indexes for namespaces that are too large to compare every vector: when they are built, tested and used.
+"""HNSW indexes for namespaces with too many vectors to compare them all: how the indexes are built, tested and used.
 
-Each model has its own index. A thread builds a missing index in the background; until then, searches compare all
+Each model has its own index. A thread builds a missing index in the background; until it is built, searches compare all
 vectors. The recall of an HNSW graph depends on the vectors: it is high for text embeddings, which form clusters, and
 low for random vectors. So an index is tested before it is used: some stored vectors are searched with and without it.
-The lowest ``ef_search`` with enough recall is stored in the comment of the index, or 0 if none has enough.
+The comment of the index has the lowest ``ef_search`` (how many candidates a search keeps) with enough recall, or 0.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from recollect.stores.postgres.connections import Connections
 
 MAX_EXACT_NOTES = 20_000  # up to this many notes, a search compares all vectors of a namespace
+# A namespace uses the index only if it has at least this share of all notes. Because the index has the vectors of all
+# namespaces, too few of its results would belong to a smaller namespace.
 MIN_SHARE = 0.2
-"""A namespace uses the index only if it has at least this share of all notes; else too few results belong to it."""
 MAX_INDEX_DIMENSION = 4000  # the limit of an HNSW index of halfvec
 RETEST_GROWTH = 2
 """An index is tested again when the store has more than this many times as many notes as at the last test."""
@@ -34,11 +35,11 @@ RETRY_SECONDS = 30.0  # seconds until a missing index is looked for again: anoth
 EF_SEARCH = (200, 400, 800)
 """The values of ``hnsw.ef_search`` to test; with lower values, some queries find no neighbours at all."""
 MIN_RECALL = 0.97  # measure_recall defines the recall
-_TEST_QUERIES = 24
+_TEST_QUERIES = 24  # how many stored vectors a test searches for
 _TEST_LIMIT = 10  # how many nearest notes of each query a test looks for
 
 _INDEX_PREFIX = "vectors_near_"  # the key of the model follows
-_BUILD_LOCK = (0x5265636C, 1)  # an advisory lock; schema.py has the lock of migrations
+_BUILD_LOCK = (0x5265636C, 1)  # keys of an advisory lock: "Recl" in ASCII, and a number; the lock of migrations is 0
 _MIN_PGVECTOR_FOR_INDEX = (0, 8)  # earlier versions have no iterative scan, and may return too few rows
 _BUILD_MEMORY = 256  # megabytes; an index that needs more memory is built much slower
 
@@ -60,7 +61,7 @@ class RecallTest(NamedTuple):
 
     @classmethod
     def parse(cls, comment: str | None) -> RecallTest | None:
-        """Return the test result in the comment of an index; ``None`` if there is none."""
+        """Return the test result in the comment of an index; ``None`` if the comment has no result."""
         match = re.fullmatch(r"breadth (\d+) for (\d+) notes", comment or "")
         return cls(*map(int, match.groups())) if match else None
 
@@ -79,7 +80,7 @@ class VectorIndexes:
     def ef_search(self, connection: Connection, namespace_id: int, active: ActiveModel) -> int:
         """Return the ``ef_search`` for this namespace; 0 if all vectors must be compared.
 
-        A missing index is built in the background, and an index that has grown much is tested again there.
+        A missing index is built, and an index that has grown much is tested again, both in the background.
         """
         key, model = active
         if model.dimension > MAX_INDEX_DIMENSION:
@@ -127,7 +128,7 @@ class VectorIndexes:
         try:
             self.ensure()
         except StoreError as error:
-            self._failed = True  # not repeated: searches work without an index
+            self._failed = True  # do not try again: searches work without an index
             if not self._closed:
                 warnings.warn(
                     f"vectors are searched without an index, which takes longer: {error}",
@@ -142,17 +143,17 @@ class VectorIndexes:
         builds. If the process ends, the server still finishes the index, and keeps the lock until then.
         """
         with self._connections.autocommit_connection() as connection:
-            ((locked, version, dimensions, largest_namespace),) = connection.execute(_PLAN, _BUILD_LOCK).fetchall()
+            ((locked, version, dimensions, max_notes),) = connection.execute(_PLAN, _BUILD_LOCK).fetchall()
             if not locked or tuple(map(int, version.split(".")[:2])) < _MIN_PGVECTOR_FOR_INDEX:
                 return
-            active_dimensions: dict[str, int] = dimensions or {}  # by key; there is at most one active model
+            active_dimensions: dict[str, int] = dimensions or {}  # by model key; at most one model is active
             for name, valid, building in connection.execute(_EXISTING, [f"{_INDEX_PREFIX}%"]).fetchall():
                 key = name.removeprefix(_INDEX_PREFIX)
                 build_failed = not valid and not building
                 if key not in active_dimensions or build_failed:
                     connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {_INDEX_PREFIX}{int(key):d}")
             for key, dimension in active_dimensions.items():
-                if (largest_namespace or 0) > MAX_EXACT_NOTES and dimension <= MAX_INDEX_DIMENSION:
+                if (max_notes or 0) > MAX_EXACT_NOTES and dimension <= MAX_INDEX_DIMENSION:
                     self._build(connection, int(key), Model("", dimension))  # the name is not used
 
     def _build(self, connection: Connection, key: int, model: Model) -> None:
@@ -202,7 +203,7 @@ def measure_recall(connection: Connection, key: int, model: Model) -> int:
     return 0
 
 
-# The numbers of notes of a namespace and of the store, and the comment of an index if the index is valid.
+# Select the number of notes of a namespace, that of the store, and the comment of an index if the index is valid.
 _STATE = """
 SELECT s.notes, (SELECT sum(notes)::bigint FROM namespaces),
     (SELECT obj_description(indexrelid, 'pg_class') FROM pg_index WHERE indexrelid = to_regclass(%s) AND indisvalid)
@@ -211,7 +212,7 @@ FROM namespaces AS s WHERE s.key = %s
 
 _TEST_RESULT = "SELECT obj_description(to_regclass(%s), 'pg_class'), (SELECT sum(notes)::bigint FROM namespaces)"
 
-# One statement, because a process that ends soon has little time to send several.
+# All this is one statement, because a process that ends soon has little time to send several.
 _PLAN = """
 SELECT pg_try_advisory_lock(%s, %s), (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
     (SELECT json_object_agg(key, dimension) FROM models WHERE active),
@@ -235,7 +236,7 @@ SELECT set_config('max_parallel_maintenance_workers', '0', false),
 
 _KEY_RANGE = "SELECT coalesce(min(note), 0), coalesce(max(note), 0) FROM vectors WHERE model = %s"
 
-# For each key, the vector of the first note from this key on.
+# Select, for each key, a vector of the first note whose key is not below this key.
 _SAMPLE = """
 SELECT v.near::text FROM unnest(%s::bigint[]) AS sample (key) CROSS JOIN LATERAL (
     SELECT near FROM vectors WHERE model = %s AND note >= sample.key ORDER BY note LIMIT 1

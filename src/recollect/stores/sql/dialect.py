@@ -182,10 +182,7 @@ class SqlTransaction(Protocol):
         """Return the first ``limit`` keys after ``cursor`` of visible notes that pass the filters, in order."""
 
     def touch_notes(self, namespace_id: int, accessed: Mapping[str, int]) -> int:
-        """Set the access times of notes, by id, in microseconds since 1970; return the number of changed notes.
-
-        A time that is not later than the stored time is ignored.
-        """
+        """Write access times (microseconds since 1970, by id) that are later than the stored; return their number."""
 
     def new_keys(self, limit: int) -> Iterator[int]:
         """Yield at most ``limit`` keys for new notes, higher than the keys of all earlier notes."""
@@ -213,12 +210,15 @@ class SqlTransaction(Protocol):
         """
 
     def adjacent_notes(self, notes: Sequence[int], distance: int) -> tuple[list[Row], list[Row]]:
-        """Return pairs of a note and a neighbour in its session: ``distance`` previous notes and as many next notes."""
+        """Return two lists of rows (note, neighbour in its session).
+
+        The first list has up to ``distance`` previous notes of each note, the second has up to ``distance`` next notes.
+        """
 
     def superseding_pairs(
         self, namespace_id: int, ids: Sequence[str], created_before: int, limit: int
     ) -> Iterable[Row]:
-        """Return ids of a superseded note and of a direct successor, for these notes, their successors, and so on."""
+        """Return (superseded id, id of a direct successor) for each link of the successor chains from ``ids`` on."""
 
     def index_state(self, namespace_id: int) -> tuple[int, bool, bool]:
         """Return the revision of a namespace, whether its lexical index has notes, and whether any note has a title."""
@@ -229,8 +229,9 @@ class SqlTransaction(Protocol):
     def titles_starting_with(self, namespace_id: int, runs: Sequence[str]) -> Iterable[Row]:
         """Return rows for the runs (sequences of stems, joined by spaces) with which a title starts.
 
-        A row has the run, the stems of the last title in sort order that starts with the run, and the key and words of
-        a title that equals the run and is not common; ``None`` if there is no such title.
+        The first column is the run. The second has the stems of the last title, in sort order, that starts with the
+        run: if they differ from the run, a longer title exists. The others have the key and the words of a title that
+        equals the run; both are ``None`` if no such title exists, or if it is common.
         """
 
     def notes_containing(
@@ -238,8 +239,8 @@ class SqlTransaction(Protocol):
     ) -> dict[int, list[int]]:
         """Return for each title, by key, the indexed notes whose summary or content contains its stems.
 
-        ``exclude`` has the notes that are being written, which are left out. If more than ``limit`` notes contain a
-        title, more than ``limit`` of them are returned, but not necessarily all.
+        ``exclude`` has the notes that are being written, which are left out. For a title that more than ``limit`` notes
+        contain, at least ``limit`` + 1 notes are returned, so that the caller recognises it as common.
         """
 
     def lock_models(self) -> None:
@@ -293,8 +294,8 @@ class RevisionCache(Generic[T, V]):
     def get(self, transaction: T, namespace_id: int) -> V:
         """Return the value for the state that the transaction sees; only one thread at a time derives it.
 
-        If the value is not cached, the transaction is restarted, because another thread may have derived the value
-        meanwhile from a later state than the transaction saw.
+        While this thread waits for its turn, another thread may cache the value of a later revision. The transaction is
+        therefore restarted, so that it sees that revision and can use the value.
         """
         with self._lock:
             entry = self._entries.pop(namespace_id, None) or _Entry()

@@ -22,13 +22,13 @@ MAX_ENTITY_NOTES = 64  # if more notes share an entity, the entity makes no edge
 
 
 class KeyEdge(NamedTuple):
-    """An edge between two notes, given by their keys."""
+    """An edge of the note ``source``, by note keys; with the direction "in", the link or mention leads to it."""
 
     source: int
     target: int
     kind: str
     direction: Literal["out", "in"]
-    distance: int = 1
+    distance: int = 1  # in a session, how many notes away the target is; 1 for all other edges
 
 
 class _Source(NamedTuple):
@@ -70,10 +70,8 @@ def edges_of_key(transaction: SqlTransaction, namespace_id: int, key: int) -> li
 def successors(
     transaction: SqlTransaction, namespace_id: int, ids: Sequence[str], created_before: datetime | None
 ) -> dict[str, tuple[str, ...]]:
-    """Return the direct successors of each superseded note among these notes, their successors, and so on.
-
-    This takes one recursive query; in a namespace without superseding links, as most are, it takes one index lookup.
-    """
+    """Return the direct successors, by id, of each superseded note in the successor chains that start at ``ids``."""
+    # Most namespaces have no superseding links. One index lookup shows this, and saves the recursive query.
     if not transaction.fetch_value(
         "SELECT EXISTS (SELECT 1 FROM links WHERE namespace = :namespace AND LOOKUP(kind) IN LOOKUP_LIST(:kinds))",
         namespace=namespace_id,
@@ -115,7 +113,7 @@ def _edges(
     for rows, (kind, direction) in zip(transaction.fetch_together(queries), query_edges, strict=True):
         edge_lists.append([KeyEdge(source, target, kind, direction) for source, target in rows])
     merged = merge_edges(keys, edge_lists, kinds)
-    # This drops expired notes, which the queries for titles and entities may return.
+    # Only visible notes are read, because the queries for mentions and entities may return expired notes.
     ids_by_key = transaction.fetch_dict(
         "SELECT key, id FROM visible_notes WHERE key IN LIST(:keys)", keys=list({edge.target for edge in merged})
     )
@@ -125,7 +123,7 @@ def _edges(
 def merge_edges(
     notes: Iterable[int], edge_lists: Iterable[Iterable[KeyEdge]], kinds: Collection[str] | None = None
 ) -> list[KeyEdge]:
-    """Return the distinct edges of several lists, but no loops; ordered by source as in ``notes``, then by list."""
+    """Return the distinct edges of several lists without loops, ordered by source as in ``notes``, then by list."""
     by_note: dict[int, dict[KeyEdge, None]] = {note: {} for note in notes}
     for edge_list in edge_lists:
         for edge in edge_list:
@@ -144,17 +142,14 @@ def _adjacent_edges(rows: Iterable[Row], kind: str) -> Iterator[KeyEdge]:
 def _link_edges(
     transaction: SqlTransaction, namespace_id: int, sources: Sequence[_Source], kinds: Collection[str] | None
 ) -> Iterator[KeyEdge]:
-    """Yield edges for the links from ``sources``, then for the links to them.
-
-    The target of a link may be an id or a path, with or without ``.md``, or a name.
-    """
+    """Yield edges for the links from ``sources``, then for the links to them; a target may lack the suffix ``.md``."""
     condition = "" if kinds is None else "AND LOOKUP(+kind) IN LOOKUP_LIST(:kinds)"
-    ids_and_paths = [name for source in sources for name in (source.id, source.path) if name]
+    ids_and_paths = [text for source in sources for text in (source.id, source.path) if text]
     keys = [source.key for source in sources]
     params = {
         "keys": keys,
         "namespace": namespace_id,
-        "targets": [*ids_and_paths, *(name.removesuffix(".md") for name in ids_and_paths if name.endswith(".md"))],
+        "targets": [*ids_and_paths, *(text.removesuffix(".md") for text in ids_and_paths if text.endswith(".md"))],
         "names": [source.name for source in sources if source.name is not None],
         "kinds": sorted(set(kinds or ()) - DERIVED),
     }
@@ -166,13 +161,12 @@ def _link_edges(
         if target in targets:
             yield KeyEdge(source, targets[target], kind, "out")
     for source, _, kind, target in sorted(incoming):
-        if targets.get(target) in keys:
+        if targets.get(target) in keys:  # a link by name may lead to another note with the same name
             yield KeyEdge(targets[target], source, kind, "in")
 
 
-# ``place`` is the position of a link in its note.
+# In ``links``, ``place`` is the position of the link in its note, and ``name`` is the last part of its target.
 _LINKS_FROM = "SELECT source, kind, target FROM links WHERE source IN LIST(:keys) {condition} ORDER BY source, place"
-
 _LINKS_TO = """
 SELECT source, place, kind, target FROM links
 WHERE namespace = :namespace AND LOOKUP(target) IN LOOKUP_LIST(:targets) {condition}
@@ -181,7 +175,7 @@ WHERE namespace = :namespace AND LOOKUP(name) IN LOOKUP_LIST(:names) {condition}
 """
 
 # In the queries for mentions, m says that the note ``mentioning`` mentions the title t, and ``titled`` that the note
-# ``mentioned`` has this title.
+# ``mentioned`` has this title. A mention is ``exact`` if it has the words of the title, not only their stems.
 # A title makes no edges if too many notes mention it (t.common), or if more than :limit notes have it.
 _DISTINCTIVE = (
     "t.key = {}.title AND NOT t.common AND NOT EXISTS (SELECT 1 FROM titled WHERE title = t.key LIMIT 1 OFFSET :limit)"

@@ -1,4 +1,4 @@
-"""The base class of both SQL stores: all public methods of ``stores/base.py`` but vector search, checks and backups."""
+"""The base class of both SQL stores: the methods of ``stores/base.py`` that both engines implement in the same way."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class NamespaceSearch(Protocol):
         """Return the best notes by BM25; ties are ordered by path, then id."""
 
     def text_scores(self, query: Query, semantics: Semantics, ids: Sequence[str]) -> dict[str, float]:
-        """Return the scores of ``search_text``, by id, for those of the notes with these ids that match."""
+        """Return the scores of ``search_text``, by id, for the notes with these ids that match the query."""
 
     def select_candidates(self, ids: Sequence[str], filters: Filters, without: Query | None) -> list[Candidate]:
         """Return the notes with these ids, in this order, that pass the filters and are not excluded by ``without``."""
@@ -60,16 +60,16 @@ class SqlStore(ABC, Generic[T]):
 
     @abstractmethod
     def _read(self, work: Callable[[T], R], namespace: str | None) -> R:
-        """Return the result of ``work``, which may run twice, in a read transaction on a namespace (``None``: all)."""
+        """Return the result of ``work`` (it may run twice) in a read transaction on a namespace, or all (``None``)."""
 
     @abstractmethod
     def _write(
         self, namespaces: Collection[str] | None, *, create: bool = False, accesses_only: bool = False
     ) -> AbstractContextManager[T]:
-        """Open a write transaction on namespaces (``None``: all); it is committed unless an error is raised.
+        """Open a write transaction on some or all (``None``) namespaces; it is committed unless an error is raised.
 
         The transaction first deletes the expired notes of the namespaces. With ``create``, it creates missing
-        namespaces. With ``accesses_only`` it deletes nothing, and waits for others only :data:`TOUCH_TIMEOUT` seconds.
+        namespaces. With ``accesses_only`` it deletes nothing, and waits only :data:`TOUCH_TIMEOUT` seconds for writers.
         """
 
     @abstractmethod
@@ -117,7 +117,7 @@ class SqlStore(ABC, Generic[T]):
         create: bool = True,
     ) -> WriteResult:
         namespaces = {draft.get("namespace", DEFAULT_NAMESPACE) for draft in drafts}
-        with self._write(namespaces, create=True) as transaction:
+        with self._write(namespaces, create=True) as transaction:  # creates namespaces; ``create`` is about notes
             batch = Batch(BatchTables(transaction, len(drafts)), create=create)
             batch.add(drafts)
             plan = batch.plan(model, vectors or {})
@@ -211,7 +211,7 @@ class SqlStore(ABC, Generic[T]):
 
     def page(self, limit: int, *, namespace: str, filters: Filters, after: int = 0) -> Page:
         limit = min(limit, MAX_INTEGER - 1)
-        notes = self._notes_after(min(after, MAX_INTEGER), limit + 1, namespace, filters)  # one more than the page has
+        notes = self._notes_after(min(after, MAX_INTEGER), limit + 1, namespace, filters)  # + 1 for ``has_next_page``
         keys = list(notes)[:limit]
         has_next_page = bool(keys) and len(notes) > limit
         return Page([notes[key] for key in keys], keys[-1] if has_next_page else None)
@@ -304,7 +304,7 @@ class SqlStore(ABC, Generic[T]):
 
     def embed(self, model: Model, vectors: Sequence[tuple[PendingNote, Vector]]) -> int:
         with self._write(None) as transaction:
-            return tables.embed(transaction, model, vectors)
+            return tables.write_pending_vectors(transaction, model, vectors)
 
 
 @contextmanager

@@ -26,7 +26,7 @@ _NOTE_COLUMNS = ", ".join(f"n.{column}" for column in COLUMNS.split(", "))
 
 
 def note_keys(transaction: SqlTransaction, namespace_id: int, names: Sequence[str]) -> list[int | None]:
-    """Return for each name the key of the visible note with this id, or else with this path, or else ``None``."""
+    """Return for each name the key of the unexpired note with this id, or else with this path, or else ``None``."""
     rows = transaction.fetch(
         "SELECT key, id, 0 FROM visible_notes WHERE namespace = :namespace AND LOOKUP(id) IN LOOKUP_LIST(:names) "
         "UNION ALL "
@@ -344,7 +344,9 @@ def pending(transaction: SqlTransaction, model: Model, limit: int, cursor: int) 
     return [PendingNote(key, embedding_text(*text)) for key, *text in rows]
 
 
-def embed(transaction: SqlTransaction, model: Model, vectors: Sequence[tuple[PendingNote, Vector]]) -> int:
+def write_pending_vectors(
+    transaction: SqlTransaction, model: Model, vectors: Sequence[tuple[PendingNote, Vector]]
+) -> int:
     """Write the vectors of notes whose text has not changed since it was embedded; return the number of these notes."""
     by_key = {note.key: (note, vector) for note, vector in vectors}
     transaction.lock_texts(list(by_key))
@@ -363,7 +365,7 @@ def embed(transaction: SqlTransaction, model: Model, vectors: Sequence[tuple[Pen
 
 
 def activate(transaction: SqlTransaction, model: Model) -> bool:
-    """Make ``model`` active and delete all other vectors; if a note lacks a vector of it, only return False."""
+    """Make ``model`` active and delete other vectors; return False, without a change, if a note has no vector of it."""
     transaction.lock_texts(None)
     if transaction.fetch_value(
         f"SELECT EXISTS (SELECT 1 FROM visible_notes AS n WHERE NOT {_HAS_VECTOR})",  # noqa: S608 (a condition of our own)

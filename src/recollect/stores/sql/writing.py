@@ -2,7 +2,7 @@
 
 A note mentions a title if its summary or content contains the stems of the title. A title that too many notes mention
 is marked as common, and its mentions are deleted. It stays common until the last note with this title is deleted, or
-the mentions are rebuilt. Notes, titles and namespaces are given by their keys.
+the mentions are rebuilt. Notes, titles and namespaces are given by keys. A run is a sequence of stems joined by spaces.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ from recollect.stores.tokens import (
 from recollect.text import collapse_whitespace
 
 BATCH_TITLES = 64  # how many new titles are looked up in the lexical index at a time
+# A title with more characters of stems than this is always looked up in the lexical index. The term filter, a Bloom
+# filter of the index's terms, cannot rule the title out: the index truncates long terms, so the filter may lack them.
 LONG_STEMS = 250
-"""Titles whose stems have more characters are always looked up: term filters lack terms that an index truncated."""
 ENTITIES_KEY = "entities"  # the metadata key whose value lists the entities of a note
 
 
@@ -123,8 +124,8 @@ def write_plan(transaction: SqlTransaction, plan: Plan, cache: TermFilterCache) 
         tables.delete_notes(transaction, namespace_id, notes)
     by_namespace = {key: list(group) for key, group in groupby(plan.changes, key=attrgetter("new.namespace"))}
     for namespace_id, changes in by_namespace.items():
-        reindexed = [change.new.key for change in changes if change.old and change.terms_changed]
-        transaction.unindex_texts(namespace_id, reindexed)
+        to_unindex = [change.new.key for change in changes if change.old and change.terms_changed]
+        transaction.unindex_texts(namespace_id, to_unindex)
     transaction.update_notes([change for change in plan.changes if change.old])
     transaction.insert_notes([change.new for change in plan.changes if not change.old])
     term_filters = {
@@ -157,11 +158,11 @@ def _index_changes(
         [(change.new.key, change.new.metadata) for change in changed_metadata],
         [change.new.key for change in changed_metadata if change.old],
     )
-    reindexed = [change for change in changes if change.terms_changed]
-    if not reindexed and not any(change.renamed for change in changes):
+    to_index = [change for change in changes if change.terms_changed]
+    if not to_index and not any(change.renamed for change in changes):
         return None
-    texts = [NoteText(new.key, new.title, new.summary, new.content) for new in map(attrgetter("new"), reindexed)]
-    changed_notes = [change.new.key for change in reindexed if change.old]
+    texts = [NoteText(new.key, new.title, new.summary, new.content) for new in map(attrgetter("new"), to_index)]
+    changed_notes = [change.new.key for change in to_index if change.old]
     term_filter = write_mentions(transaction, namespace_id, texts, changed_notes, cache)
     transaction.index_texts(namespace_id, changes)
     return term_filter
@@ -277,20 +278,20 @@ def _write_mentions_of_titles(
 def look_up_titles(
     transaction: SqlTransaction, namespace_id: int, runs: set[str]
 ) -> tuple[dict[str, list[tuple[int, str]]], set[str]]:
-    """Return the keys and words of titles that equal a run of stems, by run, and the runs that start a longer title."""
+    """Return the titles (key, words) whose stems equal a run, by run, and the runs with which a longer title begins."""
     titles: dict[str, list[tuple[int, str]]] = {}
     runs_of_longer_titles: set[str] = set()
     if runs:
         for run, last_stems, key, words in transaction.titles_starting_with(namespace_id, list(runs)):
             if key is not None:
                 titles.setdefault(run, []).append((key, words))
-            if last_stems != run:  # then the last title that starts with the run is longer
+            if last_stems != run:  # the last title, in sort order, that begins with the run is longer than the run
                 runs_of_longer_titles.add(run)
     return titles, runs_of_longer_titles
 
 
 def insert_mentions(transaction: SqlTransaction, mentions: Sequence[Mention]) -> None:
-    """Write mentions, and mark the titles that now have too many mentions (column ``namers``) as common."""
+    """Write mentions. Mark a title as common if its number of mentions (column ``namers``) is now above the limit."""
     if mentions:
         transaction.insert("mentions", Mention._fields, mentions)
         common = transaction.fetch_column(
