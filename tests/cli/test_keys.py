@@ -44,7 +44,7 @@ def test_keys_file_from_environment(run: Run) -> None:
 def test_keys_wrong_use(run: Run) -> None:
     for namespaces in ([], ["--namespace", "tea", "--all-namespaces"]):
         message = error_of(run("keys", "add", "kettle", "--keys", "k", *namespaces), 2)
-        assert message.startswith("the key needs namespaces; pass --namespace or --all-namespaces")
+        assert message.startswith("the key needs namespaces; pass either --namespace or --all-namespaces")
     assert "--keys" in error_of(run("keys", "list"), 2)
     assert error_of(run("keys", "list", "--keys", "k"), 1) == (
         "the key file k does not exist; create it with recollect keys add"

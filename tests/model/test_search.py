@@ -190,5 +190,5 @@ def test_ranked_hits_are_a_sequence() -> None:
     ranked = search_result(("new", 0.9, ()), ("old", 0.01, ("new", "gone")))
     assert (ranked[0].id, [hit.id for hit in ranked[1:]]) == ("new", ["old"])
     assert repr(ranked) == "<SearchResult 'tea': 2 hits, has_answer=True, ['new', 'old']>"
-    assert ranked.text_with_notice(ranked[0], "Sencha.") == "Sencha."
-    assert ranked.text_with_notice(ranked[1], "Assam.") == "[Out of date: superseded by new, gone]\nAssam."
+    assert ranked.text_with_superseded_notice(ranked[0], "Sencha.") == "Sencha."
+    assert ranked.text_with_superseded_notice(ranked[1], "Assam.") == "[Out of date: superseded by new, gone]\nAssam."

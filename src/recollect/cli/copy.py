@@ -43,35 +43,35 @@ def copy(
     """Copy a memory to another file or server.
 
     SOURCE is only read; TARGET is created if it is missing. Notes are copied with links, vectors and documents, in
-    order, and are not embedded again. After Ctrl-C or a lost connection, the same command continues where it stopped,
-    and also copies what changed meanwhile. Without --merge, a TARGET with notes that SOURCE lacks is refused. The exit
-    code is 1 if the two memories differ at the end.
+    their order, and are not embedded again. After Ctrl-C or a lost connection, the same command continues where it
+    stopped, and also copies what has changed in SOURCE since. Without --merge, a TARGET with notes that SOURCE lacks is
+    refused. The exit code is 1 if the two memories differ at the end.
     """
     from recollect.opening import copy as copy_memory  # noqa: PLC0415 (imports SQLite and numpy)
 
     if not is_url(source) and not Path(source).expanduser().exists():
         raise click.UsageError(f"there is no memory at {source}")
     source_name, target_name = redact_secrets(source), redact_secrets(target)
-    state = NOTHING_COPIED
+    copy_state = NOTHING_COPIED
 
     with memories.progress_bar("Copying") as show_progress:
 
         def progress(done: int, total: int, phase: str) -> None:
-            nonlocal state
+            nonlocal copy_state
             if phase == "notes":
-                state = f"{done:,} of {total:,} notes are in {target_name}"
+                copy_state = f"{done:,} of {total:,} notes are in {target_name}"
             show_progress(done, total, PHASES[phase])
 
         try:
             # The flags are merge and verify.
             report = copy_memory(source, target, namespaces=namespaces or None, progress=progress, **flags)
         except KeyboardInterrupt:
-            terminal.print_error(f"interrupted; {state}, and the same command continues from there")
+            terminal.print_error(f"interrupted; {copy_state}, and the same command continues from there")
             context.exit(INTERRUPTED)
         except (RecollectError, OSError) as error:
-            if state == NOTHING_COPIED:
+            if copy_state == NOTHING_COPIED:
                 raise
-            raise RecollectError(f"{error}; {state}, and the same command continues from there") from error
+            raise RecollectError(f"{error}; {copy_state}, and the same command continues from there") from error
     if as_json:
         terminal.print_json({"source": source_name, "target": target_name, **report.to_dict()})
     else:
@@ -88,7 +88,7 @@ def _summary(copied: CopyCounts, source: str, target: str) -> str:
         return f"nothing to copy: {target} has all {terminal.count(copied.unchanged, 'note')} of {source}"
     counts = {"added": copied.added, "updated": copied.updated}
     notes = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items() if count) or "none"
-    rate = (copied.added + copied.updated) / max(copied.seconds, 1e-3)  # the clock may not have advanced
+    rate = (copied.added + copied.updated) / max(copied.seconds, 1e-3)  # not 0: the clock may not have advanced
     totals = f"notes {notes}, {copied.unchanged:,} unchanged; documents {copied.documents:,}"
     return f"copied to {target} in {copied.seconds:.1f} s, {rate:,.0f} notes/s: {totals}"
 

@@ -29,11 +29,11 @@ EXAMPLES = (
     ),
     (
         ("--tag", "preference", "what does Maren drink in the morning?"),
-        "With a tag, only her preferences: the tea that she drinks now is first.",
+        "The tag limits the search to her preferences: the tea that she drinks now is first.",
     ),
     (
         ("--since", "2026-03-01", "--path", "people/", "Mum's phone number"),
-        "From March on, in one folder: the new number without the one that it replaced.",
+        "In one folder, from March on, the search finds the new number, but not the one that it replaced.",
     ),
 )
 """The example searches: arguments of ``recollect search``, and a sentence on what the results show."""
@@ -95,7 +95,7 @@ def demo(context: click.Context, /, *, query: tuple[str, ...], db: str | None, e
             for warning in result.warnings:
                 terminal.warn(warning)
             print_result(result, show_weak=not query)  # an example shows its hits even if they are weak
-            has_answer = result.has_answer
+            has_answer = result.has_answer  # needed only with QUERY, when this is the only search
             click.echo()
         if not query:
             _print_heading("explain", EXPLAIN_ARGUMENTS, "Every result can explain its rank.")
@@ -104,14 +104,14 @@ def demo(context: click.Context, /, *, query: tuple[str, ...], db: str | None, e
         if not terminal.is_quiet():
             shown_path = shlex.quote(redact_secrets(db or "demo.db"))
             click.echo(terminal.style(f"{SEPARATOR}\nNext steps", bold=True))
-            for step in NEXT_STEPS[1:] if db else NEXT_STEPS:  # the first step is to pass --db
+            for step in NEXT_STEPS[1:] if db else NEXT_STEPS:  # the first step advises to pass --db
                 click.echo(f"$ {step.format(shown_path)}")
     if query and not has_answer:
         context.exit(1)
 
 
 def _store_sample(memory: Memory, path: str) -> None:
-    """Store the sample notes in the memory; raise a usage error if it has notes, but not the first sample note."""
+    """Store the sample in the memory; raise a usage error if the memory has notes, but not the first sample note."""
     from recollect.sample import sample_notes  # noqa: PLC0415 (part of the library)
 
     notes = list(sample_notes())

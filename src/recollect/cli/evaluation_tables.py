@@ -33,11 +33,11 @@ def print_outcomes(console: Console, dataset: Dataset, outcomes: Sequence[Outcom
     details = [format_count(len(dataset.answerable), "question")]
     if dataset.unanswerable:
         details.append(f"{len(dataset.unanswerable):,} without an answer")
-    collections = {question.collection for question in dataset.questions}
+    collection_names = {question.collection for question in dataset.questions}
     if dataset.notes:
-        details.append(format_count(sum(len(dataset.collections[name].notes) for name in collections), "note"))
-        if len(collections) > 1:
-            details[-1] += f" in {len(collections):,} collections"
+        details.append(format_count(sum(len(dataset.collections[name].notes) for name in collection_names), "note"))
+        if len(collection_names) > 1:
+            details[-1] += f" in {len(collection_names):,} collections"
     embedder = outcomes[0].embedder
     _print_heading(console, dataset, [*details, "no embedder" if embedder == "none" else embedder])
     table = _numeric_table("", *outcomes[0].values, "p50 ms", "p95 ms")
@@ -70,8 +70,8 @@ def print_tuning(console: Console, result: TuningResult, dataset: Dataset, measu
         table = new_table("setting", "before", "after", "chosen in", header_style="dim")
         for change in result.changes:
             before, after = setting_value(change.before), setting_value(change.after)
-            folds = f"{change.agreeing} of {result.folds} folds"
-            table.add_row(_safe_text(change.setting), Text(before), Text(after, "bold"), folds)
+            chosen_in = f"{change.agreeing} of {result.folds} folds"  # the folds that chose this value
+            table.add_row(_safe_text(change.setting), Text(before), Text(after, "bold"), chosen_in)
         print_table(console, table)
         console.print()
     console.print(Text(result.verdict, "green" if result.recommended else "yellow"), soft_wrap=True)
@@ -89,7 +89,7 @@ def _differences_table(outcomes: Sequence[Outcome]) -> Table:
     The intervals come from the paired bootstrap. The p-values come from the randomisation test and are corrected by
     Holm's method for the number of systems.
     """
-    comparison = compare_outcomes([replace(outcome, strata={}) for outcome in outcomes])  # only over all questions
+    comparison = compare_outcomes([replace(outcome, strata={}) for outcome in outcomes])  # no strata in this table
     p_header = "p" if len(comparison.compared_systems) == 1 else "p, Holm"
     baseline = terminal.sanitise_line(comparison.baseline)
     table = _numeric_table(f"against {baseline}", "", "difference", "95 % interval", p_header, "")
@@ -99,9 +99,9 @@ def _differences_table(outcomes: Sequence[Outcome]) -> Table:
             result = comparison.result(system, measure)
             difference, interval, _, p_value = difference_fields(result)
             verdict = verdict_text(result)
-            name = _safe_text(system if measure == comparison.measures[0] else "")
+            system_cell = _safe_text(system if measure == comparison.measures[0] else "")  # in its first row only
             verdict_cell = Text(verdict, _VERDICT_STYLES.get(verdict, "dim"))
-            table.add_row(name, measure, difference, interval, p_value, verdict_cell)
+            table.add_row(system_cell, measure, difference, interval, p_value, verdict_cell)
     return table
 
 

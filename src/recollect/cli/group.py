@@ -43,7 +43,7 @@ COMMANDS = {
 """The commands in the order of the help, and the module of each."""
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
-"""Exit codes of shells for SIGINT (128 + 2) and, in ``recollect search tea | head``, for SIGPIPE (128 + 13)."""
+"""Exit codes as in shells: 128 + SIGINT (2) after Ctrl-C; 128 + SIGPIPE (13) if the reader of a pipe ends first."""
 
 
 class CommandGroup(click.Group):
@@ -58,7 +58,7 @@ class CommandGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"recollect.cli.{COMMANDS[cmd_name]}")
-        attribute = f"{cmd_name}_" if cmd_name in ("import", "eval") else cmd_name  # Python uses these names
+        attribute = f"{cmd_name}_" if cmd_name in ("import", "eval") else cmd_name  # a keyword and a built-in function
         command: click.Command = getattr(module, attribute)
         return command
 

@@ -25,7 +25,7 @@ def ingest(*, sources: tuple[str, ...], embedder: str, secrets: str, db: str, as
 
     Markdown, text, JSON and JSONL are read; other files are skipped and counted by extension. Unchanged files are not
     read again, and notes of deleted files are removed. Files and records that cannot be read are reported on standard
-    error and counted as failed; the others are ingested. The exit code is 1 if any failed.
+    error and counted as failed; the others are ingested. The exit code is 1 if a file or record failed.
     """
     with memories.open_or_create(db, embedder, secrets) as memory:
         memories.warn_if_lexical_only(memory)

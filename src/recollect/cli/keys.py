@@ -39,7 +39,7 @@ def add_key(
     NAME says who uses the key. Nothing but the key is printed on standard output.
     """
     if bool(namespaces) == all_namespaces:  # both or neither
-        raise click.UsageError("the key needs namespaces; pass --namespace or --all-namespaces")
+        raise click.UsageError("the key needs namespaces; pass either --namespace or --all-namespaces")
     key, key_text = _key_ring(key_file).add(name, None if all_namespaces else namespaces, right)
     if as_json:
         terminal.print_json({**_fields_without_hash(key), "key": key_text})

@@ -102,8 +102,8 @@ def _stats_fields(stats: MemoryStats) -> Iterator[tuple[str, str]]:
 @click.option(
     "--repair",
     is_flag=True,
-    help="First rebuild what is derived from the notes (terms, references, mentions, entities), and delete vectors "
-    "without a note.",
+    help="Before the check, rebuild what is derived from the notes (terms, mentions, entities), and delete links whose "
+    "note is missing and vectors that do not fit their note.",
 )
 @options.embedder
 @options.memory
@@ -119,7 +119,7 @@ def doctor(context: click.Context, /, *, repair: bool, embedder: str, db: str, a
         with open_memory(db, embedder) as memory:
             findings = memory.doctor(repair=repair)
             embedder_name = memory.stats().embedder
-    except StoreDamagedError as error:
+    except StoreDamagedError as error:  # if it advises doctor --repair, which has just failed, give other advice
         if not repair or "doctor --repair" not in str(error):
             raise
         recovery = "" if is_url(db) else f", or save what can be read with sqlite3 {db} .recover"

@@ -88,5 +88,5 @@ def _open(db: str, embedder: str, **arguments: Any) -> Memory:
         return open_memory(db, embedder=embedder, **arguments)
     except ArgumentError as error:
         if error.argument == "target":
-            raise ArgumentError("--db", error.problem) from None  # the name that the user typed
+            raise ArgumentError("--db", error.problem) from None  # users know the argument as --db
         raise

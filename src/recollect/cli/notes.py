@@ -43,7 +43,7 @@ from recollect.errors import NoteNotFoundError
     metavar="KIND=TARGET",
     multiple=True,
     callback=options.parse_links,
-    help="A link to a note by path, id or name; KIND is related if omitted. Repeatable.",
+    help="A link to a note by path, id or name; TARGET alone makes a link of the kind 'related'. Repeatable.",
 )
 @click.option(
     "--supersedes",
@@ -57,7 +57,7 @@ from recollect.errors import NoteNotFoundError
     callback=options.parse_metadata,
     metavar="KEY=VALUE",
     multiple=True,
-    help="A metadata entry; the value is JSON, or else text. Repeatable.",
+    help="A metadata entry; a value that is not JSON is stored as text. Repeatable.",
 )
 @options.namespace()
 @options.embedder
@@ -70,7 +70,7 @@ def add(*, text: tuple[str, ...], embedder: str, secrets: str, db: str, as_json:
     fields that are not given stay as they are.
     """
     content = _read_content(text, is_update=bool(fields["id"] or fields["path"]))
-    # An empty collection would clear the field of an existing note; None keeps it.
+    # An empty collection would clear the field of an existing note; None keeps it. Links without a value are None.
     repeatable = {name: fields.pop(name) or None for name in ("tags", "metadata", "supersedes")}
     with memories.open_or_create(db, embedder, secrets) as memory:
         memories.warn_if_lexical_only(memory)

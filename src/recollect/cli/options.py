@@ -1,6 +1,6 @@
 """Options that commands share, and the parsers of their values.
 
-The search options are generated from :class:`recollect.SearchOptions`; the others are listed here once.
+The search options are generated from :class:`recollect.SearchOptions`; all other shared options are defined here.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def parse_end(context: click.Context, param: click.Parameter, value: str | None)
 
 
 def parse_metadata(_: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
-    """Parse KEY=VALUE: the value as JSON if it is JSON, otherwise as text."""
+    """Return the pairs KEY=VALUE as a dictionary; a value that is JSON is parsed, any other value is text."""
     metadata: dict[str, Any] = {}
     for value in values:
         key, equals_sign, text = value.partition("=")
@@ -189,7 +189,7 @@ def parse_metadata(_: click.Context, param: click.Parameter, values: tuple[str, 
 
 
 def parse_links(_: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, str]] | None:
-    """Parse KIND=TARGET, or TARGET for the kind "related"; without values, return ``None``, which keeps old links."""
+    """Return (kind, target) for each KIND=TARGET or TARGET (kind "related"); ``None``, which keeps links, if empty."""
     links = []
     for value in values:
         kind, equals_sign, target = value.partition("=")
@@ -236,7 +236,7 @@ search = _combine(
         callback=parse_metadata,
         metavar="KEY=VALUE",
         multiple=True,
-        help="Only notes with this metadata; the value is JSON, or else text. Repeatable: all pairs must match.",
+        help="Only notes with this metadata; a value that is not JSON is text. Repeatable: all pairs must match.",
     ),
     click.option(
         "--alias",
@@ -279,7 +279,7 @@ dataset = _combine(
         "LongMemEval.",
     ),
     click.option("--pool", is_flag=True, help="Put the sessions of all LongMemEval questions into one memory."),
-    click.option("--split", metavar="NAME", help="The name of the judgements in a BEIR folder; by default test."),
+    click.option("--split", metavar="NAME", help="The judgements in a BEIR folder, qrels/NAME.tsv; by default test."),
     click.option(
         "--limit", type=click.IntRange(1), metavar="N", help="Use only N questions, spread evenly over the dataset."
     ),

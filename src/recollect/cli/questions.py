@@ -50,7 +50,7 @@ def questions(
     """Generate questions with known answers from your notes.
 
     The questions are synthetic: rules generate them, to compare presets on these notes. FOLDER must be new or empty;
-    recollect eval and recollect tune read it. The exit code is 1 if no question could be generated.
+    recollect eval and recollect tune read it. The exit code is 1 if no question with an answer could be generated.
     """
     from recollect.evaluation.synthetic import STRATA, generate_questions, require_new_folder, write_questions  # noqa: PLC0415 (imports numpy)
 
@@ -72,7 +72,7 @@ def questions(
             terminal.print_message(f"{name:<12} {count:>4}  {examples}".rstrip())
         for remark in dataset.remarks:
             terminal.print_message(remark)
-        memory_options = "" if db == "recollect.db" else f" --db {shlex.quote(redact_secrets(db))}"
+        memory_options = "" if db == "recollect.db" else f" --db {shlex.quote(redact_secrets(db))}"  # the default
         memory_options += f" --namespace {shlex.quote(namespace)}" if namespace else ""
         terminal.print_message(f"written to {target}; use them with:")
         for command in ("eval", "tune"):
@@ -84,7 +84,7 @@ def questions(
 
 
 def _foreign_notes(db: str | None) -> list[Note]:
-    """Return the notes of the memory ``db``, or the sample notes if it is ``None``."""
+    """Return the notes of the memory ``db``, or the sample notes if ``db`` is ``None``."""
     from recollect.model import Note  # noqa: PLC0415 (imports numpy)
     from recollect.sample import sample_notes  # noqa: PLC0415 (part of the library)
 

@@ -45,8 +45,8 @@ def search(context: click.Context, /, *, show_weak: bool, as_json: bool, **param
 def explain(context: click.Context, /, *, as_json: bool, **params: Any) -> None:
     """Search and explain the ranking.
 
-    Shows how the query was parsed, what was tried and how long it took; then for each hit, weak ones included, the
-    score of each leg and the effect of each stage. The exit code is 1 if there is no answer, as for search.
+    Shows how the query was parsed, which queries were tried and how long the search took. Then shows for each hit, even
+    a weak one, the score of each leg and the effect of each stage. The exit code is 1 if there is no answer.
     """
     from recollect.cli import tables  # noqa: PLC0415 (imports rich)
     from recollect.retrieval.messages import no_results_message  # noqa: PLC0415 (imports numpy)
@@ -74,7 +74,7 @@ def _search(params: dict[str, Any], *, as_json: bool, warn: bool) -> SearchResul
 
 
 def _warn_if_empty(memory: Memory, namespace: str) -> None:
-    """Warn if a namespace has no notes, and name the namespaces that have some."""
+    """Warn if a namespace has no notes, and name the namespaces that have notes."""
     if memory.count(namespace=namespace):
         return
     others = ", ".join(name for name, count in memory.stats().store.notes.items() if count)
@@ -88,15 +88,15 @@ def run_search(memory: Memory, params: dict[str, Any]) -> SearchResult:
 
 
 def print_result(result: SearchResult, *, show_weak: bool) -> None:
-    """Print the hits, or in one line that there is no answer and how to see the weak candidates."""
+    """Print the hits; if there is no answer, print a line that says why, and how to see the weak candidates."""
     from recollect.cli import tables  # noqa: PLC0415 (imports rich)
     from recollect.retrieval import messages  # noqa: PLC0415 (imports numpy)
 
-    if excluded := messages.exclusion_message(result.trace):
-        terminal.print_info(excluded)
+    if exclusion := messages.exclusion_message(result.trace):
+        terminal.print_info(exclusion)
     if result.has_answer or (result and show_weak):
         retry = messages.retry_message(result.trace)
-        if retry and retry not in result.warnings:  # warnings are printed already
+        if retry and retry not in result.warnings:  # the caller has printed the warnings
             terminal.print_info(retry)
         tables.print_hits(terminal.console(), result, show_weak=show_weak)
     if not result:

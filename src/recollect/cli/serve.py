@@ -78,7 +78,7 @@ def serve(context: click.Context, /, *, max_body: float, db: str, as_json: bool,
         max_body_bytes=round(max_body * MEGABYTE),
         **{name: params.pop(name) for name in ("host", "port", "rate", "reports", "timeout")},
     )
-    check_keys(settings, ring)  # before the memory and the model are opened
+    check_keys(settings, ring)  # fail before the memory and the model are loaded
     logs_json = as_json or not sys.stderr.isatty()
     log = Log(sys.stderr, as_json=logs_json, quiet=terminal.is_quiet())
 

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from recollect.model import Hit
     from recollect.retrieval import Preset, SearchResult
 
-COLUMN_GAP = 2
-BAR_WIDTH = 8
+COLUMN_GAP = 2  # spaces between columns
+BAR_WIDTH = 8  # characters
 _PARTIAL_BLOCKS = " ▏▎▍▌▋▊▉█"  # the index is the number of eighths that are filled
 MAX_EXPLANATION_WIDTH = 110
 RANK_STYLES = {"▲": "green", "▼": "red", "new": "cyan", "–": "dim"}
-"""Colours of a rank that is better (▲) or worse (▼) than with the first preset, or that one of the two lacks."""
+"""Colours of a rank: better (▲), worse (▼) or new compared with the first preset; – if the note was not found."""
 MIN_RANK_WIDTH = 6  # the width of a rank and its change, such as "12 ▲10"
 
 
@@ -83,7 +83,7 @@ def _hit_details(hit: Hit, paths: Mapping[str, str], *, weak: bool) -> Text:
     ]
     details.append("  ".join(part for part in parts if part), "dim")
     if hit.superseded_by:
-        newer = ", ".join(paths.get(note) or terminal.sanitise_line(note) for note in hit.superseded_by)
+        newer = ", ".join(paths.get(note_id) or terminal.sanitise_line(note_id) for note_id in hit.superseded_by)
         details.append(f"  superseded by {newer}", "yellow")
     return details
 
@@ -95,7 +95,7 @@ def score_bar(score: float) -> str:
 
 
 def print_explanation(console: Console, result: SearchResult, *, limit: int | None = None) -> None:
-    """Print what each part of the search did, and how each hit got its score."""
+    """Print what each part of the search did, and how each of the first ``limit`` hits got its score."""
     width = min(console.width, MAX_EXPLANATION_WIDTH)
     text = Text(terminal.sanitise(result.explain(limit=limit, width=width)))
     for pattern, style in (
@@ -112,9 +112,9 @@ def print_explanation(console: Console, result: SearchResult, *, limit: int | No
 
 
 def _summary(result: SearchResult, shown: int) -> str:
-    """Return a line that says how many candidates are shown, how many each leg returned, and how long it took."""
+    """Return a line: how many candidates are shown, how many each leg returned, and how long the search took."""
     trace = result.trace
-    legs = {
+    leg_counts = {
         "lexical": trace.bm25_count if trace.mode != "semantic" else None,
         "vector": trace.vector_count if trace.mode != "bm25" else None,
         "graph": trace.graph_count or None,
@@ -123,7 +123,7 @@ def _summary(result: SearchResult, shown: int) -> str:
     parts = [
         f"{shown} of {trace.fused_count}",
         f"{terminal.count(hidden, 'weak candidate')} not shown (--show-weak)" if hidden else "",
-        ", ".join(f"{count} {leg}" for leg, count in legs.items() if count is not None),
+        ", ".join(f"{count} {leg}" for leg, count in leg_counts.items() if count is not None),
         f"reranked by {terminal.sanitise_line(trace.rerank_provider)}" if trace.reranked else "",
         f"{trace.total_elapsed:.0f} ms",
     ]
@@ -131,7 +131,7 @@ def _summary(result: SearchResult, shown: int) -> str:
 
 
 def print_comparison(console: Console, results: Mapping[str, SearchResult], *, summaries: bool) -> None:
-    """Print a table with each note's rank with each preset; if ``summaries``, also print a line about each preset."""
+    """Print a table of notes with a column of ranks for each preset; ``summaries`` adds a line about each preset."""
     table = new_table("", *map(terminal.sanitise_line, results))
     for column in table.columns[1:]:
         column.no_wrap, column.min_width = True, MIN_RANK_WIDTH
@@ -156,8 +156,8 @@ def print_comparison(console: Console, results: Mapping[str, SearchResult], *, s
 def _comparison_rows(results: Mapping[str, SearchResult]) -> Iterator[tuple[str, tuple[int | None, ...]]]:
     """Yield the title of each note and its ranks, one for each preset; ``None`` if the preset does not find the note.
 
-    Notes are sorted by the first preset's rank, then by the best rank. A note without a title, or with the title of
-    another note in the table, is named by its path.
+    Notes are sorted by their rank with the first preset, and notes that it does not find by their best rank. A note
+    without a title, or with the title of another note in the table, is named by its path.
     """
     rankings = [{hit.id: hit.rank for hit in result} for result in results.values()]
     hits = {hit.id: hit for result in results.values() for hit in result}
@@ -171,7 +171,7 @@ def _comparison_rows(results: Mapping[str, SearchResult]) -> Iterator[tuple[str,
 
 
 def _rank_cell(rank: int | None, first_rank: int | None) -> Text:
-    """Return a note's rank with a preset, and how far it moved against its rank with the first preset."""
+    """Return a note's rank with a preset, and the difference from its rank with the first preset."""
     if rank is None:
         return Text(" –", RANK_STYLES["–"])
     if rank == first_rank:
@@ -191,7 +191,7 @@ def print_presets(console: Console, presets: Sequence[Preset]) -> None:
 
 
 def print_preset(console: Console, preset: Preset, default: Preset) -> None:
-    """Print every setting of a preset, and the default's value where it differs."""
+    """Print every setting of a preset; where the preset ``default`` has another value, print that value, too."""
     console.print(Text(terminal.sanitise_line(preset.name), "bold"))
     if preset.about:
         console.print(Text(terminal.sanitise_line(preset.about), "dim"))
@@ -209,14 +209,14 @@ def print_preset(console: Console, preset: Preset, default: Preset) -> None:
 def _settings(preset: Preset) -> dict[str, str]:
     """Return the text of each setting by its name, such as ``fusion.k``; the stages are one setting."""
     data = preset.to_dict()
-    stages = [{**stage} for stage in data.pop("stages")]
+    stages = [{**stage} for stage in data.pop("stages")]  # copies, since the names are removed below
     settings: dict[str, str] = {}
     for name, value in data.items():
         if isinstance(value, Mapping):
             settings |= {f"{name}.{key}": setting_value(item) for key, item in value.items()}
         elif name not in ("name", "about"):
             settings[name] = setting_value(value)
-    # A stage without settings is its name alone.
+    # Of a stage without settings, the line has only the name.
     lines = [f"{stage.pop('stage')}: {setting_value(stage)}".removesuffix(": –") for stage in stages]
     return settings | {"stages": "\n".join(lines) or "none"}
 

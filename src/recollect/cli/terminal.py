@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 _UNSAFE = "\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 """Control characters, lone surrogates, and the marks that change the direction of text."""
 _UNSAFE_IN_TEXT = re.compile(f"[{_UNSAFE}\x0b\x0c\r]")
-_UNSAFE_IN_LINE = re.compile(f"[{_UNSAFE}]")
+_UNSAFE_IN_LINE = re.compile(f"[{_UNSAFE}]")  # applied after line breaks have become spaces
 _LINE_BREAKS = re.compile("[\t\n\x0b\x0c\r\u2028\u2029]")
 
-PIPE_WIDTH = 100_000  # columns of output to a pipe or a file: more than a line has, so that no line is wrapped
+PIPE_WIDTH = 100_000  # the console's width for a pipe or a file: lines are shorter, so that none is wrapped
 
 
 def sanitise_line(text: str) -> str:
-    """Return ``text`` as one line that is safe for a terminal; it has the same length, so that highlights still fit."""
+    """Return ``text`` as one line that is safe for a terminal. Its length stays, so that highlights are still right."""
     return _UNSAFE_IN_LINE.sub("�", _LINE_BREAKS.sub(" ", text))
 
 
@@ -67,7 +67,7 @@ def _print_labelled(label: str, colour: str, message: str) -> None:
 
 
 def print_field(name: str, value: Any) -> None:
-    """Print a value with its name, unless it is missing or empty."""
+    """Print a value after its name, which is padded to the longest one; print nothing if the value is empty."""
     if value not in (None, ""):
         click.echo(f"{style(f'{name:<17}', dim=True)}{sanitise_line(str(value))}")
 
@@ -89,12 +89,12 @@ def count(number: int, noun: str) -> str:
 
 
 def console() -> Console:
-    """Return a console for standard output that prints text as it is: no markup, and colour only in a terminal."""
+    """Return a console for standard output; it does not parse text as markup, and uses colour only in a terminal."""
     from rich.console import Console  # noqa: PLC0415 (heavy)
 
     class PipeConsole(Console):
         def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # the group chooses the exit code
+            raise BrokenPipeError  # for CommandGroup, which chooses the exit code; rich would exit at once
 
     console = PipeConsole(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:

@@ -26,7 +26,7 @@ def export(*, target: str, no_vectors: bool, force: bool, namespace: str | None,
     """Write all notes as JSONL.
 
     Each note, with its vector, is a line of FILE or of standard output. FILE appears only when it is complete.
-    recollect import reads it without loss.
+    recollect import reads FILE without loss.
     """
     with memories.open_for_reading(db) as memory:
         lines = memory.export(namespace=namespace, vectors=not no_vectors)
@@ -49,8 +49,8 @@ def import_(*, file: BinaryIO, namespace: str | None, embedder: str, secrets: st
     """Store notes from JSONL.
 
     FILE has a JSON object on each line, as export writes them; - is standard input. A vector of the current model is
-    stored; a note without such a vector is embedded. The first line that cannot be stored stops the import with an
-    error that has its number; the notes before this line stay stored.
+    stored; a note without such a vector is embedded. The import stops at the first line that cannot be stored, with an
+    error that names the number of the line; the notes before this line stay stored.
     """
     name = getattr(file, "name", "<stdin>")
     line_count = 0  # for the progress bar; a pipe, which cannot be read twice, keeps 0
@@ -68,7 +68,7 @@ def import_(*, file: BinaryIO, namespace: str | None, embedder: str, secrets: st
         except SecretFoundError as error:
             raise SecretFoundError(f"{name}, {error.argument}", error.problem) from None
         except RecollectError as error:
-            if str(error).startswith("line "):
+            if str(error).startswith("line "):  # the error is about a line of the file
                 raise RecollectError(f"{name}, {error}") from None
             raise
     if as_json:

@@ -43,8 +43,8 @@ def tune(
 ) -> None:
     """Tune the constants of a preset for your questions.
 
-    QUESTIONS is a BEIR folder, or a JSON file of LoCoMo or LongMemEval; a folder without corpus.jsonl, such as
-    recollect questions writes, is for the memory of --db. The gain is measured on held-out questions. The preset is
+    QUESTIONS is a BEIR folder, or a JSON file of LoCoMo or LongMemEval. A folder without corpus.jsonl, as recollect
+    questions writes it, has questions for the memory of --db. The gain is measured on held-out questions. The preset is
     written only if the gain is significant (95 % interval above zero, p below 0.05); otherwise the exit code is 1.
     """
     from recollect import evaluation  # noqa: PLC0415 (imports numpy)
@@ -54,7 +54,7 @@ def tune(
     if Path(out).suffix != ".toml":
         raise click.UsageError(f"--out must end in .toml, got {out}")
     target = memories.output_path(out, force=force)
-    start = preset_from(preset)
+    start_preset = preset_from(preset)
     dataset = read_dataset(path, params)
     require_min_questions(len(dataset.answerable))
     measure = params["measure"]
@@ -64,9 +64,9 @@ def tune(
         memories.progress_bar("Tuning") as progress,
         evaluation.open_scorer(dataset, memory=memory, progress=progress, **arguments) as scorer,
     ):
-        groups = [question.collection for question in dataset.answerable]
+        groups = [question.collection for question in dataset.answerable]  # a collection is held out as a whole
         folds, seed = params["folds"], params["seed"]
-        result = evaluation.tune(scorer, start, groups=groups, folds=folds, seed=seed, progress=progress)
+        result = evaluation.tune(scorer, start_preset, groups=groups, folds=folds, seed=seed, progress=progress)
     for warning in scorer.warnings:
         terminal.warn(warning)
     if not result.before:
@@ -77,7 +77,7 @@ def tune(
         kind = "synthetic questions" if dataset.synthetic else "questions"
         gain = f"{measure} {result.gain.mean:+.3f} ({result.gain.low:+.3f} to {result.gain.high:+.3f}) held out"
         source = f"{result.questions} {kind} of {terminal.sanitise_line(dataset.name)}"
-        tuned = replace(result.chosen, name=target.stem, about=f"{start.name} tuned on {source}: {gain}")
+        tuned = replace(result.chosen, name=target.stem, about=f"{start_preset.name} tuned on {source}: {gain}")
         target.write_text(tuned.to_toml(), encoding="utf-8")
     written_path = str(target) if result.recommended else None
     if as_json:

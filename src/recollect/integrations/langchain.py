@@ -85,5 +85,6 @@ class RecollectRetriever(BaseRetriever):
         if weak and not (self.include_weak if include_weak is None else include_weak):
             return []
         return [
-            Document(result.text_with_notice(hit), id=hit.id, metadata=hit_metadata(hit, weak=weak)) for hit in result
+            Document(result.text_with_superseded_notice(hit), id=hit.id, metadata=hit_metadata(hit, weak=weak))
+            for hit in result
         ]

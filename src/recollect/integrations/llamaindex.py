@@ -71,7 +71,7 @@ class RecollectRetriever(BaseRetriever):
         nodes = [
             TextNode(
                 id_=hit.id,
-                text=result.text_with_notice(hit),
+                text=result.text_with_superseded_notice(hit),
                 metadata=hit_metadata(hit, weak=not result.has_answer),
                 excluded_llm_metadata_keys=[name for name in HIT_METADATA if name not in _LLM_METADATA],
                 excluded_embed_metadata_keys=[*HIT_METADATA, WEAK],

@@ -382,7 +382,7 @@ class RankedHits(Sequence[Hit]):
         names = ", ".join(map(repr, first)) + (", …" if len(self.hits) > _MAX_HITS_IN_REPR else "")
         return f"<{type(self).__name__} {self.query!r}: {len(self.hits)} hits, has_answer={self.has_answer}, [{names}]>"
 
-    def text_with_notice(self, hit: Hit, text: str | None = None) -> str:
+    def text_with_superseded_notice(self, hit: Hit, text: str | None = None) -> str:
         """Return ``text``, by default the content of a hit; if the note is superseded, with a notice as first line.
 
         The notice names each superseding note by its path if that note is among the hits, else by its id.

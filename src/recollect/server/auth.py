@@ -82,7 +82,7 @@ class Grant:
             right = Right[arguments.choice("right", right, [str(item) for item in Right]).upper()]
         if namespaces is None:
             return cls(None, right)
-        ordered = sorted(namespaces) if isinstance(namespaces, Set) else namespaces
+        ordered = sorted(namespaces) if isinstance(namespaces, Set) else namespaces  # so that errors name the same item
         return cls(frozenset(arguments.names("namespaces", ordered)), right)
 
     def allows(self, namespace: str, right: Right) -> bool:
@@ -102,8 +102,8 @@ class Caller:
     def namespace(self, requested: str | None, right: Right) -> str:
         """Return the namespace of a request; raise :class:`ForbiddenError` if the caller lacks ``right`` there.
 
-        If ``requested`` is ``None``, the namespace is that of the caller, or ``default`` if the caller has several. It
-        need not exist.
+        If ``requested`` is ``None``, the namespace is the only one that the key grants, or ``default`` if there are
+        several. The namespace need not exist.
 
         >>> tea = Caller("kettle", Grant.of(["tea"], "read"))
         >>> tea.namespace(None, Right.READ), EVERYONE.namespace(None, Right.ADMIN)
@@ -262,9 +262,9 @@ class KeyRing:
 
 @contextmanager
 def _write_lock(path: Path) -> Iterator[None]:
-    """Lock a file, so that one process at a time changes it.
+    """Lock the file ``path``, so that only one process at a time changes it.
 
-    The lock is that of an SQLite file beside it, because SQLite's lock is released if the process dies.
+    The lock is that of an SQLite file beside ``path``, because SQLite's lock is released if the process dies.
     """
     try:
         with closing(apsw.Connection(str(path.with_name(f"{path.name}.lock")))) as connection:
@@ -278,7 +278,7 @@ def _write_lock(path: Path) -> Iterator[None]:
 
 
 def _replace_file(path: Path, keys: Mapping[str, Key]) -> None:
-    descriptor, name = mkstemp(dir=path.parent, prefix=f"{path.name}.")  # readable by its owner only
+    descriptor, name = mkstemp(dir=path.parent, prefix=f"{path.name}.")  # a file that only its owner can read
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             json.dump([key.to_dict() for key in keys.values()], file, indent=2)

@@ -34,10 +34,7 @@ ROUTERS = (memory_routes.router, memory_routes.search_router, operator_routes.ro
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """An ASGI application that the server runs at ``path`` and below.
-
-    ``scope["state"]["caller"]`` tells the application which :class:`Caller` sent a request.
-    """
+    """An ASGI application at ``path`` and below; the :class:`Caller` of a request is ``scope["state"]["caller"]``."""
 
     path: str
     app: ASGIApp
@@ -87,7 +84,7 @@ def create_app(
             loading = asyncio.create_task(service.load_models())
             loading.add_done_callback(report_models_loaded)
             yield
-            loading.remove_done_callback(report_models_loaded)  # a server that stops reports nothing
+            loading.remove_done_callback(report_models_loaded)  # a stopping server has nothing to report
             loading.cancel()
 
     app = FastAPI(
@@ -115,7 +112,10 @@ def create_app(
 
 
 def openapi_schema(app: FastAPI, *, require_keys: bool) -> dict[str, Any]:
-    """Return FastAPI's OpenAPI description with problems as error responses, and with keys; the result is cached."""
+    """Return FastAPI's OpenAPI description with two changes; the result is cached.
+
+    Error responses have the schema Problem. If ``require_keys``, operations need a bearer key.
+    """
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version=__version__, description=app.description, routes=app.routes)
         components = schema.setdefault("components", {})

@@ -35,7 +35,7 @@ _OPTIONS = search_options()
 def add_note(body: schemas.AddNoteRequest, call: WriteCall) -> Response:
     """Store a note.
 
-    When the response arrives, the note is on disk and searchable. If a note has the same id or path, it is updated;
+    When the response arrives, the note is on disk and searchable. An existing note with the same id or path is updated;
     fields that are missing keep their values.
     """
     fields = body.model_dump(exclude_none=True)

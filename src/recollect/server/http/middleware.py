@@ -20,8 +20,7 @@ PUBLIC_PATHS = ("/health", "/ready", "/openapi.json")
 """Paths that need no key, besides the web UI (``/`` and ``/web/``): their responses contain nothing about notes."""
 PROBES = ("/health", "/ready")  # paths without a rate limit: a flood of requests must not make the server look dead
 MAX_HEADER_BYTES = 32_768  # limit for path, query string and headers of a request together
-MAX_BUCKETS = 10_000
-"""How many token buckets are kept. The least recently used one is dropped: it would soon be as full as a new one."""
+MAX_BUCKETS = 10_000  # if there are more, the least recently used bucket is dropped: it is nearly as full as a new one
 
 
 class TokenBucket:
@@ -32,7 +31,7 @@ class TokenBucket:
         self._burst = max(1.0, 2 * rate)
         self._clock = clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """For each client its tokens and when they were counted; the least recently used client is first."""
+        """By client: the tokens, and the time when they were counted. The least recently used client is first."""
 
     def take(self, client: str) -> float:
         """Take a token of the client and return 0, or return how many seconds to wait for a token."""
@@ -135,6 +134,6 @@ class AuthMiddleware:
 
 def _check_host(host: str) -> None:
     """Reject a host that is not this machine: with DNS rebinding, the name of another site resolves to this machine."""
-    name = host.partition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]
+    name = host.partition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]  # no port
     if not is_loopback(name):
         raise ProblemError("misdirected", "a server without keys accepts the hosts localhost and 127.0.0.1 only")

@@ -154,8 +154,8 @@ class Stats(BaseModel):
     )
     store: dict[str, Any] | None = Field(
         default=None,
-        description="Statistics of the whole store, if the key is for all namespaces. Only a key with the right admin "
-        "gets the location.",
+        description="Statistics of the whole store, if the key is for all namespaces and the request names none. Only "
+        "a key with the right admin gets the location.",
     )
 
 
@@ -197,12 +197,12 @@ async def metrics(request: Request) -> Response:
 
 
 def _stats(memory: Memory, caller: Caller, namespaces: set[str] | None) -> dict[str, Any]:
-    """Return the fields of :class:`Stats` for these namespaces; ``None`` means all, and adds ``store``."""
+    """Return the fields of :class:`Stats` for these namespaces; ``None`` means all, and adds the field ``store``."""
     right = caller.grant.right
     data: dict[str, Any] = {"embedder": memory.described_embedder, "version": __version__, "right": str(right)}
     if namespaces is not None:
         return {"notes": {name: memory.count(namespace=name) for name in sorted(namespaces)}, **data}
-    store = memory.stats().to_dict()
+    statistics = memory.stats().to_dict()
     omitted = {"notes", "embedder"} if right >= Right.ADMIN else {"notes", "embedder", "location"}
-    store_fields = {name: value for name, value in store.items() if name not in omitted}
-    return {"notes": store["notes"], **data, "store": store_fields}
+    store_fields = {name: value for name, value in statistics.items() if name not in omitted}
+    return {"notes": statistics["notes"], **data, "store": store_fields}

@@ -133,7 +133,7 @@ async def handle_error(request: Request, error: Exception) -> Response:
 
 
 def _validation_problem(error: RequestValidationError) -> ProblemError:
-    """Return a problem that names the invalid fields and the reasons, but not the values, which may be private."""
+    """Return a problem with up to 20 invalid fields and the reasons, but not the values, which may be private."""
     invalid_fields = [
         {"field": ".".join(map(str, item["loc"])), "detail": item["msg"].removeprefix("Value error, ")}
         for item in error.errors()

@@ -1,4 +1,4 @@
-"""Give each request an id, and pass a record of it to observers: the log and the Prometheus metrics.
+"""Give each request an id, and pass a record of the request to observers: the log and the Prometheus metrics.
 
 Log and metrics contain route templates and key ids, but no text or paths of notes, no queries and no keys.
 """
@@ -42,7 +42,7 @@ class SearchTimes(NamedTuple):
     def from_trace(cls, trace: Trace, queued: float) -> SearchTimes:
         """Convert the times of a trace, which are in milliseconds."""
         parts = {
-            "legs": max(trace.bm25_elapsed, trace.vector_elapsed),  # both legs start together
+            "legs": max(trace.bm25_elapsed, trace.vector_elapsed),  # the legs run at the same time
             "context": trace.context_elapsed,
             "graph": trace.graph_elapsed,
             "ranking": trace.fusion_elapsed,
@@ -61,7 +61,7 @@ class RequestRecord:
     status: int
     seconds: float
     request_id: str
-    key_id: str = ""  # of the caller's key; empty if there is none
+    key_id: str = ""  # the id of the caller's key; empty if there is no key
     searches: list[SearchTimes] = field(default_factory=list)
     error: BaseException | None = None  # the unexpected error, if one was raised
 
@@ -186,7 +186,7 @@ class LibraryLogHandler(logging.Handler):
 
 
 def _error_fields(error: BaseException) -> dict[str, Any]:
-    """Return type and location (innermost frame first) of an error, but not its message, which may be private."""
+    """Return the type and at most 8 frames (innermost first) of an error, but not its message, which may be private."""
     frames = traceback.extract_tb(error.__traceback__)
     locations = [f"{PurePath(frame.filename).name}:{frame.lineno} {frame.name}" for frame in reversed(frames)]
     return {"error": type(error).__name__, "at": locations[:8]}
@@ -196,7 +196,7 @@ class Metrics:
     """Prometheus metrics of one server, in their own registry, so that two servers in a process do not share them."""
 
     def __init__(self, **active_tasks: Callable[[], int]) -> None:
-        """Register the metrics; ``active_tasks`` maps each thread pool to a function that counts its tasks."""
+        """Register the metrics; ``active_tasks`` has for each thread pool a function that counts its tasks."""
         registry = self._registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         labels = ("method", "route", "status")

@@ -1,4 +1,4 @@
-"""Models of the JSON requests and responses. Requests are checked strictly: no type conversion, no unknown fields."""
+"""Models of the JSON requests and responses. A request with a value of another type or an unknown field is rejected."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ PresetName = Annotated[str, AfterValidator(_check_preset), Field(json_schema_ext
 
 
 def _note_field(name: str, default: Any = None, **constraints: Any) -> Any:
-    """Return a field with the description of ``NOTE_FIELDS``; the default ``...`` makes it required."""
+    """Return a field with the description of ``NOTE_FIELDS``; the default ``...`` makes the field required."""
     return Field(default=default, description=NOTE_FIELDS[name].description, **constraints)
 
 
 def _search_option(name: str) -> Any:
-    """Return a search option with the default and description of ``SearchOptions``."""
+    """Return a field with the default and the description of a search option."""
     option = search_options()[name]
     return Field(default=option.default, description=option.help)
 
@@ -70,7 +70,7 @@ class Problem(BaseModel):
 class NoteLink(RequestModel):
     """A link to another note."""
 
-    kind: Name = Field(default="related", description="The kind of the link; `supersedes` replaces its target.")
+    kind: Name = Field(default="related", description="The kind; with `supersedes`, the note replaces the target.")
     target: Name = Field(description="Id, path or name of the target, which may not exist yet.")
 
 
@@ -297,7 +297,7 @@ class SearchResponse(BaseModel):
     answer_threshold: float = Field(description="The lowest confidence at which the best hit counts as an answer.")
     excluded: list[str] = Field(description="Terms that the query excludes by NOT; no hit contains one.")
     hits: list[Hit] = Field(description="The hits, best first, weak ones included.")
-    warnings: list[str] = Field(description="What the search could not use, and what to do about it.")
+    warnings: list[str] = Field(description="What was unavailable, how the query was changed, and what to do.")
     trace: dict[str, Any] | None = Field(default=None, description="The trace, if requested.")
     explanation_data: dict[str, Any] | None = Field(
         default=None,

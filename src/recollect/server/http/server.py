@@ -100,7 +100,7 @@ def check_keys(settings: Settings, ring: KeyRing | None) -> None:
 def uvicorn_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
     """Return the configuration of uvicorn."""
     limits = {"max_connections": settings.max_connections, "header_timeout": min(settings.timeout, IDLE_TIMEOUT)}
-    connection_class = type("ConfiguredConnection", (LimitedConnection,), limits)  # uvicorn cannot pass limits to it
+    connection_class = type("ConfiguredConnection", (LimitedConnection,), limits)  # uvicorn passes no limits
     return uvicorn.Config(
         app,
         log_config=None,
@@ -177,7 +177,8 @@ class LimitedConnection(H11Protocol):
     def handle_events(self) -> None:
         """Handle received bytes, and start or stop the timer for the headers."""
         super().handle_events()
-        # uvicorn's cycle is the current request with its response. It is None before the first request.
+        # uvicorn's cycle is the current request with its response. It is None before the first request. The keep-alive
+        # task exists while the connection is idle between two requests.
         is_responding = not getattr(self.cycle, "response_complete", True)
         if is_responding:
             self._stop_timer()

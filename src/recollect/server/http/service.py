@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 READ: dict[str, Any] = {"x-right": str(Right.READ)}
 WRITE: dict[str, Any] = {"x-right": str(Right.WRITE)}
-"""Extensions of an endpoint's OpenAPI description that name the right which it needs."""
+"""Entries for the OpenAPI description of an endpoint: the right that a caller needs."""
 
 LARGE_BODY = 65_536  # a body with more bytes than this is parsed in a thread, so that it does not block the event loop
 
@@ -109,7 +109,7 @@ class Service:
         self._models_loaded = True
 
     async def not_ready_reason(self) -> str:
-        """Return why the server is not ready, or an empty string if it is; concurrent calls share one probe."""
+        """Return why the server is not ready, or "" if it is ready; concurrent calls share one probe."""
 
         def probe() -> None:
             if self._ring is not None:
@@ -184,7 +184,7 @@ class StrictRoute(APIRoute):
     """A route that rejects unknown or repeated parameters, unsupported media types, and JSON that violates RFC 8259."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        """Wrap an endpoint that is not ``async``, so that it runs in a thread; it must take a ``call``."""
+        """Wrap an endpoint that is not ``async``, so that it runs in a thread; it must have a parameter ``call``."""
         if not iscoroutinefunction(endpoint):
             endpoint = _run_in_thread(endpoint, options.get("status_code") or 200)
         super().__init__(path, endpoint, **options)

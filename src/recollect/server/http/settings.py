@@ -46,7 +46,7 @@ class Settings:
     require_keys: bool = False
     max_body_bytes: int = 4 * MEGABYTE
     rate: float | None = None
-    """How many requests a second each key may send, or without keys each client address. Twice as many may arrive at
+    """How many requests a second each key (without keys: each client address) may send. Twice as many may arrive at
     once. 0 means no limit. The default is 100 if keys are required, else 0."""
     timeout: float = 30.0
     """How many seconds a request may take."""
@@ -58,8 +58,8 @@ class Settings:
     max_queued: int = 256
     """How many requests may wait for a thread before more are rejected."""
     max_connections: int = field(default_factory=_default_max_connections)
-    """How many connections may be open; by default at most 1,000, and at most half as many as the process may open
-    files, because the memory also opens files."""
+    """How many connections may be open; by default 1,000, or half the number of files that the process may open if that
+    is less, because the memory also opens files."""
     shutdown_timeout: float = 30.0
     """How many seconds running requests may go on when the server stops."""
     reports: Path | None = None

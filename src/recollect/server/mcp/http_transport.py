@@ -42,7 +42,7 @@ class McpApp:
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
-        """Return a context in which requests are handled; it can be opened again after it was closed."""
+        """Return a context in which requests are handled; when it is closed, another can be opened."""
         settings = self._settings
         pool = BoundedThreadPool("mcp", settings.read_threads, settings)
 

@@ -124,12 +124,12 @@ class StatsResponse(BaseModel):
 
     notes: int = Field(description="The number of notes in the namespace.")
     namespace: str
-    namespaces: list[str] | None = Field(default=None, description="The namespaces that you may use; missing for all.")
+    namespaces: list[str] | None = Field(default=None, description="Your namespaces; missing if you may use all.")
     embedder: str = Field(description="The embedder of vector search, and why it was chosen.")
 
 
 def _summarise(note: Note, length: int | None = None) -> NoteSummary:
-    """Return a note with the first ``length`` characters of its text, or with the whole text if it is ``None``."""
+    """Return a note with its text, which is cut after ``length`` characters unless ``length`` is ``None``."""
     text = note.content[:length]
     fields = _fields(note, "id", "path", "title", "tags", "created_at")
     return NoteSummary(**fields, text=text, truncated=len(text) < len(note.content) or None)
@@ -149,12 +149,12 @@ def remember(call: ToolCall, request: RememberRequest) -> WrittenNote:
     """Store a new note for later conversations.
 
     Call it when the user states a lasting fact, preference, decision or plan, or asks you to remember; one fact per
-    note. If it changes what an older note says, name that note in `supersedes`. Returns the id of the note. Never
-    store passwords or keys.
+    note. If the fact changes what an older note says, name that note in `supersedes`. Returns the id of the note.
+    Never store passwords or keys.
     """
     if request.path and call.memory.has(request.path, namespace=call.namespace):
         raise ArgumentError("path", f"the note {request.path!r} exists; change it with update, or choose another path")
-    return _written_note(call.memory.add(**request.arguments(), namespace=call.namespace))
+    return _written_note(call.memory.add(**request.arguments_except(), namespace=call.namespace))
 
 
 @tool("Change a note", Right.WRITE, destructive=True)
@@ -164,7 +164,7 @@ def update(call: ToolCall, request: UpdateRequest) -> WrittenNote:
     Call it to correct a mistake. If the world changed, remember a new note that supersedes the old one instead.
     Returns the note's id.
     """
-    changes = request.arguments("key")
+    changes = request.arguments_except("key")
     if not changes:
         raise ArgumentError("key", f"nothing to change in {request.key!r}; pass content, title or another field")
     return _written_note(call.memory.update(request.key, namespace=call.namespace, **changes))
@@ -174,8 +174,8 @@ def update(call: ToolCall, request: UpdateRequest) -> WrittenNote:
 def forget(call: ToolCall, request: ForgetRequest) -> ForgetResponse:
     """Delete notes by id or path, permanently.
 
-    Call it only when the user asks for it, and recall first to check the ids. Returns how many were deleted, and
-    which keys have no note.
+    Call it only when the user asks for it, and recall first to check the ids. Returns how many notes were deleted,
+    and which keys have no note.
     """
     missing = [key for key in request.keys if not call.memory.delete(key, namespace=call.namespace)]
     return ForgetResponse(forgotten=len(request.keys) - len(missing), missing=missing)
@@ -193,7 +193,7 @@ def link(call: ToolCall, request: LinkRequest) -> LinkResponse:
 
 @tool("List or read notes", Right.READ)
 def list_(call: ToolCall, request: ListRequest) -> ListResponse:
-    """List notes in insertion order, page by page, or read some as a whole by `keys`.
+    """List notes in insertion order, page by page, or read single notes as a whole by `keys`.
 
     Call it to browse a folder, a tag or a session, or when a recalled note was truncated. To search, use recall.
     """
@@ -208,7 +208,7 @@ def list_(call: ToolCall, request: ListRequest) -> ListResponse:
         request.limit,
         after=call.cursors.decode(request.cursor, call.namespace),
         namespace=call.namespace,
-        filters=request.arguments("keys", "limit", "cursor"),
+        filters=request.arguments_except("keys", "limit", "cursor"),
     )
     return ListResponse(
         notes=[_summarise(note, LISTED_TEXT_LENGTH) for note in page.notes],
@@ -221,7 +221,7 @@ def list_(call: ToolCall, request: ListRequest) -> ListResponse:
 def stats(call: ToolCall, request: RequestModel) -> StatsResponse:  # noqa: ARG001 (the signature of every tool)
     """Return the number of notes in the memory, and the namespaces that you may use.
 
-    Call it when the user asks.
+    Call it when the user asks how much is stored, or where.
     """
     namespaces = call.caller.grant.namespaces
     return StatsResponse(

@@ -17,8 +17,7 @@ from recollect.server.auth import Right
 from recollect.server.mcp.tools import FilterRequest, ToolCall, tool
 
 MAX_QUERY_LENGTH = 4096
-MAX_TEXT_LENGTH = 1500
-"""Up to this many characters of a note are returned; from a longer note, the part that matches best."""
+MAX_TEXT_LENGTH = 1500  # how many characters of a note are returned; of a longer note, the part that matches best
 MAX_METADATA_LENGTH = 1000  # metadata with more characters of JSON is left out of a hit
 
 
@@ -37,8 +36,9 @@ class SearchRequest(FilterRequest):
     )
     include_weak: bool = Field(
         default=False,
-        description="Also return weak candidates, marked as weak; they are not the answer. All hits are weak if the "
-        "memory has no answer; else those whose confidence is below the answer threshold and a tenth of the best.",
+        description="Also return weak candidates, marked as weak; they are not the answer. If the memory has no "
+        "answer, all hits are weak. Otherwise, a hit is weak if its confidence is below the answer threshold and also "
+        "below a tenth of the best hit's confidence.",
     )
 
 
@@ -50,7 +50,7 @@ class RecalledNote(BaseModel):
     title: str | None = None
     text: str = Field(description="The text of the note; of a long note, the part that matches the query best.")
     truncated: bool | None = Field(
-        default=None, description="True if text is only a part; list with keys returns the whole note."
+        default=None, description="True if text is only a part; the tool `list` with `keys` returns the whole note."
     )
     score: float = Field(description="The score by which hits are sorted; only comparable within one response.")
     confidence: float | None = Field(
@@ -77,7 +77,7 @@ class RecallResponse(BaseModel):
     excluded: list[str] | None = Field(
         default=None, description="Terms that the query excludes by NOT; no hit contains one."
     )
-    warnings: list[str] | None = Field(default=None, description="What the search could not use.")
+    warnings: list[str] | None = Field(default=None, description="What was unavailable, and how the query was changed.")
 
 
 class ExplainResponse(RecallResponse):
@@ -99,7 +99,7 @@ def recall(call: ToolCall, request: SearchRequest) -> RecallResponse:
 
 @tool("Explain a search", Right.READ)
 def explain(call: ToolCall, request: SearchRequest) -> ExplainResponse:
-    """Search as recall does, with an explanation of each note's rank: lexical, vector and graph scores, dates.
+    """Search as recall does, and explain each note's rank by its lexical, vector and graph scores and its date.
 
     Call it when the user asks why something was found or not found; otherwise use recall, which is shorter.
     """
@@ -109,7 +109,7 @@ def explain(call: ToolCall, request: SearchRequest) -> ExplainResponse:
 
 def _search(call: ToolCall, request: SearchRequest) -> tuple[SearchResult, dict[str, Any]]:
     """Search; return the result and the fields of the response."""
-    filters = request.arguments("query", "top_k", "include_weak")
+    filters = request.arguments_except("query", "top_k", "include_weak")
     result = call.memory.search(request.query, top_k=request.top_k, filters=filters, namespace=call.namespace)
     hits = result.hits if request.include_weak else result.strong_hits
     weak_ids = {hit.id for hit in result.weak_hits}
@@ -156,7 +156,7 @@ def _recalled_note(hit: Hit, result: SearchResult, *, weak: bool) -> RecalledNot
         id=hit.id,
         path=hit.path or None,
         title=hit.title or None,
-        text=result.text_with_notice(hit, text),
+        text=result.text_with_superseded_notice(hit, text),
         truncated=truncated or None,
         score=round(hit.score, 4),
         confidence=None if hit.confidence is None else round(hit.confidence, 3),
@@ -170,5 +170,5 @@ def _recalled_note(hit: Hit, result: SearchResult, *, weak: bool) -> RecalledNot
 
 def _short_metadata(metadata: dict[str, Any]) -> dict[str, Any] | None:
     if not metadata or exceeds_max_depth(metadata):
-        return None
+        return None  # there is none, or it is nested too deep for JSON
     return metadata if len(json.dumps(metadata, ensure_ascii=False)) <= MAX_METADATA_LENGTH else None

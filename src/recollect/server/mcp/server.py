@@ -34,7 +34,7 @@ TOOLS = {tool.description.name: tool for tool in (recall, remember, update, forg
 """All tools, in the order in which they are listed."""
 
 SCHEME = "note://"
-PAGE_SIZE = 100
+PAGE_SIZE = 100  # the number of notes in a page of resources
 MARKDOWN = "text/markdown"
 
 NOTE_TEMPLATE = mcp_types.ResourceTemplate(
@@ -139,7 +139,7 @@ def memory_server(
         sender = caller_of(context)
         try:
             request = tool.request.model_validate(params.arguments or {})
-            # The right is checked first: a forbidden call takes equally long whether the note exists or not.
+            # The right is checked before the note is looked up, so that the duration does not reveal whether it exists.
             call = ToolCall(memory, sender, sender.namespace(request.namespace, tool.right), cursors)
             response = await run_in_thread(lambda: tool.run(call, request))
         except ValidationError as error:
@@ -245,7 +245,7 @@ def _resource(note: Note) -> mcp_types.Resource:
 def serve_stdio(memory: Memory, caller: Caller = EVERYONE, *, descriptor: int = 0) -> None:
     """Serve over standard input and output until the input ends or SIGTERM arrives; call it in the main thread.
 
-    Other output is redirected to standard error, since standard output belongs to the protocol.
+    Other output goes to standard error, since standard output belongs to the protocol. ``descriptor`` is the input.
     """
     asyncio.run(_run_stdio(memory, caller, descriptor))
 

@@ -1,4 +1,4 @@
-"""The decorator that makes a tool of a function, and types of tool arguments that accept imprecise values of models."""
+"""The decorator that makes a tool of a function, and argument types that accept the imprecise values of models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recollect.server.auth import Caller, Cursors, Right
 
 
 def _json_in_string(expected_type: type) -> BeforeValidator:
-    """Return a validator that also accepts JSON in a string, which some clients send; other text is a list of one."""
+    """Return a validator that accepts JSON in a string, too; other text becomes the only item if a list is expected."""
 
     def parse(value: Any) -> Any:
         if not isinstance(value, str):
@@ -44,7 +44,7 @@ class RequestModel(BaseModel):
         default=None, description="The namespace; omit it to use your own. Namespaces are isolated from each other."
     )
 
-    def arguments(self, *excluded: str) -> dict[str, Any]:
+    def arguments_except(self, *excluded: str) -> dict[str, Any]:
         """Return the arguments that have a value, without the namespace and the ``excluded`` names."""
         return {name: value for name, value in self if name not in ("namespace", *excluded) and value is not None}
 
@@ -70,7 +70,7 @@ class ToolCall:
 
 
 class Tool(NamedTuple):
-    """A tool that language models can call; its description says when."""
+    """A tool that language models can call; its description says when to call it."""
 
     description: ToolDescription  # the tool as the protocol describes it
     right: Right
@@ -89,13 +89,13 @@ def tool(
     """
 
     def decorate(run: Callable[[ToolCall, Any], BaseModel]) -> Tool:
-        annotations = get_type_hints(run)
+        type_hints = get_type_hints(run)
         description = ToolDescription(
             name=run.__name__.rstrip("_"),
             title=title,
             description=" ".join((run.__doc__ or "").split()),
-            input_schema=annotations["request"].model_json_schema(),
-            output_schema=annotations["return"].model_json_schema(),
+            input_schema=type_hints["request"].model_json_schema(),
+            output_schema=type_hints["return"].model_json_schema(),
             annotations=ToolAnnotations(
                 title=title,
                 read_only_hint=right is Right.READ,
@@ -104,6 +104,6 @@ def tool(
                 open_world_hint=False,  # tools access notes only
             ),
         )
-        return Tool(description, right, annotations["request"], run)
+        return Tool(description, right, type_hints["request"], run)
 
     return decorate

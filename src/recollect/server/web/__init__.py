@@ -20,10 +20,10 @@ _CONTENT_SECURITY_POLICY = "; ".join(
         "form-action 'none'",
         "frame-ancestors 'none'",
         "require-trusted-types-for 'script'",
-        "trusted-types recollect-report",
+        "trusted-types recollect-report",  # the policy by which reports.js turns text into HTML
     )
 )
-"""The browser runs only scripts of this server, which may only connect to it; no site may frame the web UI."""
+"""The browser runs only scripts of this server, which may connect only to this server; no site may frame the web UI."""
 
 _HEADERS = {
     "Cache-Control": "no-cache",
