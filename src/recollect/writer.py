@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from recollect.progress import Progress
     from recollect.stores.base import Vector
 
-EMBED_BATCH = 64  # the maximum number of notes that are embedded, and then written, in one batch
+EMBED_BATCH = 128  # the maximum number of notes that are embedded, and then written, in one batch
 MAX_NAMES_IN_MESSAGE = 10
 
 

@@ -109,9 +109,9 @@ class TestRefusing:
         with pytest.raises(SecretFoundError, match=r"^notes\[2\]\.title: contains a secret"):
             refusing_memory.add_many(["one", "two", {"content": "three", "title": TOKEN}, "four"])
         assert list(refusing_memory.notes()) == []
-        with pytest.raises(SecretFoundError, match=r"^notes\[70\]\.content: contains a secret"):
-            refusing_memory.add_many(["tea"] * 70 + [TOKEN])
-        assert len(list(refusing_memory.notes())) == 64
+        with pytest.raises(SecretFoundError, match=r"^notes\[140\]\.content: contains a secret"):
+            refusing_memory.add_many(["tea"] * 140 + [TOKEN])
+        assert len(list(refusing_memory.notes())) == 128
 
     def test_update_can_be_refused(self, refusing_memory: Memory) -> None:
         note = refusing_memory.add("Tea.", title="Tea")
