@@ -78,7 +78,9 @@ class TestAdding:
             memory.add("Drossel.", supersedes=["a", "nobody"])
         names: tuple[dict[str, Any], ...] = ({"id": "a"}, {"path": "wifi.md"})
         for name in names:
-            with pytest.raises(ArgumentError, match=r"^supersedes: 'wifi\.md' is the note itself; leave it out"):
+            with pytest.raises(
+                ArgumentError, match=r"^supersedes: 'wifi\.md' is the note itself; remove it from supersedes"
+            ):
                 memory.add("Drossel.", supersedes="wifi.md", **name)
         with pytest.raises(ArgumentError, match="^supersedes: must be a list, got 7"):
             memory.add("Drossel.", supersedes=7)  # type: ignore[arg-type]

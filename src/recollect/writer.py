@@ -88,22 +88,22 @@ class PassThrough:
 
 
 class NoteWriter:
-    """Writes notes to a store and embeds texts that need a vector. An ingest uses it as ``DocumentStore``."""
+    """Writes notes to a store and embeds texts that need a vector. It is the ``DocumentStore`` of an ingest."""
 
     def __init__(
         self, store: Store, choice: EmbedderChoice, *, adopt: bool = False, secrets: SecretsMode | None = None
     ) -> None:
         """Write to ``store`` with the embedder of ``choice``, if it has one.
 
-        With ``adopt``, documents take over notes from other sources that have the same path. ``secrets`` says what
-        happens to a text that contains a secret; with ``None`` the text is stored unchanged.
+        With ``adopt``, a document replaces a note at its path, even if another source wrote the note. ``secrets`` says
+        what happens to a text that contains a secret; with ``None`` the text is stored unchanged.
         """
         self._store = store
         self._choice = choice
         self._adopt = adopt
         self._secrets = secrets
         self.document_filter = self.secret_filter()
-        """The secret filter for all documents of one ingest, which runs inside the filter's ``with`` statement."""
+        """The secret filter for all documents of one ingest; the ingest runs inside ``with document_filter``."""
 
     def secret_filter(self) -> SecretFilter | PassThrough:
         """Return a secret filter for one call. At the end of its ``with`` statement, it warns of redacted secrets."""
@@ -272,7 +272,7 @@ class NoteWriter:
             yield len(lines)
 
     def reindex(self, progress: Progress) -> int:
-        """Embed the notes without a vector of the embedder's model, then activate the model; return their number."""
+        """Embed all notes that have no vector of the embedder's model, activate the model; return how many notes."""
         embedder = self._require_embedder()
         model = Model(embedder.name, embedder.dimension)
         total = sum(self._store.stats().notes.values())
@@ -353,7 +353,7 @@ def superseding_links(store: Store, draft: Draft, keys: Sequence[str]) -> tuple[
         if stored is not None and note.id == stored.id:
             raise ArgumentError(
                 "supersedes",
-                f"{key!r} is the note itself; leave it out to change that note, or give the new one a path",
+                f"{key!r} is the note itself; remove it from supersedes, or add a new note with another path",
             )
         links.append(Link("supersedes", note.id))
     other_links = draft.get("links", stored.links if stored else ())

@@ -96,7 +96,7 @@ def test_time_match_boost_and_reasons() -> None:
 def test_time_match_reason_for_a_month_in_the_text() -> None:
     (candidate,) = boost_time_matches([note(None, content="In March 2026.")], query="on 9 March", now=NOW, boost=0.5)
     assert candidate.score == 1.25
-    assert candidate.steps[0].reason == "its text names March 2026, which includes 2026-03-09"
+    assert candidate.steps[0].reason == "its text names March 2026, which overlaps 2026-03-09"
 
 
 @pytest.mark.parametrize("options", [{"query": "green tea"}, {"query": "yesterday", "boost": 0}])

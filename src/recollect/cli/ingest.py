@@ -14,7 +14,7 @@ from recollect.cli import memories, options, terminal
 @click.argument("sources", nargs=-1, required=True, metavar="PATH...", type=click.Path(exists=True))
 @click.option("--prefix", metavar="TEXT", default="", help="A prefix for the notes' paths, such as work/.")
 @click.option(
-    "--adopt", is_flag=True, help="Let files replace existing notes at their paths, for example after a folder moved."
+    "--adopt", is_flag=True, help="Replace notes of other sources at the paths of files, e.g. after a folder moved."
 )
 @options.namespace()
 @options.embedder
@@ -38,7 +38,7 @@ def ingest(*, sources: tuple[str, ...], embedder: str, secrets: str, db: str, as
         for name in ("files", "notes", "skipped"):
             totals[name].update(data[name])
         for problem in report.problems:
-            # A problem that skipped no file or record is only a warning.
+            # If the file or record was ingested all the same, the problem is only a warning.
             print_problem = terminal.print_error if problem.skipped else terminal.warn
             print_problem(str(problem))
     if as_json:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.argument("folder", type=click.Path())
 @click.option(
     "--each",
-    "per_kind",
+    "per_stratum",
     type=click.IntRange(1),
     default=100,
     metavar="N",
@@ -39,7 +39,7 @@ def questions(
     /,
     *,
     folder: str,
-    per_kind: int,
+    per_stratum: int,
     seed: int,
     foreign: str | None,
     namespace: str | None,
@@ -57,7 +57,7 @@ def questions(
     target = require_new_folder(folder)
     with memories.open_for_reading(db, embedder) as memory:
         dataset = generate_questions(
-            memory, namespace=namespace, per_stratum=per_kind, seed=seed, foreign=_foreign_notes(foreign)
+            memory, namespace=namespace, per_stratum=per_stratum, seed=seed, foreign=_foreign_notes(foreign)
         )
     counts = {name: sum(name in question.strata for question in dataset.questions) for name in STRATA}
     if dataset.answerable:
@@ -72,7 +72,8 @@ def questions(
             terminal.print_message(f"{name:<12} {count:>4}  {examples}".rstrip())
         for remark in dataset.remarks:
             terminal.print_message(remark)
-        memory_options = "" if db == "recollect.db" else f" --db {shlex.quote(redact_secrets(db))}"  # the default
+        is_default = db == "recollect.db"
+        memory_options = "" if is_default else f" --db {shlex.quote(redact_secrets(db))}"
         memory_options += f" --namespace {shlex.quote(namespace)}" if namespace else ""
         terminal.print_message(f"written to {target}; use them with:")
         for command in ("eval", "tune"):

@@ -53,9 +53,9 @@ from recollect.stores import redact_secrets
 def serve(context: click.Context, /, *, max_body: float, db: str, as_json: bool, **params: Any) -> None:
     """Serve the memory over HTTP until Ctrl-C.
 
-    MCP clients connect to /mcp. At an address of this machine, keys are required only with --keys; at any other
-    address, they are always required. Requests are logged on standard error: as JSON with --json or if standard error
-    is not a terminal, otherwise as text. With --quiet, only warnings and errors are logged.
+    MCP clients connect to /mcp. At a loopback address such as 127.0.0.1, keys are required only with --keys; at any
+    other address, they are always required. Requests are logged on standard error: as JSON with --json or if standard
+    error is not a terminal, otherwise as text. With --quiet, only warnings and errors are logged.
     """
     for library in ("OPENBLAS", "MKL"):
         # Idle threads of BLAS wait in busy loops, which doubles the cost of concurrent searches, so BLAS gets one

@@ -48,9 +48,9 @@ def export(*, target: str, no_vectors: bool, force: bool, namespace: str | None,
 def import_(*, file: BinaryIO, namespace: str | None, embedder: str, secrets: str, db: str, as_json: bool) -> None:
     """Store notes from JSONL.
 
-    FILE has a JSON object on each line, as export writes them; - is standard input. A vector of the current model is
-    stored; a note without such a vector is embedded. The import stops at the first line that cannot be stored, with an
-    error that names the number of the line; the notes before this line stay stored.
+    FILE has a JSON object on each line, as export writes them; - is standard input. If a line
+    has a vector of the memory's model, it is used; otherwise the note is embedded. The import stops at the first line
+    that cannot be stored, with an error that names its number; the notes before this line stay stored.
     """
     name = getattr(file, "name", "<stdin>")
     line_count = 0  # for the progress bar; a pipe, which cannot be read twice, keeps 0

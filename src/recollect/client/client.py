@@ -177,7 +177,7 @@ class AsyncClient:
         return {name: result_from_json(result) for name, result in data["results"].items()}
 
     async def link(self, source: Key, target: Key, *, kind: str = "related", namespace: str | None = None) -> bool:
-        """Link a note to a target (its id, path or name), which need not exist yet; return whether the link is new."""
+        """Link ``source`` to a note by its id, path or name; it need not exist yet. Return whether the link is new."""
         body = _link_to_json(source, target, kind)
         return bool((await self._request("POST", "/v1/links", namespace, source, body=body))["created"])
 
@@ -210,7 +210,7 @@ class AsyncClient:
         return await self._request("GET", "/v1/presets", None)
 
     async def stats(self, *, namespace: str | None = None) -> dict[str, Any]:
-        """Return the number of notes in ``namespace``, or in each namespace that the key may read, and the embedder."""
+        """Return the embedder, and the number of notes in ``namespace``, or in each namespace that the key may read."""
         return await self._request("GET", "/v1/stats", namespace)
 
     async def health(self) -> bool:

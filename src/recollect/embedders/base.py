@@ -97,7 +97,7 @@ class ModelEmbedder(ABC):
         document_prefix: str = "",
         query_cache: int = QUERY_CACHE,
     ) -> None:
-        """Check the arguments; ``runtime`` says how the model runs. If ``dimension`` is ``None``, a vector sets it."""
+        """Check the arguments; ``runtime`` says how the model runs. The first vector sets a missing ``dimension``."""
         self._model = arguments.name("name", model)
         self._runtime = runtime
         self._dimension = None if dimension is None else arguments.at_least_one("dimension", dimension)

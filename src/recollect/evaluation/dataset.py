@@ -20,8 +20,8 @@ class Question:
     text: str
     collection: str
     relevant: Mapping[str, int]
-    """The grade of each relevant note, a number above 0. A key is the note's id; for a note in the user's own memory,
-    it may also be the note's path. Empty if no note answers the question."""
+    """The grade, a number above 0, of each relevant note by the note's id. If the questions are about an existing
+    memory, a key may also be the note's path. Empty if no note answers the question."""
     strata: tuple[str, ...] = ()
     """The kinds of question, such as ``multi-hop``, by which results are broken down."""
     asked_at: str = ""

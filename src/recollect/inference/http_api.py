@@ -33,7 +33,7 @@ class JsonApi:
     The API key is read from the environment variable ``key_variable`` for each request, and is never stored, shown or
     logged. A request is repeated up to ``retries`` times if the server is unreachable, busy or failing; see
     :func:`retry_delay`. Errors are of ``error_type``. In their messages, ``style`` names the expected API, and
-    ``too_large_advice`` says what to do if a request is too large. ``server`` is the address without a password.
+    ``too_large_advice`` says what to do if a request is too large. ``self.server`` is the address without a password.
     """
 
     def __init__(
@@ -107,8 +107,9 @@ class JsonApi:
 
     @property
     def _key_source(self) -> str:
-        variable = self._key_variable
-        return f"the key in the environment variable {variable}" if variable else "key_variable: no key is sent"
+        if self._key_variable:
+            return f"the key in the environment variable {self._key_variable}"
+        return "key_variable, which is not set: no key is sent"
 
     def _key(self) -> str:
         key = os.environ.get(self._key_variable or "", "").strip()

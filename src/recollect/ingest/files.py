@@ -41,7 +41,7 @@ class FileEntry(NamedTuple):
 class FileScan:
     """The result of a scan: the files below a root."""
 
-    root: Path  # the folder to which names are relative, without symbolic links
+    root: Path  # the folder to which names are relative, with symbolic links resolved
     complete: bool  # whether the whole root was scanned; false if only one file was requested
     files: list[FileEntry] = field(default_factory=list)  # the files, sorted by name
     problems: list[Problem] = field(default_factory=list)

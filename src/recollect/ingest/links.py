@@ -95,7 +95,7 @@ def _is_tag(text: str) -> bool:
 
 
 def _mask_code(prose: str) -> str:
-    """Replace each character of code, HTML tags and comments by a backtick, which no pattern matches."""
+    """Replace each character of code, HTML tags and comments by a backtick, with which no tag or link begins."""
     if "`" not in prose and "<" not in prose:
         return prose
     characters = list(prose)
@@ -173,7 +173,7 @@ class LinkResolver:
 
         ``file`` is the path of the file with the link. ``own`` is the path of the note with the link; it is skipped,
         because a new version of a note often has the same title. The resolved target is ``None`` if no note has the
-        name. It is ``target`` itself if the store resolves that to the same note. The list is empty if ``target`` is a
+        name. ``target`` is returned if the store resolves it to this note. The list is empty if ``target`` is a
         path or an id. The chunks of a file are listed as one note.
         """
         relative = posixpath.normpath(posixpath.join(posixpath.dirname(file), target))

@@ -114,7 +114,7 @@ class _RecordParser:
         text_item = _pop_first(record, ("content", "text"))
         if text_item is None:
             raise ArgumentError("record", "has neither 'content' nor 'text'")
-        record.pop("text", None)  # if the record has both keys, its text is ignored
+        record.pop("text", None)  # if the record has both keys, the key ``text`` is ignored
         fields = self._fields(record)
         fields["content"] = _text(*text_item)
         if not fields.get("id") and not fields.get("path"):
@@ -129,7 +129,7 @@ class _RecordParser:
         speaker = arguments.name(speaker_key, speaker if isinstance(speaker, str) else str(speaker))
         content = "" if text_item is None else _text(*text_item)
         if not content.strip():
-            raise ArgumentError("record", f"has a speaker and no text; it may be in {', '.join(_TEXT_KEYS)}")
+            raise ArgumentError("record", f"has a speaker but no text; its key must be one of {', '.join(_TEXT_KEYS)}")
         fields["content"] = f"{speaker}: {content}"
         fields["metadata"] = {"speaker": speaker, **fields.get("metadata", {})}
         if time_item is not None:

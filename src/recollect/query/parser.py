@@ -78,7 +78,7 @@ class Query:
     """
 
     raw: str
-    """The normalised text."""
+    """The text after :func:`normalise`; ``raw`` is its name in the JSON format of the source system."""
     tokens: tuple[Token, ...]
     """Terms, phrases and prefixes in the order of the text."""
     has_operators: bool
@@ -185,8 +185,8 @@ def strip_punctuation(word: str) -> str:
 def is_short_name(word: str) -> bool:
     """Return whether a word of one or two characters is a name or number rather than a function word.
 
-    The word is a name if it has a digit, a capital, a symbol that is part of a name, or no letter that could be a
-    capital: 5, 2b, QA, Go, c#, 東京.
+    The word is a name if it has a digit, a capital, a symbol that is part of a name, or letters of a script
+    without capitals: 5, 2b, QA, Go, c#, 東京.
     """
     lowered = word.lower()
     has_capital, cannot_have_capital = word != lowered, lowered == word.upper()

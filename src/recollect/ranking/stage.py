@@ -51,8 +51,8 @@ class StageResult(NamedTuple):
 
 
 CurrentNotes = Callable[[Sequence[Candidate]], tuple[list[Candidate], Mapping[str, Sequence[str]]]]
-"""A function from candidates to two values: the current notes that are not candidates yet, and the ids of the current
-notes that supersede a candidate, by the candidate's id. A note is current if no note supersedes it."""
+"""A function that finds the current notes (which no note supersedes) that supersede candidates. It returns those that
+are not candidates themselves, and by the id of each superseded candidate the ids of the current notes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Stage(Settings):
         return (self,)
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
-        """Return the adjustments of the candidates, best first; ``None`` if the stage does not apply to this query.
+        """Return the adjustments of ``candidates``, which are sorted best first; ``None`` if the stage does not apply.
 
         The candidates are the search's own copies: a stage may set their fields, except their scores.
         """

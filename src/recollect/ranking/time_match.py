@@ -160,7 +160,7 @@ def _match_by_text(date: TimeInterval, interval: TimeInterval) -> _Match:
     if interval.covers(date):
         return _Match(1.0, lambda: f"its text names {date.label}, within {interval.label}")
     if interval.overlaps(date):
-        return _Match(_PARTIAL_MATCH, lambda: f"its text names {date.label}, which includes {interval.label}")
+        return _Match(_PARTIAL_MATCH, lambda: f"its text names {date.label}, which overlaps {interval.label}")
     return _NO_MATCH
 
 

@@ -19,10 +19,10 @@ from recollect.rerankers.base import ModelReranker
 class OnnxReranker(ModelReranker):
     """Reranks with the ONNX cross-encoder in a folder, as Hugging Face and sentence-transformers export it.
 
-    The folder holds ``model.onnx`` or ``onnx/model.onnx`` (``file`` names another) and ``tokenizer.json``. A pair of
-    query and document is truncated to ``max_tokens`` (by default the number in the folder's other files), the longer
-    text first. The score, from 0 to 1, is the sigmoid of one logit, or the softmax probability of the second of two
-    logits. ``name`` is by default ``FOLDER``, or ``FOLDER/FILE`` if the file is not ``model``.
+    The folder holds ``model.onnx`` or ``onnx/model.onnx`` (``file`` names another) and ``tokenizer.json``. If a pair
+    of query and document has more than ``max_tokens`` (by default the limit in the folder's configuration files), the
+    longer of the two texts is cut first. The score, from 0 to 1, is the sigmoid of one logit, or the softmax
+    probability of the second of two. The default ``name`` is ``FOLDER``, or ``FOLDER/FILE`` if it is not ``model``.
 
     Pairs are computed one by one by default. On a CPU that is about as fast as a batch. In a batch, the score that a
     quantised model returns for a document would depend on the other documents.

@@ -128,7 +128,7 @@ class IndexGraph:
 def _chain_ends(successors: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Return the ids of the current notes at which the chains of each superseded note end, by the note's id.
 
-    ``successors`` must have no cycles. Chains are followed backwards from each end, which visits a note only once.
+    ``successors`` must have no cycles. Chains are followed backwards from each end, which visits a note at most once.
     """
     predecessors = _predecessors(successors)
     ends: dict[str, list[str]] = {}

@@ -70,7 +70,8 @@ class LexicalLeg:
     def search(self, request: SearchRequest, attempts: list[Attempt], *, retry: bool) -> LexicalResult:
         """Return the candidates, best first; append each attempt to ``attempts``; ``retry`` allows fallback queries."""
         if self._preset.query.match == "all_then_any" and not request.tree.has_operators:
-            # Every word, or one of its aliases, is required: aliases after the first (alternative 2, …) get no AND.
+            # Every word is required, but no date (``terms`` is the tree without dates). The aliases of a word are one
+            # group (alternative 1, 2, …): only its first alias gets the AND.
             required = (
                 token._replace(operator="AND") if token.alternative <= 1 else token for token in request.terms.tokens
             )
@@ -99,7 +100,9 @@ class LexicalLeg:
         if not tree.tokens:
             return []
         scope, rules = self._scope, self._preset.query
-        depth = max(scope.depth, ONE_WORD_DEPTH) if rules.stem_only_weight < 1 and is_one_word(tree) else scope.depth
+        depth = scope.depth
+        if rules.stem_only_weight < 1 and is_one_word(tree):
+            depth = max(depth, ONE_WORD_DEPTH)  # many of the best notes may match by the stem only and be discounted
         results = self._index.index.search_text(
             tree, depth, namespace=scope.namespace, filters=scope.filters, semantics=rules.semantics
         )
@@ -153,7 +156,7 @@ class Workers:
         """Start a call in a thread, and return a function that waits for its result.
 
         The argument of that function is the maximum number of seconds to wait. The function raises the error of the
-        call. It raises ``TimeoutError`` after this time, if too many earlier calls still run, or if no thread starts.
+        call. It raises ``TimeoutError`` if the time is over, too many earlier calls still run, or no thread starts.
         """
         abandoned = self._abandoned.setdefault(os.getpid(), set())
         future: Future[T] = Future()
@@ -248,7 +251,7 @@ class VectorLeg:
             query = EmbeddedQuery(array, from_caller=True)
             return lambda: query
         if not request.embedded_text and request.query_with_exclusions is not None:
-            return lambda: _NO_VECTOR  # the query has only exclusions; literal semantics would embed them as text
+            return lambda: _NO_VECTOR  # strict semantics, and only exclusions: nothing to embed
         wait_for_vector = self._workers.start(lambda: self._embed(request.embedded_text))
         return lambda: wait_for_vector(timeout)
 
@@ -381,7 +384,7 @@ MIN_NOTES = 10  # with fewer notes, no term is dropped: a term in most of them m
 
 
 def drop_frequent_terms(text: str, query: Query, frequencies: TermFrequencies, max_share: float) -> str:
-    """Return ``text`` without frequent terms: the query's terms that occur in more than ``max_share`` of the notes.
+    """Return ``text`` without frequent terms: the query's terms that clearly more than ``max_share`` of notes contain.
 
     A name that most notes contain, such as the name of a speaker, makes the query's vector similar to all these notes
     and does not distinguish them. To allow for chance, a term is frequent only if its share exceeds ``max_share`` by
@@ -389,13 +392,13 @@ def drop_frequent_terms(text: str, query: Query, frequencies: TermFrequencies, m
     """
     if frequencies.notes < MIN_NOTES:
         return text
-    min_share = max_share + 1 / sqrt(frequencies.notes)
+    threshold = max_share + 1 / sqrt(frequencies.notes)
     words = {token.source or token.text for token in query.tokens if token.kind == "term" and not token.alternative}
     # Terms without a count stay: excluded terms, and terms without a letter or digit.
     frequent = {
         term
         for term in words & frequencies.counts.keys()
-        if frequencies.counts[term] / frequencies.notes > min_share and not _resembles_stopword(term)
+        if frequencies.counts[term] / frequencies.notes > threshold and not _resembles_stopword(term)
     }
     if not frequent or len(frequent) == len(frequencies.counts):
         return text
@@ -403,6 +406,6 @@ def drop_frequent_terms(text: str, query: Query, frequencies: TermFrequencies, m
 
 
 def _resembles_stopword(word: str) -> bool:
-    """Return whether the index may stem a word to a stopword: then the count of *Ines* includes notes with *in*."""
+    """Return whether the stem of a word may be a stopword. Its count is then too high: *Ines* also counts *in*."""
     letters = "".join(letter for letter in word.lower() if letter.isalpha())
     return any(letters.removesuffix(ending) in ENGLISH_STOPWORDS for ending in ("s", "es", "e", "ed", "ing"))

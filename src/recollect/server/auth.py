@@ -82,7 +82,8 @@ class Grant:
             right = Right[arguments.choice("right", right, [str(item) for item in Right]).upper()]
         if namespaces is None:
             return cls(None, right)
-        ordered = sorted(namespaces) if isinstance(namespaces, Set) else namespaces  # so that errors name the same item
+        # The order of a set varies between runs. Sorted, an error names the same item in every run.
+        ordered = sorted(namespaces) if isinstance(namespaces, Set) else namespaces
         return cls(frozenset(arguments.names("namespaces", ordered)), right)
 
     def allows(self, namespace: str, right: Right) -> bool:

@@ -115,10 +115,11 @@ def redact_secrets(target: str) -> str:
         credentials, at_sign, location = before_options.rpartition("@")
     if credentials.startswith("/"):  # the URL has no host and no credentials: the @ is part of a path
         credentials, at_sign, location = "", "", f"{credentials}@{location}"
-    if not at_sign and "@" in options:  # as in user:a?b=c@host, where "options" begin within the password
+    if not at_sign and "@" in options:  # as in user:a?b=c@host with the password a?b=c: remove its start from location
         location = _COLON_WITHOUT_PORT.sub("", location)
     user = credentials.partition(":")[0]
-    without_at_sign = [option for option in options.split("&") if option and "@" not in option]  # @ may end a password
+    # An option with an @ is left out: the text before the @ may be the rest of a password.
+    without_at_sign = [option for option in options.split("&") if option and "@" not in option]
     safe_options = [option for option in without_at_sign if option.partition("=")[0].lower() not in _SECRET_OPTIONS]
     query = f"?{'&'.join(safe_options)}" if safe_options else ""
     return f"{scheme[0]}{user}{at_sign if user else ''}{location}{query}"

@@ -42,11 +42,11 @@ def load_longmemeval(source: DatasetSource, *, level: str = "session", pool: boo
     """
     path, by_turn = source.path, level == "turn"
     by_collection: dict[str, dict[str, Note]] = {}  # notes by collection and note id
-    versions: dict[str, dict[str, list[tuple[str, ...]]]] = {}  # texts by collection and session id, see _sessions
+    session_texts: dict[str, dict[str, list[tuple[str, ...]]]] = {}  # by collection and session id, see _sessions
     questions: list[Question] = []
     question_ids: set[str] = set()
     sessions_with_several_dates: set[str] = set()
-    has_labels, undated_questions, questions_without_answer = False, 0, 0
+    has_labels, undated_questions, questions_without_note = False, 0, 0
     for number, sample in enumerate(source.samples, 1):
         location = f"{path}, question {number}"
         question_id = get_text(sample, "question_id", location)
@@ -56,7 +56,7 @@ def load_longmemeval(source: DatasetSource, *, level: str = "session", pool: boo
         collection = path.stem if pool else question_id
         notes = by_collection.setdefault(collection, {})
         relevant: dict[str, int] = {}
-        for session in _sessions(sample, location, versions.setdefault(collection, {})):
+        for session in _sessions(sample, location, session_texts.setdefault(collection, {})):
             has_labels = has_labels or any(turn.has_answer is not None for turn in session.turns)
             for note, has_answer in _notes(session, by_turn=by_turn):
                 first_note = notes.setdefault(note.id, note)  # several haystacks may have the same session
@@ -66,7 +66,7 @@ def load_longmemeval(source: DatasetSource, *, level: str = "session", pool: boo
                     relevant[note.id] = 1
         unanswerable = question_id.endswith("_abs")
         if not relevant and not unanswerable:
-            questions_without_answer += 1
+            questions_without_note += 1
             if not pool:
                 del by_collection[collection]  # no other question has this collection
             continue
@@ -91,18 +91,18 @@ def load_longmemeval(source: DatasetSource, *, level: str = "session", pool: boo
         collections={name: Collection(id=name, notes=tuple(notes.values())) for name, notes in by_collection.items()},
         questions=tuple(questions),
         remarks=remarks(
-            (questions_without_answer, "question", "left out: no answer in the haystack"),
+            (questions_without_note, "question", "left out: no note of the haystack is marked as relevant"),
             (undated_questions, "question", "without a date that can be read"),
             (len(sessions_with_several_dates), "session", "with several dates: the first counts"),
         ),
     )
 
 
-def _sessions(sample: Any, location: str, versions: dict[str, list[tuple[str, ...]]]) -> Iterator[_Session]:
-    """Yield the sessions of a haystack, and add their texts to ``versions``.
+def _sessions(sample: Any, location: str, texts_by_id: dict[str, list[tuple[str, ...]]]) -> Iterator[_Session]:
+    """Yield the sessions of a haystack, and add their texts to ``texts_by_id``.
 
-    ``versions`` has the distinct texts, each a tuple of lines, of each session id in the collection. The second text
-    of a session id gets the id ``id#2``, the third ``id#3`` and so on.
+    Haystacks may use one session id for sessions with different texts. ``texts_by_id`` has the distinct texts of each
+    session id, each a tuple of lines. A session with the second text gets the id ``id#2``, the third ``id#3``.
     """
     ids = [str(session_id) for session_id in get_field(sample, "haystack_session_ids", list, location)]
     dates = get_field(sample, "haystack_dates", list, location)
@@ -115,7 +115,7 @@ def _sessions(sample: Any, location: str, versions: dict[str, list[tuple[str, ..
         raw_turns = get_field({"session": session}, "session", list, location)  # raises unless it is a list
         turns = tuple(_turn(turn, f"{location}, session {session_id}") for turn in raw_turns)
         lines = tuple(turn.line for turn in turns)
-        texts = versions.setdefault(session_id, [])
+        texts = texts_by_id.setdefault(session_id, [])
         if lines not in texts:
             texts.append(lines)
         number = texts.index(lines) + 1

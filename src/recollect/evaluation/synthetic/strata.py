@@ -27,7 +27,7 @@ _MIN_TOKEN_LENGTH = 3
 _LENGTH_BOUNDS = (100, 400)  # the lengths, in characters, that separate short, medium and long notes
 
 _MULTI_HOP_WORDS = 2  # the number of rare words of the first note in a multi-hop question
-_MULTI_HOP_CHOICES = 3  # the word of the second note is drawn from this many of its most frequent distinctive words
+_MULTI_HOP_CHOICES = 3  # the word of the second note is drawn from this many distinctive words, those in most notes
 
 _MIN_TYPO_LENGTH = 5  # the minimum length of a word to misspell: errors in shorter words often make another word
 _KEY_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
@@ -132,7 +132,7 @@ def multi_hop_questions(
     index_by_id = {note.id: index for index, note in enumerate(lexicon.notes)}
     for index in shuffle_by_group(lexicon.notes, rng):
         ids = connected_ids(lexicon.notes[index])
-        connected = [index_by_id[note_id] for note_id in ids if note_id in index_by_id]  # the lexicon lacks new notes
+        connected = [index_by_id[note_id] for note_id in ids if note_id in index_by_id]  # not notes added since
         for second in _shuffled(connected, rng):
             text = _multi_hop_text(lexicon, index, second, connected, rng)
             if text is not None:

@@ -45,7 +45,7 @@ class SearchTimes(NamedTuple):
             "legs": max(trace.bm25_elapsed, trace.vector_elapsed),  # the legs run at the same time
             "context": trace.context_elapsed,
             "graph": trace.graph_elapsed,
-            "ranking": trace.fusion_elapsed,
+            "ranking": trace.fusion_elapsed,  # fusion and stages
             "rerank": trace.rerank_elapsed,
         }
         parts["other"] = max(0.0, trace.total_elapsed - sum(parts.values()))  # parsing, snippets, confidence

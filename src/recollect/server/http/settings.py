@@ -51,8 +51,8 @@ class Settings:
     timeout: float = 30.0
     """How many seconds a request may take."""
     read_threads: int = field(default_factory=_default_read_threads)
-    """How many searches and other reads run at once. Much of a search is Python, which runs one thread at a time: more
-    threads than processors are no faster."""
+    """How many searches and other reads run at once. SQLite, numpy and models run in parallel, Python code does not:
+    more threads than processors are no faster."""
     write_threads: int = 2
     """How many writes run at once: with two, one note is embedded while another is written."""
     max_queued: int = 256

@@ -62,7 +62,7 @@ def _parse_option(name: str, value: str) -> float:
         number = -1  # rejected below
     if name == "pool_size" and number < 1:
         raise ArgumentError("target", f"has {name}={value}; give a whole number from 1 on")
-    if not 0 <= number < _MAX_TIMEOUT:
+    if name != "pool_size" and not 0 <= number <= _MAX_TIMEOUT:
         raise ArgumentError("target", f"has {name}={value}; give seconds, from 0 to {_MAX_TIMEOUT}")
     return number
 

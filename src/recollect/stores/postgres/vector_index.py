@@ -3,7 +3,8 @@
 Each model has its own index. A thread builds a missing index in the background; until it is built, searches compare all
 vectors. The recall of an HNSW graph depends on the vectors: it is high for text embeddings, which form clusters, and
 low for random vectors. So an index is tested before it is used: some stored vectors are searched with and without it.
-The comment of the index has the lowest ``ef_search`` (how many candidates a search keeps) with enough recall, or 0.
+The result is the comment of the index in PostgreSQL (COMMENT ON INDEX): the lowest ``ef_search`` (how many candidates a
+search keeps) with enough recall, or 0 if no value has enough.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ RETEST_GROWTH = 2
 RETRY_SECONDS = 30.0  # seconds until a missing index is looked for again: another process may be building it
 EF_SEARCH = (200, 400, 800)
 """The values of ``hnsw.ef_search`` to test; with lower values, some queries find no neighbours at all."""
-MIN_RECALL = 0.97  # measure_recall defines the recall
+MIN_RECALL = 0.97  # for the definition of the recall, see lowest_ef_search
 _TEST_QUERIES = 24  # how many stored vectors a test searches for
 _TEST_LIMIT = 10  # how many nearest notes of each query a test looks for
 
@@ -107,8 +108,8 @@ class VectorIndexes:
             self._thread.start()
 
     def finish(self) -> None:
-        """Build missing indexes, and wait until they are built, because the background thread ends with the process."""
-        self.wait()  # a running thread may have read the models before the last change
+        """Build and test missing indexes, and wait: a process that ended now would stop the thread before the test."""
+        self.wait()  # a running thread may have read the table models before the active model changed
         self._failed = False
         self.start()
         self.wait()
@@ -158,7 +159,7 @@ class VectorIndexes:
 
     def _build(self, connection: Connection, key: int, model: Model) -> None:
         """Build the index of a model, unless it exists, and test it, unless it has a recent test result."""
-        near = halfvec("near", model)
+        near = halfvec("near", model)  # the column near has the vectors in half precision
         connection.execute(_BUILD_SETTINGS, [_BUILD_MEMORY])
         connection.execute(
             f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {_INDEX_PREFIX}{key:d} ON vectors "
@@ -169,11 +170,11 @@ class VectorIndexes:
         if test is None or all_notes > RETEST_GROWTH * test.notes:
             # The planner needs statistics of the values; building the index updated only the number of rows.
             connection.execute("ANALYZE vectors, notes")
-            test = RecallTest(measure_recall(connection, key, model), all_notes)
+            test = RecallTest(lowest_ef_search(connection, key, model), all_notes)
             connection.execute(f"COMMENT ON INDEX {_INDEX_PREFIX}{key:d} IS '{test}'")
 
 
-def measure_recall(connection: Connection, key: int, model: Model) -> int:
+def lowest_ef_search(connection: Connection, key: int, model: Model) -> int:
     """Return the lowest ``ef_search`` with enough recall for the index of a model; 0 if none has enough.
 
     The recall is the share of the ``_TEST_LIMIT`` nearest notes that is among the first ``ef_search`` rows of the
@@ -212,7 +213,7 @@ FROM namespaces AS s WHERE s.key = %s
 
 _TEST_RESULT = "SELECT obj_description(to_regclass(%s), 'pg_class'), (SELECT sum(notes)::bigint FROM namespaces)"
 
-# All this is one statement, because a process that ends soon has little time to send several.
+# One statement instead of four: a short command may end, and with it the thread, before several round trips are done.
 _PLAN = """
 SELECT pg_try_advisory_lock(%s, %s), (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
     (SELECT json_object_agg(key, dimension) FROM models WHERE active),

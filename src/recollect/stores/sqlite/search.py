@@ -58,12 +58,7 @@ T = TypeVar("T")
 
 
 def render_fts5(query: Query, semantics: Semantics = "strict") -> str:
-    """Return a query as an FTS5 expression, which is valid for any text; "" if no note can match.
-
-    >>> from recollect.query import parse
-    >>> render_fts5(parse("notes 2026-04-04 NOT draft"))
-    '("notes" OR "2026 04 04") NOT "draft"'
-    """
+    """Return a query as an FTS5 expression, which is valid for any text; "" if no note can match."""
     return _render(expression(query, semantics))
 
 

@@ -1,6 +1,6 @@
 """Snapshots: memory-mapped files of arrays, with which a process can search without first reading all the tables.
 
-A namespace has a snapshot of its posting lists (``snapshots.model`` is 0), and one of the vectors of the active model.
+A namespace has a snapshot of its posting lists (column ``model`` is 0), and one of the vectors of the active model.
 The SQLite database is the only source of truth: a snapshot may be deleted at any time, and is then rebuilt from it.
 
 *Validity.* The table ``snapshots`` has, for each snapshot, the token in the name of its file, the revision of the
@@ -298,7 +298,7 @@ class SnapshotWorker:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._paused_until = 0.0  # seconds of time.monotonic()
-        self._stopping = connections.read_only
+        self._stopping = connections.read_only  # a read-only store writes no snapshots
 
     def start(self, index: SnapshotIndex) -> None:
         """Start to write a snapshot; do nothing if one is being written, or if the last was written too recently."""

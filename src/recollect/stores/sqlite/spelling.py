@@ -1,4 +1,4 @@
-"""Reads what spelling suggestions and searches for misspelt names need: the stems of an FTS5 index, and note names."""
+"""Reads the stems of an FTS5 index and the names of notes, for spelling suggestions and to find misspelt names."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Fts5SpellingIndex:
         return self._connection.execute(sql, (expression,)).get is not None
 
     def spellings(self, stem: str) -> Counter[str]:
-        """Count the words with this stem in the first characters of a few fields that contain the stem."""
+        """Count the words with this stem at the start of up to :data:`SPELLING_NOTES` fields that contain the stem."""
         counts: Counter[str] = Counter()
         sql = "SELECT DISTINCT doc, col FROM temp.stem_occurrences WHERE term = ? LIMIT ?"
         for note, column in fetch(self._connection, sql, (stem, SPELLING_NOTES)):
