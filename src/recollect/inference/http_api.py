@@ -107,9 +107,8 @@ class JsonApi:
 
     @property
     def _key_source(self) -> str:
-        if self._key_variable:
-            return f"the key in the environment variable {self._key_variable}"
-        return "key_variable, which is not set: no key is sent"
+        variable = self._key_variable
+        return f"the key in the environment variable {variable}" if variable else "key_variable: no key is sent"
 
     def _key(self) -> str:
         key = os.environ.get(self._key_variable or "", "").strip()
