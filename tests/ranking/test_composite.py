@@ -71,7 +71,7 @@ def test_composite_records_steps() -> None:
     (candidate,) = composite([accessed(14, score=0.04, importance=0.9)], now=NOW)
     assert [(step.stage, step.reason) for step in candidate.steps] == [
         ("composite", "relevance: its share of the best score × 0.8"),
-        ("composite", "recency: last accessed 14.0 days ago × 0.05"),
+        ("composite", "recency, from the last access 14.0 days ago × 0.05"),
         ("composite", "importance 0.90 × 0.15"),
     ]
     assert candidate.steps[-1].score_after == candidate.score

@@ -53,12 +53,12 @@ class Index:
         near = [edge for edge in self.links if edge.distance <= reach and (kinds is None or edge.kind in kinds)]
         return [edge for identifier in ids for edge in near if edge.source == identifier]
 
-    def candidates(self, ids: Iterable[str], *, without: Query | None = None, **_: Any) -> list[Candidate]:
-        excluded = {token.text for token in without.tokens if token.operator == "NOT"} if without else set()
+    def candidates(self, ids: Iterable[str], *, exclusions: Query | None = None, **_: Any) -> list[Candidate]:
+        excluded = {token.text for token in exclusions.tokens if token.operator == "NOT"} if exclusions else set()
         return [note for note in map(self.note, ids) if note.content not in excluded]
 
-    def search_names(self, *_: Any, without: Query | None = None, **__: Any) -> list[Candidate]:
-        return self.candidates(self.names, without=without)
+    def search_names(self, *_: Any, exclusions: Query | None = None, **__: Any) -> list[Candidate]:
+        return self.candidates(self.names, exclusions=exclusions)
 
     def similar_words(self, *_: Any, **__: Any) -> Mapping[str, Sequence[str]]:
         return self.spellings

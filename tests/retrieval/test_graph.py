@@ -33,7 +33,7 @@ def multiply_by_transfers(
 
 
 def shares(transfers: dict[str, list[Transfer]]) -> dict[str, list[float]]:
-    return {note: [round(transfer.share, 6) for transfer in incoming] for note, incoming in transfers.items()}
+    return {note: [round(transfer.score, 6) for transfer in incoming] for note, incoming in transfers.items()}
 
 
 class TestOneHop:
@@ -176,7 +176,7 @@ class TestAdjustments:
             "from": "a",
             "kind": "next",
             "direction": "out",
-            "share": 0.5,
+            "score": 0.5,
         }
 
 

@@ -570,7 +570,7 @@ class TestGraph:
         assert (result.trace.graph_count, result.trace.fused_count) == (3, 4)
         assert result[3].candidate.contributions == ()
         assert result.trace.to_dict()["results"][3]["transfers"] == [
-            {"from": "a", "kind": "next", "direction": "out", "share": 0.5 / 61}
+            {"from": "a", "kind": "next", "direction": "out", "score": 0.5 / 61}
         ]
 
     @pytest.mark.parametrize("method", ["rrf", "convex"])

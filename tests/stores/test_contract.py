@@ -425,7 +425,7 @@ class TestVectorSearch:
         notes = [{"path": f"{n}/kubernetes.md", "content": "secret"} for n in range(70)]
         store.write([*notes, {"path": "z/kubernetes.md", "content": "public"}])
         query = parse("kubernets NOT secret")
-        results = store.search_names(["kubernets"], 60, namespace=NAMESPACE, filters=Filters(), without=query)
+        results = store.search_names(["kubernets"], 60, namespace=NAMESPACE, filters=Filters(), exclusions=query)
         assert [candidate.path for candidate in results] == ["z/kubernetes.md"]
 
     def test_vector_of_wrong_dimension_is_refused(self, store: Store) -> None:
@@ -475,7 +475,7 @@ class TestChunks:
         assert nearest(store, [0, 1], 1, tags=("x",)) == ["a"]
         query_vector = np.array([1, 0], np.float32)
         results = store.search_vectors(
-            query_vector, 9, namespace=NAMESPACE, filters=EVERYTHING, without=parse("pot NOT green")
+            query_vector, 9, namespace=NAMESPACE, filters=EVERYTHING, exclusions=parse("pot NOT green")
         )
         assert [candidate.path for candidate in results] == ["b", "c"]
 
@@ -1555,7 +1555,7 @@ class TestCandidates:
             filters = Filters.of(conditions)
             return [
                 candidate.id
-                for candidate in store.candidates(ids, namespace=NAMESPACE, filters=filters, without=parse(query))
+                for candidate in store.candidates(ids, namespace=NAMESPACE, filters=filters, exclusions=parse(query))
             ]
 
         assert matching("tea") == ids

@@ -85,7 +85,9 @@ def other_searches(store: Store, query: Query, words: Sequence[str], filters: Fi
     """Run every method that takes a user's text."""
     note_ids = [note.id for note in store.notes(namespace=NAMESPACE)]
     name_results = [
-        store.search_names([query.raw, *words], 5, namespace=NAMESPACE, filters=filters, titles=titles, without=query)
+        store.search_names(
+            [query.raw, *words], 5, namespace=NAMESPACE, filters=filters, titles=titles, exclusions=query
+        )
         for titles in (False, True)
     ]
     return [
@@ -94,9 +96,9 @@ def other_searches(store: Store, query: Query, words: Sequence[str], filters: Fi
         store.note_counts([query, *map(parse, words)], namespace=NAMESPACE),
         [
             candidate.id
-            for candidate in store.candidates(note_ids, namespace=NAMESPACE, filters=EVERYTHING, without=query)
+            for candidate in store.candidates(note_ids, namespace=NAMESPACE, filters=EVERYTHING, exclusions=query)
         ],
-        ids(store.search_vectors(VECTORS[0], 20, namespace=NAMESPACE, filters=filters, without=query)),
+        ids(store.search_vectors(VECTORS[0], 20, namespace=NAMESPACE, filters=filters, exclusions=query)),
         ids(store.search_text(query, 20, namespace=NAMESPACE, filters=filters)),
         store.candidates(words, namespace=NAMESPACE, filters=filters),
         [note and note.id for note in store.get(words, namespace=NAMESPACE)],
@@ -144,4 +146,4 @@ def test_longest_query_is_searched(stores: dict[str, Store], separator: str) -> 
     for store in stores.values():
         for semantics in SEMANTICS:
             assert store.search_text(query, 20, namespace=NAMESPACE, filters=EVERYTHING, semantics=semantics) == []
-        assert store.candidates(["$1"], namespace=NAMESPACE, filters=EVERYTHING, without=query)
+        assert store.candidates(["$1"], namespace=NAMESPACE, filters=EVERYTHING, exclusions=query)

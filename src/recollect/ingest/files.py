@@ -64,15 +64,15 @@ Rules = tuple[tuple[str, "GitIgnoreSpec"], ...]
 
 def _is_ignored(name: str, rules: Rules) -> bool:
     """Return whether the innermost matching rule ignores a file, or a folder if ``name`` ends with a slash."""
-    for folder, spec in rules:
-        is_ignored = spec.check_file(name[len(folder) :]).include  # None if no rule of this folder matches
+    for prefix, spec in rules:
+        is_ignored = spec.check_file(name[len(prefix) :]).include  # None if no rule of this folder matches
         if is_ignored is not None:
             return is_ignored
     return False
 
 
-def _read_rules(directory: Path, folder: str, files: set[str], problems: list[Problem]) -> Rules:
-    """Return the ignore rules of one directory, which has the path ``folder`` below the root and contains ``files``."""
+def _read_rules(folder: Path, prefix: str, files: set[str], problems: list[Problem]) -> Rules:
+    """Return the ignore rules of one folder, which has the path ``prefix`` below the root and contains ``files``."""
     ignore_files = [file for file in IGNORE_FILES if file in files]
     if not ignore_files:
         return ()
@@ -81,17 +81,17 @@ def _read_rules(directory: Path, folder: str, files: set[str], problems: list[Pr
     patterns = []
     for file in ignore_files:
         try:
-            lines = (directory / file).read_bytes().decode("utf-8-sig", "replace").splitlines()
+            lines = (folder / file).read_bytes().decode("utf-8-sig", "replace").splitlines()
         except OSError as error:
-            problems.append(Problem(folder + file, None, _reason(error), skipped=True))
+            problems.append(Problem(prefix + file, None, _reason(error), skipped=True))
             continue
         for number, line in enumerate(lines, 1):
             try:
                 GitIgnoreSpec.from_lines([line])
                 patterns.append(line)
             except ValueError:
-                problems.append(Problem(folder + file, number, f"is not a valid pattern: {line!r}", skipped=True))
-    return ((folder, GitIgnoreSpec.from_lines(patterns)),)
+                problems.append(Problem(prefix + file, number, f"is not a valid pattern: {line!r}", skipped=True))
+    return ((prefix, GitIgnoreSpec.from_lines(patterns)),)
 
 
 def scan_files(source: str | os.PathLike[str]) -> FileScan:
@@ -125,22 +125,22 @@ def _scan_folder(root: Path) -> FileScan:
     linked: deque[tuple[Path, str, Rules]] = deque()
     # Symbolic links to folders come last. So a folder below the root is visited by its real path, not by a link.
     while folders or linked:
-        directory, folder, rules = folders.pop() if folders else linked.popleft()
+        folder, prefix, rules = folders.pop() if folders else linked.popleft()
         try:
-            status = directory.stat()
+            status = folder.stat()
             if (status.st_dev, status.st_ino) in visited:
                 continue
             visited.add((status.st_dev, status.st_ino))
-            with os.scandir(directory) as iterator:
+            with os.scandir(folder) as iterator:
                 entries = sorted(iterator, key=lambda entry: entry.name)
         except OSError as error:
-            if not folder:  # the root itself
+            if not prefix:  # the root itself
                 raise
-            scan.add_unreadable(folder.rstrip("/"), _reason(error))
+            scan.add_unreadable(prefix.rstrip("/"), _reason(error))
             continue
-        rules = (*_read_rules(directory, folder, {entry.name for entry in entries}, scan.problems), *rules)
+        rules = (*_read_rules(folder, prefix, {entry.name for entry in entries}, scan.problems), *rules)
         for entry in entries:
-            name = folder + entry.name
+            name = prefix + entry.name
             if entry.name.startswith(".") or entry.name in _IGNORED_NAMES:
                 continue
             if not _is_valid_name(entry.name):

@@ -56,7 +56,7 @@ class RecollectRetriever(BaseRetriever):
         options = fields.get("options", {})
         if not isinstance(options, dict):
             raise ArgumentTypeError("options", f"must be a dict of search options, got {type(options).__name__}")
-        return fields | {"options": check_search_options({**options, **by_name}, other_names=list(cls.model_fields))}
+        return fields | {"options": check_search_options({**options, **by_name}, arguments=list(cls.model_fields))}
 
     def _get_relevant_documents(
         self,

@@ -56,7 +56,7 @@ class RecollectRetriever(BaseRetriever):
     ) -> None:
         self.memory = check_source(memory)
         self.include_weak = include_weak
-        self.options = check_search_options(options, other_names=("memory", "include_weak", "callback_manager"))
+        self.options = check_search_options(options, arguments=("memory", "include_weak", "callback_manager"))
         super().__init__(callback_manager=callback_manager)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

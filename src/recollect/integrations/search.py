@@ -34,11 +34,11 @@ def check_source(memory: Any) -> SearchSource:
     return memory
 
 
-def check_search_options(options: Mapping[str, Any], *, other_names: Sequence[str] = ()) -> dict[str, Any]:
-    """Return ``options`` as a dict; for an unknown name, raise an error that lists ``other_names`` and all options."""
+def check_search_options(options: Mapping[str, Any], *, arguments: Sequence[str] = ()) -> dict[str, Any]:
+    """Return ``options`` as a dict; for an unknown name, raise an error that lists the known names."""
     for name in options:
         if name not in SEARCH_OPTIONS:
-            raise ArgumentError(name, f"is unknown; use one of {', '.join((*other_names, *SEARCH_OPTIONS))}")
+            raise ArgumentError(name, f"is unknown; use one of {', '.join((*arguments, *SEARCH_OPTIONS))}")
     return dict(options)
 
 

@@ -65,7 +65,7 @@ class Composite(Stage):
             return _NO_KNOWN_ACCESS, importance
         age = max(now - arguments.instant("last_accessed_at", candidate.last_accessed_at), timedelta())
         recency = Adjustment(
-            lambda: f"recency: last accessed {age / timedelta(days=1):.1f} days ago × {self.recency:g}",
+            lambda: f"recency, from the last access {age / timedelta(days=1):.1f} days ago × {self.recency:g}",
             addend=self.recency * math.exp(-age / _RECENCY_SCALE),
         )
         return recency, importance

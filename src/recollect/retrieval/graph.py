@@ -70,14 +70,14 @@ class IndexGraph:
         """Return the notes with these ids that pass the filters and exclusions of the search."""
         return self._fetch(note_ids, self._scope.filters, self._query_with_exclusions)
 
-    def _fetch(self, note_ids: Iterable[str], filters: Filters, without: Query | None) -> list[Candidate]:
-        """Return the notes with these ids that pass ``filters`` and contain no excluded term of ``without``."""
+    def _fetch(self, note_ids: Iterable[str], filters: Filters, exclusions: Query | None) -> list[Candidate]:
+        """Return the notes with these ids that pass ``filters`` and contain no excluded term of ``exclusions``."""
         ids, graph, namespace = list(dict.fromkeys(note_ids)), self._graph, self._scope.namespace
         if not ids or graph is None:
             return []
 
         def call() -> list[Candidate]:
-            results = graph.candidates(ids, namespace=namespace, filters=filters, without=without)
+            results = graph.candidates(ids, namespace=namespace, filters=filters, exclusions=exclusions)
             return as_candidates("candidates", results)
 
         return self._call(call, [])
@@ -153,24 +153,24 @@ def _predecessors(successors: Mapping[str, Sequence[str]]) -> dict[str, list[str
 
 
 class ScoreTransfer(NamedTuple):
-    """A share of a source note's score that another note, the target, receives along one edge or from its session.
+    """A part of a source note's score that another note, the target, receives along one edge or from its session.
 
     >>> ScoreTransfer("n1", "next", 0.25).to_dict()
-    {'from': 'n1', 'kind': 'next', 'direction': 'out', 'share': 0.25}
+    {'from': 'n1', 'kind': 'next', 'direction': 'out', 'score': 0.25}
     """
 
     source: str
     """The id of the source note; the session's name if the kind is ``session``."""
     kind: str
     """The kind of the edge, or ``session``."""
-    share: float
-    """The transferred score: not a ratio, but in the unit of the source note's score."""
+    score: float
+    """The transferred score, in the unit of the source note's score."""
     direction: str = "out"
     """``out`` if the edge leads from the source note to the target, ``in`` if it leads to the source note."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the transfer as JSON-ready data."""
-        return {"from": self.source, "kind": self.kind, "direction": self.direction, "share": self.share}
+        return {"from": self.source, "kind": self.kind, "direction": self.direction, "score": self.score}
 
 
 Transfers = dict[str, list[ScoreTransfer]]  # the transfers to each target, by the target's id
@@ -254,7 +254,7 @@ def expand_graph(fused: list[Candidate], graph: IndexGraph, rules: GraphRules, *
     added = []
     if max_added:
         new_ids = transfers.keys() - fused_ids
-        sums = {note_id: fsum(transfer.share for transfer in transfers[note_id]) for note_id in new_ids}
+        sums = {note_id: fsum(transfer.score for transfer in transfers[note_id]) for note_id in new_ids}
         added = graph.candidates(sorted(sums, key=lambda note_id: (-sums[note_id], note_id))[:max_added])
         for candidate in added:
             candidate.ceiling = fused[0].ceiling
@@ -269,8 +269,8 @@ def graph_list(expansion: GraphExpansion, seeds: list[Candidate], pool: list[Can
     seed_scores = {seed.id: seed.score for seed in seeds}
     ranked = []
     for candidate in (*pool, *expansion.candidates):
-        shares = [transfer.share for transfer in expansion.transfers.get(candidate.id, ())]
-        score = fsum((seed_scores.get(candidate.id, 0.0), *shares))
+        received = [transfer.score for transfer in expansion.transfers.get(candidate.id, ())]
+        score = fsum((seed_scores.get(candidate.id, 0.0), *received))
         if score > 0:
             scored = candidate.copy()
             scored.score = score
@@ -304,7 +304,7 @@ def added_transfers(
         incoming = transfers.get(candidate.id)
         if not incoming:
             return []
-        addend = rules.weight * fsum(transfer.share for transfer in incoming)
+        addend = rules.weight * fsum(transfer.score for transfer in incoming)
         suffix = ""
         source_scores = [by_id[transfer.source].score for transfer in incoming if transfer.source in by_id]
         if source_scores:  # empty if all transfers come from a session, which has no single source note
@@ -328,7 +328,7 @@ def multiplied_by_transfers(
     ``sum`` is the sum of the transfers to the note, and ``largest_sum`` is the largest ``sum`` of all candidates.
     """
     by_id = {candidate.id: candidate for candidate in candidates}
-    sums = {note_id: fsum(transfer.share for transfer in incoming) for note_id, incoming in transfers.items()}
+    sums = {note_id: fsum(transfer.score for transfer in incoming) for note_id, incoming in transfers.items()}
     largest_sum = max((sums.get(candidate.id, 0.0) for candidate in candidates), default=0.0)
 
     def adjustments(candidate: Candidate) -> list[Adjustment]:
@@ -355,7 +355,7 @@ _INCOMING_CONNECTIONS = {"mention": "names {}"}
 
 def _reason(transfers: Sequence[ScoreTransfer], notes: Mapping[str, Candidate]) -> str:
     """Return a text with the two largest transfers and the number of further transfers; ``notes`` are by id."""
-    largest = sorted(transfers, key=lambda transfer: (-transfer.share, transfer.source, transfer.kind))
+    largest = sorted(transfers, key=lambda transfer: (-transfer.score, transfer.source, transfer.kind))
     connections = dict.fromkeys(_connection(transfer, notes.get(transfer.source)) for transfer in largest[:2])
     more = f" and {len(transfers) - 2} more" if len(transfers) > 2 else ""
     return ", ".join(connections) + more

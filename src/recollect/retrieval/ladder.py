@@ -48,7 +48,7 @@ GUESSING_STEPS = SPELLING_STEP, NAME_STEP  # they guess which term or which note
 _MIN_LETTERS_ONE_EDIT, _MIN_LETTERS_TWO_EDITS = 5, 8  # how long a word must be to be corrected by one edit, or by two
 
 
-class CallerChunks:
+class CallerNotes:
     """Notes that the caller passes for the last step of the ladder, because the index cannot search note names."""
 
     def __init__(self, chunks: Chunks) -> None:
@@ -76,7 +76,7 @@ class FallbackLadder:
         preset: Preset,
         aliases: Aliases | None,
         scope: SearchScope,
-        chunks: CallerChunks | None,
+        chunks: CallerNotes | None,
     ) -> None:
         self._index = index
         self._preset = preset
@@ -140,7 +140,7 @@ class FallbackLadder:
             namespace=scope.namespace,
             filters=scope.filters,
             titles=self._preset.ladder.titles,
-            without=request.query_with_exclusions,
+            exclusions=request.query_with_exclusions,
         )
         return as_candidates("search_names", results)[: scope.depth]
 
@@ -154,7 +154,7 @@ class FallbackLadder:
         if self._index.candidates is None:
             return []  # the index cannot confirm any note
         results = self._index.candidates.candidates(
-            [chunk.id for chunk in chunks], namespace=scope.namespace, filters=scope.filters, without=query
+            [chunk.id for chunk in chunks], namespace=scope.namespace, filters=scope.filters, exclusions=query
         )
         permitted_ids = {candidate.id for candidate in as_candidates("candidates", results)}
         return [chunk for chunk in chunks if chunk.id in permitted_ids]

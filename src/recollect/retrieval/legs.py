@@ -25,7 +25,7 @@ from recollect.model import Candidate, as_candidates
 from recollect.model.note import CHUNK_CHARS, MAX_CHUNKS, MAX_UNSPLIT_CHARS
 from recollect.query import Query, compile_fts5
 from recollect.query.terms import ENGLISH_STOPWORDS
-from recollect.retrieval.ladder import GUESSING_STEPS, NAME_STEP, CallerChunks, FallbackLadder
+from recollect.retrieval.ladder import GUESSING_STEPS, NAME_STEP, CallerNotes, FallbackLadder
 from recollect.retrieval.messages import error_summary
 from recollect.retrieval.request import Aliases, SearchRequest, SearchScope, TermFrequencies
 from recollect.retrieval.rescoring import ONE_WORD_DEPTH, StemDiscount, by_score, discount_stem_only, is_one_word
@@ -58,7 +58,7 @@ class LexicalLeg:
         preset: Preset,
         aliases: Aliases | None,
         scope: SearchScope,
-        chunks: CallerChunks | None,
+        chunks: CallerNotes | None,
     ) -> None:
         self._index = index
         self._preset = preset
@@ -193,7 +193,7 @@ class EmbeddedQuery(NamedTuple):
     from_caller: bool = False
 
 
-_NO_VECTOR = EmbeddedQuery(None)
+_NOT_EMBEDDED = EmbeddedQuery(None)
 
 
 class VectorResult(NamedTuple):
@@ -206,7 +206,7 @@ class VectorResult(NamedTuple):
     query: EmbeddedQuery | None = None  # None if the search failed, or had no vector
 
 
-NO_VECTORS = VectorResult(None)
+VECTOR_LEG_NOT_RUN = VectorResult(None)
 
 
 class VectorLeg:
@@ -251,7 +251,7 @@ class VectorLeg:
             query = EmbeddedQuery(array, from_caller=True)
             return lambda: query
         if not request.embedded_text and request.query_with_exclusions is not None:
-            return lambda: _NO_VECTOR  # strict semantics, and only exclusions: nothing to embed
+            return lambda: _NOT_EMBEDDED  # strict semantics, and only exclusions: nothing to embed
         wait_for_vector = self._workers.start(lambda: self._embed(request.embedded_text))
         return lambda: wait_for_vector(timeout)
 
@@ -260,7 +260,7 @@ class VectorLeg:
     ) -> VectorResult:
         """Return the nearest notes, or a warning if anything fails; an invalid vector of the caller raises an error."""
         started = perf_counter()
-        query = _NO_VECTOR
+        query = _NOT_EMBEDDED
         try:
             query = wait_for_vector()
             if query.vector is None:
@@ -271,7 +271,7 @@ class VectorLeg:
                 scope.depth,
                 namespace=scope.namespace,
                 filters=scope.filters,
-                without=request.query_with_exclusions,
+                exclusions=request.query_with_exclusions,
                 model=query.model,
             )
             candidates = as_candidates("search_vectors", results)

@@ -21,9 +21,9 @@ from recollect.ranking.stage import Change, StageContext, StageResult, apply_res
 from recollect.rerankers import RerankerSpec, reranker_from
 from recollect.retrieval.confidence import Calibration, ConfidenceScorer, calibration_of, inherit_confidence
 from recollect.retrieval.graph import IndexGraph, expand_graph, graph_list, propagate_scores
-from recollect.retrieval.ladder import CallerChunks, Chunks
+from recollect.retrieval.ladder import CallerNotes, Chunks
 from recollect.retrieval.legs import (
-    NO_VECTORS,
+    VECTOR_LEG_NOT_RUN,
     LexicalLeg,
     LexicalResult,
     VectorLeg,
@@ -74,7 +74,7 @@ class SearchState:
     calibration: Calibration
     lexical_leg: LexicalLeg
     lexical: LexicalResult
-    vector: VectorResult = NO_VECTORS
+    vector: VectorResult = VECTOR_LEG_NOT_RUN
     background: float | None = None  # the similarity of the last note that the vector leg retrieved
     frequencies: dict[tuple[Token, ...], TermFrequencies | None] = field(default_factory=dict)  # by a query's tokens
     substitutions: tuple[Substitution, ...] = ()
@@ -165,7 +165,7 @@ class Retrieval:
         self._aliases = AliasTable(aliases) if aliases else None
         self.preset = preset_from(preset)
         """The preset of searches without the option ``preset``."""
-        self._chunks = None if trigram_chunks is None else CallerChunks(trigram_chunks)
+        self._chunks = None if trigram_chunks is None else CallerNotes(trigram_chunks)
         self._embedder_timeout = arguments.number("embedder_timeout", embedder_timeout, at_least=0)
 
     @takes_search_options
@@ -393,8 +393,8 @@ class Retrieval:
             return []
         namespace, filters, depth = scope
         ids = [note.id for note in self._index.pages.page(depth, namespace=namespace, filters=filters).notes]
-        without = state.request.query_with_exclusions
-        return self._index.candidates.candidates(ids, namespace=namespace, filters=filters, without=without)
+        exclusions = state.request.query_with_exclusions
+        return self._index.candidates.candidates(ids, namespace=namespace, filters=filters, exclusions=exclusions)
 
     def _rescore_with_context(self, state: SearchState, lists: LegLists) -> LegLists:
         """Return the lists with turns and long notes rescored, and with matching neighbours of the best turns added.

@@ -3,7 +3,7 @@
 :class:`SearchIndex` is mandatory. Every other protocol is an optional ability. If an index lacks an ability, a search
 omits the steps that need the ability. :class:`IndexAbilities` checks once which abilities an index has.
 
-The parameter ``without`` of several methods is a query with NOT: notes that contain an excluded term are left out.
+The parameter ``exclusions`` of several methods is a query with NOT: notes that contain an excluded term are left out.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class SearchIndex(Protocol):
         *,
         namespace: str,
         filters: Filters,
-        without: Query | None = None,
+        exclusions: Query | None = None,
         model: Model | None = None,
     ) -> list[Candidate]:
         """Return the nearest notes, with ``vector_rank`` and ``vector_similarity``; ties are sorted by path, then id.
@@ -66,7 +66,7 @@ class SupportsCandidates(Protocol):
     """An index that returns notes by id."""
 
     def candidates(
-        self, ids: Sequence[str], *, namespace: str, filters: Filters, without: Query | None = None
+        self, ids: Sequence[str], *, namespace: str, filters: Filters, exclusions: Query | None = None
     ) -> list[Candidate]:
         """Return the notes with these ids that pass the filters, in the order of ``ids``; unknown ids are left out."""
 
@@ -149,7 +149,7 @@ class SupportsNames(Protocol):
         namespace: str,
         filters: Filters,
         titles: bool = False,
-        without: Query | None = None,
+        exclusions: Query | None = None,
     ) -> list[Candidate]:
         """Return the notes whose name is spelt like one of the words, sorted by similarity (best first), path and id.
 

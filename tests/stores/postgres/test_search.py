@@ -139,7 +139,7 @@ def test_filter_reads_the_whole_ranking(stores: Stores, monkeypatch: pytest.Monk
 def test_exclusions_equal_those_of_sqlite(stores: Stores, query: Query) -> None:
     ids = ["book", *(f"n{key}" for key in range(len(NOTES)))]
     actual, expected = (
-        [candidate.id for candidate in store.candidates(ids, namespace=NAMESPACE, filters=Filters(), without=query)]
+        [candidate.id for candidate in store.candidates(ids, namespace=NAMESPACE, filters=Filters(), exclusions=query)]
         for store in stores
     )
     assert actual == expected

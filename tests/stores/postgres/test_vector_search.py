@@ -82,12 +82,12 @@ class Searches:
         )
 
     def nearest(
-        self, vector: Vectors, limit: int, filters: Filters | None = None, without: str = ""
+        self, vector: Vectors, limit: int, filters: Filters | None = None, exclusions: str = ""
     ) -> list[Candidate]:
         def work(connection: Connection, namespace: int) -> list[Candidate]:
             active = active_model(PostgresTransaction(connection, {}))
             assert active
-            excluded = parse(without) if without else None
+            excluded = parse(exclusions) if exclusions else None
             search = search_module.NamespaceSearch(connection, namespace, ScoreCache(), self.indexes)
             return search.search_vectors(active, vector, limit, filters or Filters(), excluded)
 

@@ -28,11 +28,11 @@ _MAX_TEXT_LENGTH = 200  # in characters; a longer text is replaced by its digest
 
 
 def candidate_conditions(
-    connection: Connection, namespace_id: int, filters: Filters, without: Query | None
+    connection: Connection, namespace_id: int, filters: Filters, exclusions: Query | None
 ) -> tuple[str, list[Any]]:
-    """Return SQL conditions and their parameters: a note must pass the filters and match no NOT term of ``without``."""
+    """Return SQL conditions for notes that pass the filters and match no NOT term of ``exclusions``, and parameters."""
     conditions, values = filter_conditions(filters)
-    excluded = exclusion(without) if without else None  # only the NOT terms of this query count
+    excluded = exclusion(exclusions) if exclusions else None  # only the NOT terms of this query count
     tsquery = render_tsquery(excluded, namespace_id) if excluded else None
     if excluded is None or tsquery is None:
         return conditions, values

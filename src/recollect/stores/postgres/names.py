@@ -61,7 +61,7 @@ def search_names(
     words: Sequence[str],
     limit: int,
     filters: Filters,
-    without: Query | None,
+    exclusions: Query | None,
     *,
     titles: bool,
 ) -> list[Candidate]:
@@ -72,7 +72,7 @@ def search_names(
     connection.execute("SELECT set_config('pg_trgm.similarity_threshold', %s, true)", [str(_threshold(queries))])
     preselected = connection.execute(_PRESELECT, [namespace_id, list(map(_ascii_name, queries)), namespace_id])
     preselected_notes = [note for (note,) in preselected]
-    conditions, values = candidate_conditions(connection, namespace_id, filters, without)
+    conditions, values = candidate_conditions(connection, namespace_id, filters, exclusions)
     rows = connection.execute(
         "SELECT n.key, coalesce(n.path, ''), n.title FROM living AS n "  # noqa: S608 (conditions of our own)
         f"WHERE n.key = ANY (%s::bigint[]) AND (%s OR n.path IS NOT NULL) {conditions} "

@@ -148,9 +148,9 @@ class NamespaceSearch(NamedTuple):
             word for text in texts_with_stem for _, word in tokens.spellings_of(text[:SPELLING_CHARACTERS], (stem,))
         )
 
-    def select_candidates(self, ids: Sequence[str], filters: Filters, without: Query | None) -> list[Candidate]:
-        """Return the notes with these ids, in this order, that pass the filters and are not excluded by ``without``."""
-        conditions, values = candidate_conditions(self.connection, self.namespace_id, filters, without)
+    def select_candidates(self, ids: Sequence[str], filters: Filters, exclusions: Query | None) -> list[Candidate]:
+        """Return those of the notes, in this order, that pass the filters and match no NOT term of ``exclusions``."""
+        conditions, values = candidate_conditions(self.connection, self.namespace_id, filters, exclusions)
         rows = self.connection.execute(
             f"SELECT {NOTE_COLUMNS} FROM living AS n "  # noqa: S608 (fixed names)
             f"WHERE n.namespace = %s AND n.id_mark = ANY (%s::bytea[]) {conditions}",
@@ -172,10 +172,10 @@ class NamespaceSearch(NamedTuple):
         return {note_id: cosine_similarity(vectors_in(blob, active.model), query) for note_id, blob in rows}
 
     def search_vectors(
-        self, active: ActiveModel, vector: Vector, limit: int, filters: Filters, without: Query | None
+        self, active: ActiveModel, vector: Vector, limit: int, filters: Filters, exclusions: Query | None
     ) -> list[Candidate]:
         """Return the notes with the nearest vectors to a unit vector; ties are ordered by path, then id."""
-        conditions, values = candidate_conditions(self.connection, self.namespace_id, filters, without)
+        conditions, values = candidate_conditions(self.connection, self.namespace_id, filters, exclusions)
         search = _VectorSearch(self.connection, self.namespace_id, active, vector, conditions, values)
         ef_search = self.indexes.ef_search(self.connection, self.namespace_id, active)
         results = search.by_index(limit, ef_search) if ef_search else None  # 0: use no index

@@ -102,7 +102,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         *,
         namespace: str,
         filters: Filters,
-        without: Query | None = None,
+        exclusions: Query | None = None,
         model: Model | None = None,
     ) -> list[Candidate]:
         """Return the notes with the nearest vectors; a large namespace is searched with an approximate index."""
@@ -115,7 +115,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
                 return []
             unit_vector, max_notes = unit_query(vector, active.model), min(limit, MAX_INTEGER)
             search = self._search(transaction, namespace_id)
-            return search.search_vectors(active, unit_vector, max_notes, filters, without)
+            return search.search_vectors(active, unit_vector, max_notes, filters, exclusions)
 
         return self._read(work, namespace)
 
@@ -134,11 +134,13 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         namespace: str,
         filters: Filters,
         titles: bool = False,
-        without: Query | None = None,
+        exclusions: Query | None = None,
     ) -> list[Candidate]:
         def work(transaction: PostgresTransaction, namespace_id: int) -> list[Candidate]:
             max_notes = min(limit, MAX_INTEGER)
-            return search_names(transaction.connection, namespace_id, words, max_notes, filters, without, titles=titles)
+            return search_names(
+                transaction.connection, namespace_id, words, max_notes, filters, exclusions, titles=titles
+            )
 
         return [] if limit <= 0 else self._read_namespace(namespace, [], work)
 

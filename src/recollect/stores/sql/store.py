@@ -44,8 +44,8 @@ class NamespaceSearch(Protocol):
     def text_scores(self, query: Query, semantics: Semantics, ids: Sequence[str]) -> dict[str, float]:
         """Return the scores of ``search_text``, by id, for the notes with these ids that match the query."""
 
-    def select_candidates(self, ids: Sequence[str], filters: Filters, without: Query | None) -> list[Candidate]:
-        """Return the notes with these ids, in this order, that pass the filters and are not excluded by ``without``."""
+    def select_candidates(self, ids: Sequence[str], filters: Filters, exclusions: Query | None) -> list[Candidate]:
+        """Return those of the notes, in this order, that pass the filters and match no NOT term of ``exclusions``."""
 
     def similarities(self, active: tables.ActiveModel, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
         """Return the cosine similarities, by id, of the notes with these ids to a unit vector."""
@@ -161,9 +161,9 @@ class SqlStore(ABC, Generic[T]):
         return self._search_namespace(namespace, {}, lambda search: search.text_scores(query, semantics, notes))
 
     def candidates(
-        self, ids: Sequence[str], *, namespace: str, filters: Filters, without: Query | None = None
+        self, ids: Sequence[str], *, namespace: str, filters: Filters, exclusions: Query | None = None
     ) -> list[Candidate]:
-        return self._search_namespace(namespace, [], lambda search: search.select_candidates(ids, filters, without))
+        return self._search_namespace(namespace, [], lambda search: search.select_candidates(ids, filters, exclusions))
 
     def similarities(
         self, vector: Vector, ids: Sequence[str], *, namespace: str, model: Model | None = None

@@ -145,7 +145,7 @@ def _get(indexes: dict[K, T], key: K, create: Callable[[], T]) -> T:
 
 
 class NamespaceSearch(NamedTuple):
-    """Searches of one namespace; they may restart the transaction. Notes with NOT terms of ``without`` are left out."""
+    """Searches of one namespace; they may restart the transaction. NOT terms of ``exclusions`` leave notes out."""
 
     connection: apsw.Connection
     indexes: SearchIndexes
@@ -198,10 +198,10 @@ class NamespaceSearch(NamedTuple):
         )
 
     def search_vectors(
-        self, active: ActiveModel, vector: Vector, limit: int, filters: Filters, without: Query | None = None
+        self, active: ActiveModel, vector: Vector, limit: int, filters: Filters, exclusions: Query | None = None
     ) -> list[Candidate]:
         """Return the ``limit`` notes with the nearest vectors, by exact search; ties by path, then id."""
-        conditions = self._conditions(filters, without)
+        conditions = self._conditions(filters, exclusions)
         index = self.indexes.vectors(self.namespace_id, *active)
         try:
             candidates = self._search_vectors(index, active.model, vector, limit, *conditions)
@@ -214,12 +214,12 @@ class NamespaceSearch(NamedTuple):
         return candidates
 
     def search_names(
-        self, index: NameIndex, words: Sequence[str], limit: int, filters: Filters, without: Query | None
+        self, index: NameIndex, words: Sequence[str], limit: int, filters: Filters, exclusions: Query | None
     ) -> list[Candidate]:
         """Return the notes with the names most similar to one of ``words``; ``index`` is of the current revision."""
         keys, similarities = index.most_similar(words)
         scores = dict(zip(keys.tolist(), similarities.tolist(), strict=True))
-        conditions, values = self._conditions(filters, without)
+        conditions, values = self._conditions(filters, exclusions)
         sql = f"SELECT n.key FROM notes AS n WHERE n.key IN (SELECT value FROM json_each(?)) {conditions}"  # noqa: S608 (fixed names)
         best: list[int] = []
         for start in range(0, len(keys), FILTERED_NOTES):
@@ -234,9 +234,9 @@ class NamespaceSearch(NamedTuple):
             candidates[key].lexical_score = candidates[key].score = scores[key]
         return [candidates[key] for key in best[:limit]]
 
-    def select_candidates(self, ids: Sequence[str], filters: Filters, without: Query | None) -> list[Candidate]:
+    def select_candidates(self, ids: Sequence[str], filters: Filters, exclusions: Query | None) -> list[Candidate]:
         """Return those notes with these ids that pass the filters, in the order of the ids."""
-        conditions, values = self._conditions(filters, without)
+        conditions, values = self._conditions(filters, exclusions)
         sql = f"SELECT {_COLUMNS} {_NOTES_BY_ID} WHERE 1 {conditions} ORDER BY ids.key"
         return [candidate_of(row) for row in self.connection.execute(sql, (*self._bind(ids), *values))]
 
@@ -368,10 +368,10 @@ class NamespaceSearch(NamedTuple):
     def _table(self) -> str:
         return f"words_{self.namespace_id}"
 
-    def _conditions(self, filters: Filters, without: Query | None) -> tuple[str, list[Any]]:
-        """Return the SQL conditions of the filters and of the NOT terms of ``without``, and their parameters."""
+    def _conditions(self, filters: Filters, exclusions: Query | None) -> tuple[str, list[Any]]:
+        """Return the SQL conditions of the filters and of the NOT terms of ``exclusions``, and their parameters."""
         conditions, values = filter_conditions(filters)
-        excluded = _render(exclusion(without)) if without else ""
+        excluded = _render(exclusion(exclusions)) if exclusions else ""
         if excluded:
             matches = f"SELECT rowid FROM {self._table} WHERE {self._table} MATCH ?"  # noqa: S608 (only a number varies)
             conditions += f" AND n.key NOT IN ({matches})"

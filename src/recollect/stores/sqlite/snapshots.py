@@ -114,7 +114,7 @@ class Snapshots:
         """Delete the files that could not be deleted before."""
         self.delete(())
 
-    def file_tokens(self, connection: apsw.Connection) -> set[str]:
+    def referenced_tokens(self, connection: apsw.Connection) -> set[str]:
         """Return the tokens of the files that the table ``snapshots`` names."""
         return {token for (token,) in fetch(connection, "SELECT token FROM snapshots WHERE token <> ''")}
 
@@ -139,7 +139,7 @@ class Snapshots:
 
     def problem(self, connection: apsw.Connection) -> str:
         """Return a message that lists the corrupt and the orphaned files; "" if there are none."""
-        tokens = self.file_tokens(connection)
+        tokens = self.referenced_tokens(connection)
         existing = [token for token in sorted(tokens) if self._path(token).exists()]
         corrupt = [token for token in existing if not self.load(token, verify=True)]
         messages = []
@@ -232,7 +232,7 @@ class SnapshotIndex(ABC):
                 if not connection.changes():
                     raise StoreError("another process has written a snapshot meanwhile")
                 self._trim_change_log(connection)
-                tokens = snapshots.file_tokens(connection)
+                tokens = snapshots.referenced_tokens(connection)
         except BaseException:
             snapshots.delete([token])
             raise

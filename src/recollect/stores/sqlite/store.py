@@ -107,7 +107,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         *,
         namespace: str,
         filters: Filters,
-        without: Query | None = None,
+        exclusions: Query | None = None,
         model: Model | None = None,
     ) -> list[Candidate]:
         """Return the notes with the most similar vectors, by exact search; ties by path, then id."""
@@ -120,7 +120,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
                 return []
             unit_vector = unit_query(vector, active.model)
             candidates = self._search(transaction, namespace_id).search_vectors(
-                active, unit_vector, min(limit, MAX_INTEGER), filters, without
+                active, unit_vector, min(limit, MAX_INTEGER), filters, exclusions
             )
             return candidates if active_model(transaction) == active else None
 
@@ -147,12 +147,12 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         namespace: str,
         filters: Filters,
         titles: bool = False,
-        without: Query | None = None,
+        exclusions: Query | None = None,
     ) -> list[Candidate]:
         def work(transaction: SqliteTransaction, namespace_id: int) -> list[Candidate]:
             index = self._names[titles].get(transaction, namespace_id)
             search = self._search(transaction, namespace_id)
-            return search.search_names(index, words, min(limit, MAX_INTEGER), filters, without)
+            return search.search_names(index, words, min(limit, MAX_INTEGER), filters, exclusions)
 
         return [] if limit <= 0 else self._read_namespace(namespace, [], work)
 
@@ -166,11 +166,11 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
     def activate(self, model: Model) -> bool:
         snapshots = self._indexes.snapshots
         with self._write(()) as transaction:
-            tokens_before = snapshots.file_tokens(transaction.connection)
+            tokens_before = snapshots.referenced_tokens(transaction.connection)
             activated = tables.activate(transaction, model)
             if activated:  # model 0 stands for the snapshots of posting lists, which remain
                 transaction.execute("DELETE FROM snapshots WHERE model <> 0 AND model NOT IN (SELECT key FROM models)")
-            outdated_tokens = tokens_before - snapshots.file_tokens(transaction.connection)
+            outdated_tokens = tokens_before - snapshots.referenced_tokens(transaction.connection)
         snapshots.delete(outdated_tokens)
         return activated
 
@@ -197,7 +197,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         with self._connections.maintaining() as connection:
             damaged = checking.damaged_fts5_indexes(SqliteTransaction(connection))
         with self._connections.writing() as connection:
-            snapshot_tokens = self._indexes.snapshots.file_tokens(connection)
+            snapshot_tokens = self._indexes.snapshots.referenced_tokens(connection)
             checking.rebuild(SqliteTransaction(connection), damaged)
         self._indexes.snapshots.delete({*snapshot_tokens, *self._indexes.snapshots.files()})
         if damaged:  # the file still has the pages of the damaged indexes; VACUUM frees them
