@@ -14,7 +14,7 @@ def test_count_check() -> None:
             return 3
 
     assert arguments.count("n", Three()) == 3
-    assert arguments.limit("n", None) is None
+    assert arguments.optional_count("n", None) is None
 
 
 def test_at_least_one_check() -> None:

@@ -61,7 +61,7 @@ def names(argument: str, value: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name(f"{argument}[{index}]", item) for index, item in enumerate(items)))
 
 
-def limit(argument: str, value: Any) -> int | None:
+def optional_count(argument: str, value: Any) -> int | None:
     """Return ``value`` if it is ``None`` or a whole number that is not negative."""
     return None if value is None else count(argument, value)
 

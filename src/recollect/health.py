@@ -19,7 +19,7 @@ class MemoryStats:
     embedder: str
     """The embedder, and why it was chosen."""
     unembedded: int
-    """How many notes have no vector of the embedder's model or, without an embedder, of the stored vectors' model."""
+    """How many notes lack a vector of the current model: the embedder's, or else the model of the stored vectors."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the statistics as JSON-ready data."""

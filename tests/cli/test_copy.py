@@ -144,7 +144,7 @@ def test_copy_reports_another_order(run: Run, sample_path: Path) -> None:
     result = run("copy", str(sample_path), "two.db")
     assert result.exit_code == 1
     assert "differs: note n1 in default: order\n" in result.stdout
-    advice = "all notes are there; only their order differs, which an empty target would preserve"
+    advice = "all notes are there, but in another order; copy to an empty target to keep the order"
     assert result.stderr == f"error: two.db differs from {sample_path} in 1 point; {advice}\n"
 
 
@@ -160,7 +160,7 @@ def test_copy_reports_another_model(run: Run, monkeypatch: pytest.MonkeyPatch) -
         target.activate(other_model)
 
     change_target_after_copying(monkeypatch, change_model)
-    assert "differs: store other: not searched with given\n" in run("copy", "one.db", "two.db").stdout
+    assert "differs: store other: the source has the model given\n" in run("copy", "one.db", "two.db").stdout
 
 
 def test_copy_reports_different_searches(run: Run, sample_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,7 @@ def test_tune_finds_a_real_gain() -> None:
     assert 0 < result.gain.low < result.gain.mean < result.gain.high
     assert result.before == pytest.approx(0.1 * 0.5 + 0.9 / 20)
     assert (result.questions, result.folds, result.recommended) == (50, 5, True)
-    assert result.verdict.startswith("significant: held out, it gained +0.135 (+0.")
+    assert result.verdict.startswith("significant: the gain on held-out questions is +0.135 (+0.")
     reported = result.to_dict()
     assert reported["changes"] == [{"setting": "graph.seeds", "before": 20, "after": 5, "agreeing": 5}]
     assert reported["recommended"] is True
@@ -59,16 +59,15 @@ def test_tune_does_not_recommend_chance() -> None:
     assert result.changes  # on the questions themselves, something is always better
     assert random_scores(result.chosen).mean() > random_scores(DEFAULT).mean()
     assert not result.recommended
-    assert result.verdict.startswith("not significant: held out, it gained ")
+    assert result.verdict.startswith("not significant: the gain on held-out questions is ")
     assert result.verdict.endswith("; keep the preset default")
 
 
 def test_tune_without_improvement() -> None:
     result = tune(lambda _: np.full(20, 0.5), DEFAULT)
     assert (result.changes, result.chosen, result.recommended) == ((), DEFAULT, False)
-    assert (
-        result.verdict == "not significant: nothing that was tried is better on all questions; keep the preset default"
-    )
+    reason = "no combination that was tried has a higher mean over all questions"
+    assert result.verdict == f"not significant: {reason}; keep the preset default"
 
 
 def test_tune_scores_each_combination_once() -> None:
@@ -79,7 +78,7 @@ def test_tune_scores_each_combination_once() -> None:
         return few_seeds(preset)
 
     result = tune(scorer, DEFAULT, space=SPACE)
-    assert len(seen) == len(set(seen)) == result.settings <= 4 * 3
+    assert len(seen) == len(set(seen)) == result.combinations <= 4 * 3
 
 
 @pytest.mark.parametrize("scorer", [few_seeds, random_scores])
@@ -143,7 +142,7 @@ def test_tune_errors() -> None:
 
 def test_tune_default_space() -> None:
     result = tune(few_seeds, DEFAULT, folds=2)
-    assert result.settings <= 1 + 2 * 3 * sum(len(parameter.values) for parameter in search_space(DEFAULT))
+    assert result.combinations <= 1 + 2 * 3 * sum(len(parameter.values) for parameter in search_space(DEFAULT))
     assert [change.setting for change in result.changes] == ["graph.seeds"]
 
 

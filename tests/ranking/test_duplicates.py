@@ -35,7 +35,7 @@ def test_deduplicate_records_duplicates() -> None:
     assert [[(step.reason, step.rank_before, step.rank_after) for step in note.steps] for note in unique] == [
         [("repeated by 2, 3, 4 and 1 more", 1, 1)],
         [],
-        [("moved up as duplicates above it were dropped", 7, 3)],
+        [("moved up because duplicates above it were dropped", 7, 3)],
     ]
 
 

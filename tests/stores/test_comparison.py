@@ -153,7 +153,7 @@ def test_another_model(copied: tuple[Store, Store]) -> None:
     target.embed(new_model, [(note, np.array([3, 4], dtype=np.float32)) for note in target.pending(new_model, 100)])
     target.activate(new_model)
     result = compare_stores(source, target)
-    assert problems(result)[0] == ("store", "", "other", "not searched with tiny")
+    assert problems(result)[0] == ("store", "", "other", "the source has the model tiny")
     assert {difference.problem for difference in result.differences[1:]} == {"vector"}
     assert len(result.differences) == 25
     assert result.searches["vector"] == SearchAgreement()

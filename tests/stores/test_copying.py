@@ -401,7 +401,7 @@ class TestRefusals:
             copy_store(source, target, namespaces=["work"])
         copy_store(source, target)
         (difference,) = [part for part in compare_stores(source, target).differences if part.part == "store"]
-        assert (difference.name, difference.problem) == ("other", "not searched with tiny")  # some have no vector yet
+        assert (difference.name, difference.problem) == ("other", "the source has the model tiny")
         pending = [note.id for note in source.notes() if source.vectors_of([note])[1][0] is None]
         for store in (source, target):
             store.delete(pending, namespace="default")

@@ -110,7 +110,7 @@ def _differences_error(comparison: StoreComparison, source: str, target: str) ->
         return f"searches in {target} and {source} differ: only {_identical_searches(comparison)} are the same"
     advice = f"run the same command again if {source} was written to meanwhile"
     if all(difference.problem == "order" for difference in comparison.differences):
-        advice = "all notes are there; only their order differs, which an empty target would preserve"
+        advice = "all notes are there, but in another order; copy to an empty target to keep the order"
     return f"{target} differs from {source} in {terminal.count(len(comparison.differences), 'point')}; {advice}"
 
 

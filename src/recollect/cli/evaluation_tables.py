@@ -63,7 +63,7 @@ def print_outcomes(console: Console, dataset: Dataset, outcomes: Sequence[Outcom
 def print_tuning(console: Console, result: TuningResult, dataset: Dataset, measure: str) -> None:
     """Print what was tuned, which settings would change, and the verdict."""
     start_score = f"{result.start.name} {measure} {result.before:.3f}"
-    tried = f"{format_count(result.settings, 'setting')} tried"
+    tried = f"{format_count(result.combinations, 'combination')} tried"
     details = [format_count(result.questions, "question"), start_score, tried, f"{result.folds} folds"]
     _print_heading(console, dataset, details)
     if result.changes:

@@ -81,7 +81,7 @@ def to_json(value: Any) -> Any:
 
 
 def note_to_json(note: Note | str | Mapping[str, Any]) -> dict[str, Any]:
-    """Return the body of a request for a note, for some of its fields, or for its text; the namespace is left out."""
+    """Return the JSON body that sends a note, some of its fields, or its text; the namespace is left out."""
     if isinstance(note, str):
         return {"content": well_formed(note)}
     data = note.to_dict() if isinstance(note, Note) else note

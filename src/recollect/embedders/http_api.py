@@ -60,7 +60,7 @@ class HttpEmbedder(ModelEmbedder):
             self._request["dimensions"] = self._dimension
 
     def _vectors(self, texts: list[str]) -> Any:
-        # Some servers refuse an empty text, and all ignore a space.
+        # Some servers refuse an empty text; all accept a space.
         response = self._api.post({**self._request, "input": [text or " " for text in texts]})
         data = response.get("data") if isinstance(response, dict) else None
         if not isinstance(data, list) or not all(isinstance(item, dict) and "embedding" in item for item in data):

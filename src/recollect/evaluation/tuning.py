@@ -1,9 +1,10 @@
 """Tuning of a preset's constants, the values of its settings, with the gain measured on held-out questions.
 
-A search over many settings always finds one that is better on the given questions, if only by chance. So the gain is
-measured by nested cross-validation: for each fold, the constants are chosen on the other folds alone and measured on
-the questions of the fold. The recommended constants are then chosen on all questions in the same way. The gain that is
-reported for them is the gain on held-out questions, not the larger gain on the questions they were chosen on.
+A search over many combinations of values always finds one that is better on the given questions, if only by chance. So
+the gain is measured by nested cross-validation: for each fold, the constants are chosen on the other folds alone and
+measured on the questions of the fold. The recommended constants are then chosen on all questions in the same way. The
+gain that is reported for them is the gain on held-out questions, not the larger gain on the questions they were chosen
+on.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from recollect.retrieval import Preset
 PresetScorer: TypeAlias = Callable[[Preset], NDArray[np.float64]]
 """A function that returns the score of each question under a preset, from 0 to 1, always in the same order."""
 Combination: TypeAlias = tuple[tuple[Any, ...], ...]
-"""A value for every setting of the search space: for each parameter, in order, a tuple with the values of its paths."""
+"""For each parameter of the search space, in order, a tuple with one value for each setting that it changes."""
 
 MIN_QUESTIONS = 20
 """The minimum number of questions to tune on; with fewer, a gain can hardly be told from chance."""
@@ -63,8 +64,8 @@ class TuningResult:
     before: float
     """The mean score of ``start`` on all questions."""
     questions: int
-    settings: int
-    """The number of combinations of values that were tried."""
+    combinations: int
+    """How many combinations of values were tried."""
 
     @property
     def folds(self) -> int:
@@ -83,10 +84,10 @@ class TuningResult:
     def verdict(self) -> str:
         """One line for a person: whether the gain is significant, and how large it is."""
         gain, interval = self.gain, format_interval(self.gain.low, self.gain.high)
-        gain_text = f"held out, it gained {format_signed(gain.mean)} ({interval}, p {format_p(gain.p)})"
+        gain_text = f"the gain on held-out questions is {format_signed(gain.mean)} ({interval}, p {format_p(gain.p)})"
         if self.recommended:
             return f"significant: {gain_text}"
-        reason = gain_text if self.changes else "nothing that was tried is better on all questions"
+        reason = gain_text if self.changes else "no combination that was tried has a higher mean over all questions"
         return f"not significant: {reason}; keep the preset {self.start.name}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -95,7 +96,7 @@ class TuningResult:
             "start": self.start.name,
             "questions": self.questions,
             "folds": self.folds,
-            "settings": self.settings,
+            "combinations": self.combinations,
             "before": self.before,
             "gain": asdict(self.gain),
             "changes": [change._asdict() for change in self.changes],
@@ -192,7 +193,7 @@ def tune(
         gain=paired_difference(held_out_scores, start_scores, seed=seed),
         before=float(start_scores.mean()),
         questions=question_count,
-        settings=len(scores_by_combination),
+        combinations=len(scores_by_combination),
     )
 
 

@@ -60,7 +60,7 @@ def convex_combination(
         legs=read_legs(legs, size),
         ceiling=finite_ceiling([weight for weight, ranking in zip(list_weights, rankings, strict=True) if ranking]),
         ties="first_seen",
-        limit=arguments.limit("limit", limit),
+        limit=arguments.optional_count("limit", limit),
     )
 
 

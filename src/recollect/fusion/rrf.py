@@ -60,7 +60,7 @@ def reciprocal_rank_fusion(
         legs=read_legs(legs, len(rankings)),
         ceiling=finite_ceiling([weight / first_divisor for weight, ranking in weighted_rankings if ranking]),
         ties=ties,
-        limit=arguments.limit("limit", limit),
+        limit=arguments.optional_count("limit", limit),
     )
 
 

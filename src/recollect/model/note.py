@@ -1,4 +1,4 @@
-"""Notes and the table of their fields, drafts, documents, and the chunks of a note that are embedded.
+"""Notes, drafts, documents, the chunks of a note that are embedded, and the table of a note's fields.
 
 The dataclass :class:`Note` is the only list of a note's fields: each field carries its check and its description.
 :data:`NOTE_FIELDS` is the same list as a table, from which drafts, JSON and the schemas of other interfaces are built.
@@ -128,7 +128,7 @@ def _field(description: str, check: Callable[[str, Any], Any], default: Any = ""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """One memory. Only ``content`` is required; :data:`NOTE_FIELDS` describes the fields.
+    """One note of a memory. Only ``content`` is required; :data:`NOTE_FIELDS` describes the fields.
 
     Times are in UTC; a time without an offset counts as UTC. A memory does not return notes whose ``expires_at`` is in
     the past. A value that cannot be stored raises :class:`ArgumentError` with the name of the field.
@@ -362,7 +362,7 @@ class WriteCounts(NamedTuple):
     """Notes that the documents no longer contain."""
 
 
-# An embedding model reads about a page, and the vector of a page hardly reflects one sentence. So a long note has a
+# An embedding model reads at most one page, and the vector of a page hardly reflects one sentence. So a long note has a
 # vector for each chunk, and the similarity of the note is that of its best chunk. We use no library to split texts,
 # because none repeats the title in each chunk, and an update of the library could make all stored vectors stale.
 

@@ -99,12 +99,12 @@ def read_date(argument: str, value: QuestionDate, *, rolls_over: bool = True) ->
         (year, month, day, hour, minute, second), offset = parsed
         if not rolls_over:
             datetime(year, month, day, hour, minute, second, tzinfo=UTC)  # raises ValueError if there is no such time
-        return rollover_date(year, month, day) + timedelta(hours=hour, minutes=minute, seconds=second) - offset
+        return utc_day(year, month, day) + timedelta(hours=hour, minutes=minute, seconds=second) - offset
     except (OverflowError, ValueError):  # outside of the years 1 to 9999, or not in the calendar
         return None
 
 
-def rollover_date(year: int, month: int, day: int) -> datetime:
+def utc_day(year: int, month: int, day: int) -> datetime:
     """Return 00:00 UTC of a day; a month or day outside its range rolls over, as in JavaScript."""
     extra_years, month_index = divmod(month - 1, 12)
     year += extra_years
@@ -227,7 +227,7 @@ def _resolve_ago(match: re.Match[str], anchor: datetime) -> datetime:
         raise OverflowError
     count = int(digits or 0)
     if unit.startswith("month"):
-        return rollover_date(anchor.year, anchor.month - count, anchor.day)
+        return utc_day(anchor.year, anchor.month - count, anchor.day)
     return anchor - timedelta(days=count * (7 if unit.startswith("week") else 1))
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import islice
 
 from recollect.query import time_words
-from recollect.query.dates import rollover_date
+from recollect.query.dates import utc_day
 from recollect.query.time_intervals import DAY, TimeMention, TokenizedText, month_bounds, period_bounds, yearly_period
 
 _YEAR = r"(?:19|20)\d\d"
@@ -91,7 +91,7 @@ def _mondays(year: int, week: int) -> list[datetime]:
 
 def holidays(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
     """Yield Christmas, New Year and Easter beside a year, a relative word such as "last" or a preposition."""
-    for index in words.indexes(time_words.HOLIDAY_STARTS):
+    for index in words.indexes(time_words.HOLIDAY_FIRST_WORDS):
         length = words.phrase_length(index, time_words.HOLIDAYS, time_words.LONGEST_HOLIDAY)
         if not length:
             continue
@@ -103,7 +103,7 @@ def holidays(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
             bounds = bounds_in_year(int(words.at(year_index)))
         elif relative:
             bounds = yearly_period(now, bounds_in_year, time_words.RELATIVE[relative])
-        elif not time_words.HOLIDAY_LEADS.isdisjoint((words.before(index), words.two_before(index))):
+        elif not time_words.HOLIDAY_LEADS.isdisjoint((words.before(index), words.pair_before(index))):
             bounds = yearly_period(now, bounds_in_year, None)
         else:
             continue  # "Christmas presents"
@@ -113,12 +113,12 @@ def holidays(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
 def _holiday_bounds(holiday: str, year: int) -> tuple[datetime, datetime]:
     """Return the bounds of Christmas (24–26 December), New Year (31 December–1 January) or Easter (Friday–Monday)."""
     if holiday == "christmas":
-        start = rollover_date(year, 12, 24)
+        start = utc_day(year, 12, 24)
         return start, start + 3 * DAY
     if holiday == "easter":
         sunday = easter(year)
         return sunday - 2 * DAY, sunday + 2 * DAY
-    eve = rollover_date(year if holiday == "new year's eve" else year - 1, 12, 31)
+    eve = utc_day(year if holiday == "new year's eve" else year - 1, 12, 31)
     return eve, eve + 2 * DAY
 
 
@@ -129,11 +129,11 @@ def easter(year: int) -> datetime:
     k = (32 + 2 * (b % 4) + 2 * (c // 4) - h - c % 4) % 7
     m = (a + 11 * h + 22 * k) // 451
     month, day_index = divmod(h + k - 7 * m + 114, 31)
-    return rollover_date(year, month, day_index + 1)
+    return utc_day(year, month, day_index + 1)
 
 
 def current_periods(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
-    """Yield the whole current period for "the beginning of the year" or the like; time_expressions takes the part."""
+    """Yield the whole current period for "the beginning of the year" or the like; time_expressions narrows it."""
     for match in _CURRENT_PERIOD.finditer(words.text):
         yield TimeMention(*match.span("unit"), [period_bounds(time_words.UNITS[match["unit"].lower()], now)])
 
@@ -208,7 +208,7 @@ def relative_around(words: TokenizedText, index: int, end: int) -> tuple[int, st
 
     Return the first index of the extended words, the relative word (empty if there is none), and the last index.
     """
-    for length, lead in ((2, words.two_before(index)), (1, words.before(index))):
+    for length, lead in ((2, words.pair_before(index)), (1, words.before(index))):
         if lead in time_words.RELATIVE:
             return index - length, lead, end
         if lead in time_words.PAST:

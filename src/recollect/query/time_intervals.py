@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, TypeAlias
 
-from recollect.query.dates import MONTHS, rollover_date
+from recollect.query.dates import MONTHS, utc_day
 
 DAY = timedelta(days=1)
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
@@ -82,7 +82,7 @@ def day_bounds(moment: datetime) -> tuple[datetime, datetime]:
 
 def month_bounds(year: int, month: int, count: int = 1) -> tuple[datetime, datetime]:
     """Return the bounds of ``count`` months, of which ``month`` is the first; a month outside 1 to 12 rolls over."""
-    return rollover_date(year, month, 1), rollover_date(year, month + count, 1)
+    return utc_day(year, month, 1), utc_day(year, month + count, 1)
 
 
 def period_bounds(unit: Unit, moment: datetime, offset: int = 0) -> tuple[datetime, datetime]:
@@ -198,7 +198,7 @@ class TokenizedText:
         """Return the word before the word at an index; empty if more than white space is between them."""
         return self.lowered[index - 1] if index and self.space_follows(index - 1) else ""
 
-    def two_before(self, index: int) -> str:
+    def pair_before(self, index: int) -> str:
         """Return the two words before the word at an index, joined by a space; empty if there are not two."""
         first = self.before(index - 1) if index else ""
         return f"{first} {self.before(index)}" if first else ""

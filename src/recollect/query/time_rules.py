@@ -135,7 +135,7 @@ def _counted_units(words: TokenizedText, now: datetime) -> Iterator[TimeMention]
         lead = words.before(first)
         following = words.at(index + 1) if words.space_follows(index) else ""
         if number is None:
-            preposition, _, article = words.two_before(index - 1).partition(" ")
+            preposition, _, article = words.pair_before(index - 1).partition(" ")
             # "in the last month" ends today, unlike "last month", which is a calendar month.
             ends_today = lead == "past" or (lead in PAST and article == "the" and preposition in _DURATION_LEADS)
             if ends_today and unit != "weekend":
@@ -147,7 +147,7 @@ def _counted_units(words: TokenizedText, now: datetime) -> Iterator[TimeMention]
             yield words.mention(first, index + 1, [in_direction(-1)])
         elif lead in ("vor", "hace"):
             yield words.mention(first - 1, index, [in_direction(-1)])
-        elif lead == "a" and words.two_before(first - 1) == "il y":
+        elif lead == "a" and words.pair_before(first - 1) == "il y":
             yield words.mention(first - 3, index, [in_direction(-1)])
         elif following == "from" and words.at(index + 2) in ("now", "today"):
             yield words.mention(first, index + 2, [in_direction(1)])
@@ -170,7 +170,7 @@ def count_before(words: TokenizedText, index: int) -> tuple[int, Unit, tuple[int
     number precedes the unit. For half a year, unit and number are 6 months; for a fortnight, they are 2 weeks.
     """
     unit = UNITS[words.at(index)]
-    for first, lead in ((index - 2, words.two_before(index)), (index - 1, words.before(index))):
+    for first, lead in ((index - 2, words.pair_before(index)), (index - 1, words.before(index))):
         if lead in time_words.HALVES:
             return (first, *time_words.HALF_OF.get(unit, (unit, None)))
     first, number = _number_before(words, index)
@@ -232,7 +232,7 @@ def _phrases(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
             yield TimeMention(*words.spans[index], [period_bounds("day", now, -1)])
     index = 0
     while index < len(words.lowered):
-        is_start = words.lowered[index] in time_words.PHRASE_STARTS
+        is_start = words.lowered[index] in time_words.PHRASE_FIRST_WORDS
         length = words.phrase_length(index, time_words.PHRASES, time_words.LONGEST_PHRASE) if is_start else 0
         last = index + length - 1
         lead = words.before(index)
@@ -294,8 +294,8 @@ def _in_weekday_range(words: TokenizedText, index: int) -> bool:
 
 def _seasons(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
     """Yield seasons; "winter 2025" may begin in December 2024 or in December 2025."""
-    for index in words.indexes(time_words.SEASON_STARTS):
-        first_month = time_words.SEASON_STARTS[words.at(index)]
+    for index in words.indexes(time_words.SEASON_FIRST_MONTHS):
+        first_month = time_words.SEASON_FIRST_MONTHS[words.at(index)]
         bounds_in_year = partial(month_bounds, month=first_month, count=3)
         first, relative, last = relative_around(words, index, index)
         year_index = year_after(words, index)
@@ -330,7 +330,7 @@ def _months(words: TokenizedText, now: datetime) -> Iterator[TimeMention]:
         lead = words.before(index)
         is_verb = looks_like_word and lead in ("before", "after", "by", "begin")
         is_other_word = is_verb or _POSSESSIVE.match(words.text, end)  # "April's" is the possessive of a first name
-        has_lead = not time_words.MONTH_LEADS.isdisjoint((lead, words.two_before(index)))
+        has_lead = not time_words.MONTH_LEADS.isdisjoint((lead, words.pair_before(index)))
         is_month = has_lead or words.text[:start].lower().endswith("mid-")
         certain = words.at(index) in time_words.CERTAIN_MONTHS or (is_month and not is_other_word)
         if certain or spelling[0].isupper() or lead in ("between", "and", "from", "to"):
@@ -345,7 +345,7 @@ def _years(words: TokenizedText, _: datetime) -> Iterator[TimeMention]:
         surroundings = words.text[max(0, start - 1) : end + 2]
         if time_calendar.is_year(words, index) and not _PART_OF_OTHER_NUMBER.search(surroundings):
             lead = words.before(index)
-            has_lead = not time_words.YEAR_LEADS.isdisjoint((lead, words.two_before(index)))
+            has_lead = not time_words.YEAR_LEADS.isdisjoint((lead, words.pair_before(index)))
             certain = has_lead or (lead in ("of", "for") and words.ends_clause(index))
             yield TimeMention(start, end, [month_bounds(int(words.at(index)), 1, 12)], certain=certain)
 

@@ -40,7 +40,7 @@ _WEEKDAYS = (
 WEEKDAY_NUMBERS = {name: number for number, names in enumerate(_WEEKDAYS) for name in names.split()}
 """The number of each weekday, from 0 for Monday, by its names and abbreviations in lower case."""
 
-SEASON_STARTS = {
+SEASON_FIRST_MONTHS = {
     name: start
     for start, names in (
         (3, "spring frühling frühjahr printemps primavera voorjaar lente"),
@@ -55,7 +55,7 @@ SEASON_STARTS = {
 UNITS: dict[str, Unit] = {}  # the units of time by their names, in singular and plural
 UNITS |= dict.fromkeys("day days tag tage tagen jour jours día días dag dagen".split(), "day")
 UNITS |= dict.fromkeys("week weeks woche wochen semaine semaines semana semanas weken".split(), "week")
-UNITS |= dict.fromkeys("fortnight fortnights".split(), "week")  # the rules double the number; see FORTNIGHTS
+UNITS |= dict.fromkeys("fortnight fortnights".split(), "week")  # time_rules.py doubles the number: FORTNIGHTS
 UNITS |= dict.fromkeys("weekend weekends wochenende wochenenden".split(), "weekend")
 UNITS |= dict.fromkeys("month months monat monate monaten monats mois mes meses maand maanden".split(), "month")
 UNITS |= dict.fromkeys("quarter quarters quartal quartale quartalen quartals trimestre kwartaal".split(), "quarter")
@@ -172,7 +172,7 @@ HOLIDAYS = {
 }
 """The holiday that a phrase names. The phrase is a time only beside a word of ``HOLIDAY_LEADS``, "last" or a year. An
 apostrophe separates words, so "new year s" is "new year's"."""
-HOLIDAY_STARTS = frozenset(phrase.split()[0] for phrase in HOLIDAYS)
+HOLIDAY_FIRST_WORDS = frozenset(phrase.split()[0] for phrase in HOLIDAYS)
 LONGEST_HOLIDAY = max(len(phrase.split()) for phrase in HOLIDAYS)
 
 QUARTERS = {
@@ -188,7 +188,7 @@ QUARTERS = {
     )
     for word in words.split()
 }
-"""The number of the quarter, from 1, by its ordinal number."""
+"""The number of a quarter, from 1, by the ordinal that names it, such as "first"."""
 
 _PHRASE_UNITS = {
     "week": "week woche",
@@ -239,7 +239,7 @@ for _unit in _PHRASE_UNITS:
         PHRASES |= {f"{_article}{_unit} before last": (_unit, -2), f"{_article}{_unit} after next": (_unit, 2)}
 for _unit, _offset, _texts in _PHRASE_TABLE:
     PHRASES |= dict.fromkeys((re.sub(r"\W+", " ", _text) for _text in _texts.split(", ")), (_unit, _offset))
-PHRASE_STARTS = frozenset(phrase.split()[0] for phrase in PHRASES)
+PHRASE_FIRST_WORDS = frozenset(phrase.split()[0] for phrase in PHRASES)
 LONGEST_PHRASE = max(len(phrase.split()) for phrase in PHRASES)
 
 FRENCH = frozenset("je j tu il elle nous vous est ai avons avez ont été fait qu que quoi quel quelle le la les".split())
@@ -247,7 +247,7 @@ FRENCH = frozenset("je j tu il elle nous vous est ai avons avez ont été fait q
 ``NOT_FRENCH``, counts as French."""
 NOT_FRENCH = frozenset("ich er wir ihr ist sind war der die das und was wo wer wie ein het een ik wat waar is".split())
 
-TIME_WORDS = frozenset((*MONTH_NUMBERS, *WEEKDAY_NUMBERS, *SEASON_STARTS, *UNITS, *HOLIDAY_STARTS, "hier"))
+TIME_WORDS = frozenset((*MONTH_NUMBERS, *WEEKDAY_NUMBERS, *SEASON_FIRST_MONTHS, *UNITS, *HOLIDAY_FIRST_WORDS, "hier"))
 TIME_WORDS |= {phrase.split()[-1] for phrase in PHRASES}
 """Every text that names a time contains one of these words, or a digit."""
 

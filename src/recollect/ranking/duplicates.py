@@ -38,7 +38,7 @@ class Duplicates(Stage):
         return StageResult(adjustments, dropped=dropped, records_all=False)
 
 
-_MOVED_UP_REASON = "moved up as duplicates above it were dropped"
+_MOVED_UP_REASON = "moved up because duplicates above it were dropped"
 _MOVED_UP_ADJUSTMENT = Adjustment(_MOVED_UP_REASON)
 
 
@@ -51,7 +51,7 @@ def deduplicate(candidates: Candidates, limit: int | None = None) -> list[Candid
     >>> [note.id for note in deduplicate(notes)]
     ['a']
     """
-    max_results = arguments.limit("limit", limit)
+    max_results = arguments.optional_count("limit", limit)
     notes = as_candidates("candidates", candidates)
     copies = find_copies(notes)
     dropped = {index for indexes in copies.values() for index in indexes}
@@ -63,7 +63,7 @@ def deduplicate(candidates: Candidates, limit: int | None = None) -> list[Candid
 
 
 def find_copies(candidates: Sequence[Candidate]) -> dict[int, list[int]]:
-    """Return the indexes of a candidate's later copies by the candidate's index, for each candidate that has copies."""
+    """Return, by the index of each candidate that has later copies, the indexes of these copies."""
     prefixes = [_prefix(candidate.content) for candidate in candidates]
     counts = Counter(prefixes)
     first_indexes: dict[str, int] = {}
@@ -82,12 +82,12 @@ def copies_message(ids: Sequence[str]) -> str:
 
 
 def _prefix(content: str) -> str:
-    """Return the first 12 words of a text in lower case, which duplicates share; U+FEFF counts as white space."""
+    """Return the first 12 words of a text in lower case, the same for duplicates; U+FEFF counts as white space."""
     return "" if not content else " ".join(content.replace("\ufeff", " ").split(None, 12)[:12]).lower()
 
 
 def _with_step(candidate: Candidate, rank_before: int, rank: int, copies: Sequence[str]) -> Candidate:
-    """Return a candidate with a step if its copies, with the ids ``copies``, were dropped, or if it moved up."""
+    """Return a candidate with a step if its copies (``copies`` are their ids) were dropped or if it moved up."""
     if rank_before == rank and not copies:
         return candidate
     reason = copies_message(copies) if copies else _MOVED_UP_REASON

@@ -33,7 +33,7 @@ class SessionLift(Stage):
     weight: float = setting(0.33, number(0, 1))
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:  # noqa: ARG002 (not used)
-        """Return the addend of each candidate; ``None`` if no note of a session scores above 0, or the weight is 0."""
+        """Return the addends; ``None`` if no candidate with a session scores above 0, or the weight is 0."""
         best_of_session: dict[str, Candidate] = {}
         for note in candidates:
             if note.session and note.score > best_of_session.get(note.session, _ZERO_SCORE).score:

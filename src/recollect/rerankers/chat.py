@@ -89,7 +89,7 @@ class ChatReranker(ModelReranker):
 
 
 def listwise_messages(query: str, passages: Sequence[str]) -> list[dict[str, str]]:
-    r"""Return the messages that request an order from a chat model.
+    r"""Return the messages that ask a chat model to rank the passages.
 
     Texts are JSON strings: quotation marks and new lines are escaped, so that no text can end its own string.
     """

@@ -118,8 +118,8 @@ class HttpReranker(ModelReranker):
     def _scores(self, query: str, documents: list[str]) -> Any:
         """Send one request for each batch. All scores are comparable, because none depends on the other documents."""
         scores: list[tuple[int, float]] = []
-        for batch in batches(documents, size=self._batch_size, characters=self._batch_characters):
-            indexes = sorted(batch)
+        for batch_indexes in batches(documents, size=self._batch_size, characters=self._batch_characters):
+            indexes = sorted(batch_indexes)  # in the order of the documents
             response = self._request_scores(query, [documents[index] for index in indexes])
             pairs = sorted_scores(self._name, response, count=len(indexes))
             scores += [(indexes[position], score) for position, score in pairs]

@@ -122,7 +122,7 @@ def _draw_waterfalls(candidates: Sequence[Candidate], trace: Trace | None, *, li
 
 def _limit(candidates: Sequence[Candidate], limit: int | None) -> Sequence[Candidate]:
     """Return the first ``limit`` candidates; all if it is ``None`` or 0."""
-    size = arguments.limit("limit", limit)
+    size = arguments.optional_count("limit", limit)
     return candidates[:size] if size else candidates
 
 

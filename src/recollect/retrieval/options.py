@@ -100,7 +100,7 @@ class SearchOptions:
         checked_values = {
             "top_k": arguments.count("top_k", self.top_k),
             "mode": arguments.choice("mode", self.mode, MODES),
-            "candidate_k": arguments.limit("candidate_k", self.candidate_k),
+            "candidate_k": arguments.optional_count("candidate_k", self.candidate_k),
             "rerank": arguments.flag("rerank", self.rerank),
             "rerank_top_n": arguments.count("rerank_top_n", self.rerank_top_n),
             "skip_retry_ladder": arguments.flag("skip_retry_ladder", self.skip_retry_ladder),

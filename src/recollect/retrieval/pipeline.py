@@ -94,13 +94,13 @@ class SearchState:
         rules, min_scores = self.preset.fusion, dict(self.preset.fusion.min_scores)
         max_scores = {} if self.max_lexical_score is None else {"lexical": self.max_lexical_score}
         if rules.scales_similarities and self.background is not None and lists.get("vector"):
-            deviations = rules.deviations if len(lists) > 1 else 0.0  # a single leg is not weighed against others
+            deviations = rules.deviations if len(lists) > 1 else 0.0  # it weighs this leg against others
             scaled = scale_similarities(
                 lists["vector"], self.background, penalty=rules.chunk_penalty, deviations=deviations
             )
             lists = {**lists, "vector": scaled.candidates}
             max_scores["vector"] = scaled.max_score
-            if rules.score_union:  # candidates of the other leg may be below the background and then count as 0
+            if rules.score_union:  # the other leg's candidates may be below the background: fusion counts them as 0
                 min_scores = {"vector": scaled.min_score, **min_scores}
         factors = {  # guesses of the lexical leg have less weight, and so have similarities of a weak model
             "lexical": self.preset.ladder.guess_weight if self.lexical.is_guess else 1.0,
@@ -430,7 +430,7 @@ class Retrieval:
         graph = IndexGraph(self._index, request, state.scope, rules.reach)
         if rules.use != "off":
             candidates = self._follow_graph(state, candidates, lists, graph)
-        has_one_term = len(positive_terms(request.terms)) == 1  # then the stage exact_term uses its forms
+        has_one_term = len(positive_terms(request.terms)) == 1  # then exact_term also accepts the term's other forms
         term_forms = state.substitutions[0].forms if has_one_term and len(state.substitutions) == 1 else ()
         context = StageContext(request.query, request.now, graph.current_notes, term_forms, request.time_only)
         for stage in state.preset.stages:

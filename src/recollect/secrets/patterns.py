@@ -1,9 +1,9 @@
 """Find secrets in a text: private keys, tokens, credentials, assigned values and card numbers.
 
-No secret scanner is used. Every pattern here is bounded and possessive, so that the time is linear in the length of a
-hostile text, and each kind excludes texts that only look like a secret. Rules distinguish random values from words,
-variable names, numbers and placeholders. Entropy alone cannot do that, because passwords are short, and camelCase names
-have as much entropy as keys.
+No third-party secret scanner is used. Every pattern here is bounded and possessive, so that the time is linear in the
+length of a hostile text, and each kind excludes texts that only look like a secret. Rules distinguish random values
+from words, variable names, numbers and placeholders. Entropy alone cannot do that, because passwords are short, and
+camelCase names have as much entropy as keys.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def compare_stores(
         differences.append(Difference("document", namespace, f"{root}/{name}", problem))
     model, target_model = source.model, target.model
     if model and target_model and model != target_model:
-        differences.insert(0, Difference("store", "", target_model.name, f"not searched with {model.name}"))
+        differences.insert(0, Difference("store", "", target_model.name, f"the source has the model {model.name}"))
     if merged and count_notes(target, namespaces) > notes:
         sample = []
     return StoreComparison(

@@ -95,10 +95,10 @@ class SupportsSuccessors(Protocol):
     ) -> dict[str, tuple[str, ...]]:
         """Return the direct successors of each superseded note in the chains that start at ``ids``.
 
-        The keys of the result are the superseded notes among ``ids`` and their direct and indirect successors; the
-        values are sorted ids. Note B supersedes note A if B has a link ``supersedes`` to A, or A has a link
-        ``superseded-by`` to B. Chains are followed to their end, and each cycle once. Links of a note to itself and
-        notes created at ``created_before`` or later are ignored. At most :data:`MAX_SUPERSESSIONS` links are followed.
+        The keys of the result are all superseded notes of these chains, whether in ``ids`` or further on; the values
+        are sorted ids. Note B supersedes note A if B has a link ``supersedes`` to A, or A has a link ``superseded-by``
+        to B. Chains are followed to their end, and each cycle once. Links of a note to itself and notes created at
+        ``created_before`` or later are ignored. At most :data:`MAX_SUPERSESSIONS` links are followed.
         """
 
 
@@ -153,9 +153,9 @@ class SupportsNames(Protocol):
     ) -> list[Candidate]:
         """Return the notes whose name is spelt like one of the words, sorted by similarity (best first), path and id.
 
-        A note's name is the slug of its path; :func:`recollect.query.trigram_search` defines the similarity. If
-        ``titles`` is true, the title is another name, and in a name of several words, each word of at least four
-        letters is also compared on its own: it must have a similarity of 0.5 or more. The best similarity of a note is
+        A note's name is the slug of its path; :func:`recollect.query.trigram_search` defines the similarity. ``titles``
+        adds two things: the title is a second name, and in a name of several words, each word of at least four letters
+        is also compared alone, with a minimum similarity of 0.5. The best similarity of a note is
         its ``score`` and ``lexical_score``.
         """
 
@@ -169,7 +169,7 @@ class SupportsSpelling(Protocol):
 
         Words without a similar word are left out. A word of four to seven letters is one edit away from its similar
         words. A longer word is at most two edits away. Equally distant words are sorted by their number of notes.
-        :meth:`SearchIndex.search_text` finds a note for each similar word.
+        Each returned word is searchable: :meth:`SearchIndex.search_text` finds a note for it.
         """
 
 

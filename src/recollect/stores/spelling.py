@@ -1,4 +1,4 @@
-"""Suggest words that notes contain for a misspelt word that no note contains.
+"""For a misspelt word that no note contains, suggest similar words that notes contain.
 
 The lexical index has stems, such as ``kubernet``. First, the stems are found that are few edits away from the
 misspelt word or from its stem. Then the words with these stems, their spellings, are read from some notes, and compared
@@ -46,7 +46,7 @@ class SpellingIndex(Protocol):
         """Return whether a note contains a word, given in lower case without accents."""
 
     def has_match(self, text: str) -> bool:
-        """Return whether a search for the text finds a note."""
+        """Return whether the text, parsed as a query, finds a visible note; false for a stopword, for example."""
 
     def spellings(self, stem: str) -> Counter[str]:
         """Count the words with this stem in the first :data:`SPELLING_NOTES` notes that contain the stem."""

@@ -134,7 +134,7 @@ class IngestRequest(RequestModel):
 
 
 class NoteFields(BaseModel):
-    """The fields that notes and hits share; texts without a value are empty."""
+    """The fields that notes and hits share; a text field without a value is an empty string."""
 
     id: str = _note_field("id", ...)
     path: str = _note_field("path", ...)
@@ -150,7 +150,7 @@ class NoteFields(BaseModel):
 
 
 class NoteResponse(NoteFields):
-    """A stored note; texts without a value are empty."""
+    """A stored note; a text field without a value is an empty string."""
 
     updated_at: str | None = _note_field("updated_at", ...)
     last_accessed_at: str | None = _note_field("last_accessed_at", ...)
@@ -220,7 +220,7 @@ class SearchFilters(RequestModel):
     created_after: Timestamp | None = Field(default=None, description="The note was created at this time or later.")
     created_before: Timestamp | None = Field(
         default=None,
-        description="The note was created before this time. Notes created later do not supersede earlier ones.",
+        description="Only notes created before this time; later notes are also ignored as successors of these.",
     )
     updated_after: Timestamp | None = Field(default=None, description="The note was changed at this time or later.")
     updated_before: Timestamp | None = Field(default=None, description="The note was changed before this time.")

@@ -100,7 +100,7 @@ def check_keys(settings: Settings, ring: KeyRing | None) -> None:
 def uvicorn_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
     """Return the configuration of uvicorn."""
     limits = {"max_connections": settings.max_connections, "header_timeout": min(settings.timeout, IDLE_TIMEOUT)}
-    connection_class = type("ConfiguredConnection", (LimitedConnection,), limits)  # uvicorn passes no limits
+    connection_class = type("ConfiguredConnection", (LimitedConnection,), limits)  # uvicorn calls it without limits
     return uvicorn.Config(
         app,
         log_config=None,

@@ -1,4 +1,4 @@
-"""What every route needs: thread pools around the memory, the authorised call, and strict parsing of requests."""
+"""What every route needs: thread pools for the memory, the check of the caller's rights, and strict parsing."""
 
 from __future__ import annotations
 

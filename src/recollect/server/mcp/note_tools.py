@@ -154,7 +154,7 @@ def remember(call: ToolCall, request: RememberRequest) -> WrittenNote:
     """
     if request.path and call.memory.has(request.path, namespace=call.namespace):
         raise ArgumentError("path", f"the note {request.path!r} exists; change it with update, or choose another path")
-    return _written_note(call.memory.add(**request.arguments_except(), namespace=call.namespace))
+    return _written_note(call.memory.add(**request.given_arguments(), namespace=call.namespace))
 
 
 @tool("Change a note", Right.WRITE, destructive=True)
@@ -164,7 +164,7 @@ def update(call: ToolCall, request: UpdateRequest) -> WrittenNote:
     Call it to correct a mistake. If the world changed, remember a new note that supersedes the old one instead.
     Returns the note's id.
     """
-    changes = request.arguments_except("key")
+    changes = request.given_arguments("key")
     if not changes:
         raise ArgumentError("key", f"nothing to change in {request.key!r}; pass content, title or another field")
     return _written_note(call.memory.update(request.key, namespace=call.namespace, **changes))
@@ -208,7 +208,7 @@ def list_(call: ToolCall, request: ListRequest) -> ListResponse:
         request.limit,
         after=call.cursors.decode(request.cursor, call.namespace),
         namespace=call.namespace,
-        filters=request.arguments_except("keys", "limit", "cursor"),
+        filters=request.given_arguments("keys", "limit", "cursor"),
     )
     return ListResponse(
         notes=[_summarise(note, LISTED_TEXT_LENGTH) for note in page.notes],

@@ -109,7 +109,7 @@ def explain(call: ToolCall, request: SearchRequest) -> ExplainResponse:
 
 def _search(call: ToolCall, request: SearchRequest) -> tuple[SearchResult, dict[str, Any]]:
     """Search; return the result and the fields of the response."""
-    filters = request.arguments_except("query", "top_k", "include_weak")
+    filters = request.given_arguments("query", "top_k", "include_weak")
     result = call.memory.search(request.query, top_k=request.top_k, filters=filters, namespace=call.namespace)
     hits = result.hits if request.include_weak else result.strong_hits
     weak_ids = {hit.id for hit in result.weak_hits}

@@ -44,7 +44,7 @@ class RequestModel(BaseModel):
         default=None, description="The namespace; omit it to use your own. Namespaces are isolated from each other."
     )
 
-    def arguments_except(self, *excluded: str) -> dict[str, Any]:
+    def given_arguments(self, *excluded: str) -> dict[str, Any]:
         """Return the arguments that have a value, without the namespace and the ``excluded`` names."""
         return {name: value for name, value in self if name not in ("namespace", *excluded) and value is not None}
 

@@ -132,7 +132,7 @@ def _wrong_vectors(connection: Connection) -> Iterator[tuple[tuple[int, int], st
         cursor = rows[-1][:3]
 
 
-# The notes whose row in ``words`` is missing, or whose tsvector (``words``) or completeness (``whole``) is wrong.
+# Notes without a row in ``words``, or with a wrong tsvector or a wrong ``whole`` (whether it has all terms).
 _WRONG_TSVECTORS = """
 SELECT expected.note FROM unnest(%b::bigint[], %b::text[], %b::boolean[]) AS expected (note, words, whole)
 LEFT JOIN words AS w ON w.note = expected.note

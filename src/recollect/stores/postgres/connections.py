@@ -1,10 +1,10 @@
 """Connections to one PostgreSQL database: addresses, a pool, and transactions for reading and writing.
 
 A read transaction sees a consistent snapshot; if its connection breaks, the read is repeated once. A write transaction
-locks the rows of its namespaces in the table ``namespaces``. Each transaction sets its visible namespaces, its time and
-its timeouts when it begins, so that connections keep no state between transactions and a pooler such as PgBouncer can
-be used. The pool is a queue with one entry for each allowed connection: an idle connection, or ``None`` for one that
-is not open. psycopg_pool is not used, because it does not report why a server refuses connections.
+locks the rows of its namespaces in the table ``namespaces``. Each transaction sets its visible namespaces, the current
+time and its timeouts when it begins, so that connections keep no state between transactions and a pooler such as
+PgBouncer can be used. The pool is a queue with one entry for each allowed connection: an idle connection, or ``None``
+for one that is not open. psycopg_pool is not used, because it does not report why a server refuses connections.
 """
 
 from __future__ import annotations

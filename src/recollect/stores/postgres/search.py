@@ -1,10 +1,11 @@
 """Lexical and vector search of one namespace in one transaction.
 
 Vector search compares the query with all vectors of a namespace, or with the vectors that an HNSW index returns. The
-server computes similarities in half precision. Every note that can be among the nearest in spite of the rounding is
-then scored in float64, so that scan and index give a note the same score. The table ``vectors`` has a row for each
-chunk: ``piece`` is the number of the chunk, ``near`` its vector in half precision. A note's similarity is that of its
-best chunk. ``living`` has the visible notes, which have not expired. A column ``…_mark`` has the lookup hash of a text.
+server computes similarities in half precision. Every note that may be among the nearest, given the largest rounding
+error, is then scored in float64, so that scan and index give a note the same score. The table ``vectors`` has a row for
+each chunk: ``piece`` is the number of the chunk, ``near`` its vector in half precision. A note's similarity is that of
+its best chunk. ``living`` has the visible notes, which have not expired. A column ``…_mark`` has the lookup hash of a
+text.
 """
 
 from __future__ import annotations
