@@ -14,8 +14,9 @@ The tree::
     │   ├── StoreReadOnlyError     the store cannot be written to
     │   ├── StoreUnavailableError  the database server cannot be reached
     │   └── StoreVersionError      a newer version of Recollect wrote the store
-    ├── EmbedderError              an embedding model cannot be loaded, or fails
-    ├── RerankerError              a reranking model cannot be loaded, or fails
+    ├── ModelError                 a model cannot be downloaded or verified
+    │   ├── EmbedderError          an embedding model cannot be loaded, or fails
+    │   └── RerankerError          a reranking model cannot be loaded, or fails
     ├── IngestError                a file or record cannot be read
     ├── ForbiddenError             the API key does not allow the request
     ├── KeyFileError               a server's key file cannot be read or written
@@ -94,11 +95,15 @@ class StoreVersionError(StoreError):
     """The store was written by a newer version of Recollect."""
 
 
-class EmbedderError(RecollectError):
+class ModelError(RecollectError):
+    """The weights of a model cannot be found, downloaded or verified."""
+
+
+class EmbedderError(ModelError):
     """An embedding model cannot be loaded, does not respond, or returns invalid vectors."""
 
 
-class RerankerError(RecollectError):
+class RerankerError(ModelError):
     """A reranking model cannot be loaded, does not respond, or returns invalid scores."""
 
 

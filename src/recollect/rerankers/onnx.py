@@ -11,12 +11,50 @@ from typing import Any
 
 from recollect import arguments
 from recollect.errors import RerankerError
-from recollect.inference.onnx import open_model_folder, shared_session
-from recollect.inference.runtime import batches
+from recollect.inference.catalogue import CatalogueEntry
+from recollect.inference.onnx import OnnxSession, open_model_folder, shared_session
+from recollect.inference.runtime import PerProcess, batches
+from recollect.inference.weights import checked_file, require_weights
 from recollect.rerankers.base import ModelReranker
 
 
-class OnnxReranker(ModelReranker):
+class _CrossEncoder(ModelReranker):
+    """Base class: scores pairs of texts with a session of onnxruntime, in batches of ``batch_size``."""
+
+    def __init__(self, name: str, session: PerProcess[OnnxSession], batch_size: int) -> None:
+        super().__init__(name, "onnxruntime")
+        self._session = session
+        self._batch_size = arguments.at_least_one("batch_size", batch_size)
+
+    def _scores(self, query: str, documents: list[str]) -> Any:
+        session = self._session.get()
+        scores: list[tuple[int, float]] = []
+        for batch in batches(documents, size=self._batch_size):
+            logits, _ = session.run([(query, documents[index]) for index in batch])
+            if logits.shape not in ((len(batch),), (len(batch), 1), (len(batch), 2)):
+                shape = f"an array of shape {logits.shape} for {len(batch)} pairs of texts"
+                raise RerankerError(f"{session.graph} returned {shape} instead of one or two logits each")
+            scores += zip(batch, _probabilities(logits.reshape(len(batch), -1)), strict=True)
+        return scores
+
+
+class CatalogueReranker(_CrossEncoder):
+    """Reranks with a cross-encoder of the catalogue; its weights must be installed."""
+
+    def __init__(self, entry: CatalogueEntry, *, threads: int | None = None, batch_size: int = 1) -> None:
+        weights = require_weights(entry, RerankerError, "onnxruntime", "tokenizers")
+        session = shared_session(
+            open_model_folder(weights.folder, RerankerError),
+            str(weights.path),
+            lambda: checked_file(entry, weights, RerankerError),
+            max_tokens=entry.max_tokens,
+            output="logits",
+            threads=threads,
+        )
+        super().__init__(entry.model_name, session, batch_size)
+
+
+class OnnxReranker(_CrossEncoder):
     """Reranks with the ONNX cross-encoder in a folder, as Hugging Face and sentence-transformers export it.
 
     The folder holds ``model.onnx`` or ``onnx/model.onnx`` (``file`` names another) and ``tokenizer.json``. If a pair
@@ -47,23 +85,11 @@ class OnnxReranker(ModelReranker):
         folder = open_model_folder(directory, RerankerError)
         graph = folder.graph(file)
         variant = "" if graph.stem == "model" else f"/{graph.stem}"
-        super().__init__(f"{folder.name}{variant}" if name is None else name, "onnxruntime")
         token_limit = folder.max_tokens() if max_tokens is None else arguments.at_least_one("max_tokens", max_tokens)
-        self._batch_size = arguments.at_least_one("batch_size", batch_size)
-        self._session = shared_session(
+        session = shared_session(
             folder, str(graph.resolve()), lambda: graph, max_tokens=token_limit, output="logits", threads=threads
         )
-
-    def _scores(self, query: str, documents: list[str]) -> Any:
-        session = self._session.get()
-        scores: list[tuple[int, float]] = []
-        for batch in batches(documents, size=self._batch_size):
-            logits, _ = session.run([(query, documents[index]) for index in batch])
-            if logits.shape not in ((len(batch),), (len(batch), 1), (len(batch), 2)):
-                shape = f"an array of shape {logits.shape} for {len(batch)} pairs of texts"
-                raise RerankerError(f"{session.graph} returned {shape} instead of one or two logits each")
-            scores += zip(batch, _probabilities(logits.reshape(len(batch), -1)), strict=True)
-        return scores
+        super().__init__(f"{folder.name}{variant}" if name is None else name, session, batch_size)
 
 
 def _probabilities(logits: Any) -> list[float]:

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from recollect.inference.catalogue import CatalogueEntry, catalogue
 from recollect.inference.http_api import OPENAI_URL, split_model_url
 from recollect.inference.runtime import RegistryEntry, SpecReader
+from recollect.inference.weights import unavailable_reason
 from recollect.rerankers.base import FunctionReranker, Reranker
 from recollect.rerankers.chat import ChatReranker
 from recollect.rerankers.http_api import HttpReranker
-from recollect.rerankers.onnx import OnnxReranker
+from recollect.rerankers.onnx import CatalogueReranker, OnnxReranker
 
 RerankerSpec = str | os.PathLike[str] | Reranker | Callable[[str, list[str]], Any] | None
 """The name, folder, function or object by which a user selects a reranker; see :func:`reranker_from`."""
@@ -28,7 +30,14 @@ def _chat_reranker(argument: str) -> Reranker:
     return ChatReranker(model, url or OPENAI_URL)
 
 
+def _catalogue_reranker(entry: CatalogueEntry) -> RegistryEntry[Reranker]:
+    """Return how to construct the reranker of a model of the catalogue."""
+    reason = partial(unavailable_reason, entry, "onnxruntime", "tokenizers")
+    return RegistryEntry(lambda _: CatalogueReranker(entry), unavailable_reason=reason)
+
+
 RERANKERS: dict[str, RegistryEntry[Reranker]] = {
+    **{entry.name: _catalogue_reranker(entry) for entry in catalogue().values() if entry.kind == "reranker"},
     "cohere": RegistryEntry(partial(_http_reranker, "cohere"), "MODEL[@URL]"),
     "voyage": RegistryEntry(partial(_http_reranker, "voyage"), "MODEL[@URL]"),
     "openai": RegistryEntry(_chat_reranker, "MODEL[@URL]"),
