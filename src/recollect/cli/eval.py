@@ -21,7 +21,14 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
     from recollect.retrieval.options import Mode
 
-_EVALUATE_OPTIONS = ("embedder", "namespace", "store", "cache", "answer_threshold")  # passed to evaluate() unchanged
+_EVALUATE_OPTIONS = (
+    "embedder",
+    "reranker",
+    "namespace",
+    "store",
+    "cache",
+    "answer_threshold",
+)  # passed to evaluate() unchanged
 
 
 @click.command("eval")
@@ -76,6 +83,7 @@ _EVALUATE_OPTIONS = ("embedder", "namespace", "store", "cache", "answer_threshol
 )
 @options.namespace("The namespace to search, if the questions are for the memory of --db.")
 @options.embedder
+@options.reranker
 @options.database
 @options.quiet
 def eval_(

@@ -21,6 +21,7 @@ from recollect.model import DEFAULT_NAMESPACE, TEXT_FIELDS, Note, is_blank
 from recollect.opening import open as open_memory
 from recollect.progress import Progress
 from recollect.query import parse_question_date
+from recollect.rerankers import Reranker
 from recollect.retrieval import Preset
 from recollect.retrieval.messages import index_warnings
 from recollect.retrieval.options import Mode
@@ -35,6 +36,7 @@ def temporary_memory(
     collection: Collection,
     embedder: Embedder | None = None,
     *,
+    reranker: Reranker | None = None,
     store: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Iterator[tuple[Memory, str]]:
@@ -51,7 +53,7 @@ def temporary_memory(
     if store is None:
         with (
             TemporaryDirectory(prefix="recollect-") as folder,
-            open_memory(Path(folder, "memory.db"), embedder=embedder, record_access=False) as memory,
+            open_memory(Path(folder, "memory.db"), embedder=embedder, reranker=reranker, record_access=False) as memory,
         ):
             memory.add_many(dated_notes(collection), progress=progress)
             yield memory, DEFAULT_NAMESPACE
@@ -64,7 +66,7 @@ def temporary_memory(
     if model and embedder and model.name != embedder.name:  # vector search would be off
         raise ArgumentError("store", f"has vectors of {model.name!r}, not of {embedder.name!r}; name an empty store")
     namespace = f"evaluation-{token_hex(8)}"
-    with open_memory(store, embedder=embedder, record_access=False) as memory:
+    with open_memory(store, embedder=embedder, reranker=reranker, record_access=False) as memory:
         try:
             memory.add_many(dated_notes(collection), namespace=namespace, progress=progress)
             yield memory, namespace

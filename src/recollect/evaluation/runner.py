@@ -32,6 +32,7 @@ from recollect.evaluation.outcome import Outcome, Ranking, System
 from recollect.memory import Memory
 from recollect.opening import open as open_memory
 from recollect.progress import Progress
+from recollect.rerankers import RerankerSpec, reranker_from
 from recollect.retrieval import Preset, PresetSpec
 from recollect.retrieval.options import Mode
 
@@ -44,6 +45,7 @@ def evaluate(
     systems: Sequence[System | PresetSpec],
     *,
     embedder: EmbedderSpec = "auto",
+    reranker: RerankerSpec = None,
     measures: Sequence[str] = MEASURES,
     memory: Memory | None = None,
     namespace: str | None = None,
@@ -60,9 +62,10 @@ def evaluate(
     nothing is written to that memory. A search runs as if it were made on the question's date or, if the question has
     no date, on the date of the newest note.
 
-    Vectors of notes are stored in the folder ``cache``, by default in the user's cache. ``answer_threshold`` is the
-    confidence below which a search counts as having no answer, for :class:`~recollect.evaluation.TrustMetrics`; the
-    default is the threshold of each system's preset.
+    ``reranker`` reranks the notes of temporary memories; a memory that is passed has its own. Vectors of notes are
+    stored in the folder ``cache``, by default in the user's cache. ``answer_threshold`` is the confidence below which a
+    search counts as having no answer, for :class:`~recollect.evaluation.TrustMetrics`; the default is the threshold of
+    each system's preset.
 
     >>> from recollect import Note
     >>> from recollect.evaluation import Collection
@@ -79,6 +82,7 @@ def evaluate(
     if memory is not None and store is not None:
         raise ArgumentError("store", "is for the notes of a dataset; leave it out for questions about a memory")
     model = embedder_from(embedder) if memory is None else memory.embedder
+    reranker_model = reranker_from(reranker)
     vector_system = next((system for system in distinct_systems if system.mode in ("hybrid", "semantic")), None)
     if model is None and vector_system:
         raise ArgumentError("embedder", f"must not be none for {vector_system.name}, which needs vector search")
@@ -90,7 +94,9 @@ def evaluate(
             if memory is None:
                 caching_embedder = CachingEmbedder(model, cache) if model else None
                 ingest_progress = _ingest_progress(progress, done, total, collection.id)
-                context = temporary_memory(collection, caching_embedder, store=store, progress=ingest_progress)
+                context = temporary_memory(
+                    collection, caching_embedder, reranker=reranker_model, store=store, progress=ingest_progress
+                )
                 collection_memory, own_namespace = stack.enter_context(context)
                 target = SearchTarget(collection_memory, own_namespace, latest_date(collection.notes))
                 done += len(collection.notes)

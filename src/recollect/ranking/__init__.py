@@ -9,7 +9,7 @@ from recollect.ranking.duplicates import Duplicates
 from recollect.ranking.exact_term import ExactTerm
 from recollect.ranking.importance import ImportancePrior
 from recollect.ranking.intent import Intent, IntentWeights, detect_intent, intent_multiplier, reweight_by_intent
-from recollect.ranking.reranking import Unanimity, merge_reranked, rerank_text, unanimity
+from recollect.ranking.reranking import Unanimity, blend_reranked, merge_reranked, rerank_text, unanimity
 from recollect.ranking.session import SessionLift
 from recollect.ranking.speaker_turns import SpeakerTurns
 from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult, run_stage
@@ -49,6 +49,7 @@ __all__ = [
     "TimeAnchor",
     "TimeMatch",
     "Unanimity",
+    "blend_reranked",
     "composite",
     "detect_intent",
     "intent_multiplier",

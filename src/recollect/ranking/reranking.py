@@ -1,6 +1,7 @@
 """Reranking: the text that a reranker reads, how its scores change the order, and when reranking is skipped.
 
-Only the head of the list, the first ``top_n`` candidates, is reranked; the tail follows in its original order.
+Only the head of the list, the first ``top_n`` candidates, is reranked. The reranker's scores either replace the order
+of the head (:func:`merge_reranked`), or are blended with the scores of the candidates (:func:`blend_reranked`).
 """
 
 from __future__ import annotations
@@ -18,15 +19,17 @@ from recollect.text import WHITESPACE, collapse_whitespace
 
 _MAX_CONTENT = 280
 """How many characters of the content a reranker reads by default, if there is neither title nor summary."""
+_MAX_PREVIOUS = 400  # how many characters of the notes before a note the reranker reads
 _READ_AHEAD = 30
 """To return n characters, ``_beginning`` first reads only this many times n: after white space is collapsed, that is
 nearly always enough."""
 
 
-def rerank_text(candidate: Candidate | Mapping[str, Any], *, characters: int = 0) -> str:
+def rerank_text(candidate: Candidate | Mapping[str, Any], *, characters: int = 0, previous: str = "") -> str:
     r"""Return the text of a candidate for a reranker: title and summary, or else the beginning of the content.
 
-    If ``characters`` is not 0, that many characters of the content always follow title and summary.
+    If ``characters`` is not 0, that many characters of the content always follow title and summary. ``previous`` is the
+    text of the notes before it in its session; the last 400 characters of it stand before the content.
 
     >>> rerank_text({"title": "Tea", "summary": "Prefers green tea.", "content": "A long story."})
     'Tea\nPrefers green tea.'
@@ -36,7 +39,8 @@ def rerank_text(candidate: Candidate | Mapping[str, Any], *, characters: int = 0
     length = arguments.count("characters", characters)
     if heading and not length:
         return "\n".join(heading)
-    return "\n".join(filter(None, (*heading, _beginning(note.content, length or _MAX_CONTENT))))
+    before = collapse_whitespace(previous)[-_MAX_PREVIOUS:]
+    return "\n".join(filter(None, (*heading, before, _beginning(note.content, length or _MAX_CONTENT))))
 
 
 def _beginning(content: str, length: int) -> str:
@@ -68,18 +72,8 @@ def merge_reranked(
     """
     notes = as_candidates("candidates", candidates)
     head_size = min(arguments.count("top_n", top_n), len(notes))
-    scores: dict[int, float] = {}
-    for number, result in enumerate(arguments.sequence("results", results)):
-        index, score = _index_and_score(f"results[{number}]", result)
-        if 0 <= index < head_size and index not in scores and not math.isnan(score):
-            scores[index] = score
-    effective_scores = dict(scores)  # a note has at least the scores of the notes that it supersedes
-    indexes = {candidate.id: index for index, candidate in enumerate(notes[:head_size])}
-    for index, score in scores.items():
-        for successor_id in notes[index].superseded_by:
-            successor = indexes.get(successor_id, -1)
-            if successor in scores:
-                effective_scores[successor] = max(effective_scores[successor], score)
+    scores = _valid_scores(results, head_size)
+    effective_scores = _effective_scores(notes[:head_size], scores)
     order = sorted(scores, key=lambda index: (bool(notes[index].superseded_by), -effective_scores[index], index))
     order += [index for index in range(head_size) if index not in scores]
     head = [
@@ -87,6 +81,79 @@ def merge_reranked(
         for rank, index in enumerate(order, 1)
     ]
     return head + notes[head_size:]
+
+
+def blend_reranked(
+    candidates: Iterable[Candidate | Mapping[str, Any]],
+    results: Iterable[tuple[int, float]],
+    *,
+    weight: float,
+    top_n: int = 20,
+) -> list[Candidate]:
+    """Return ``candidates`` by a blend of their own scores and a reranker's ``results``, best first.
+
+    The new score is ``(1 - weight) * score + weight * best_score * reranker_score``, where ``best_score`` is the best
+    score of all candidates. The reranker's scores are from 0 to 1; a candidate that was not reranked has 0. So no
+    candidate beyond the first ``top_n`` overtakes one of these, unless its own score is higher.
+
+    A superseded candidate has a reranker's score of 0, and the note that supersedes it the better of the two scores.
+
+    >>> notes = [{"id": "a", "score": 1.0}, {"id": "b", "score": 0.9}, {"id": "c", "score": 0.5}]
+    >>> [(note.id, round(note.score, 2)) for note in blend_reranked(notes, [(0, 0.1), (1, 0.8)], weight=0.5)]
+    [('b', 0.85), ('a', 0.55), ('c', 0.25)]
+    """
+    notes = as_candidates("candidates", candidates)
+    share = arguments.number("weight", weight, at_least=0, at_most=1)
+    head_size = min(arguments.count("top_n", top_n), len(notes))
+    scores = {index: min(1.0, max(0.0, score)) for index, score in _valid_scores(results, head_size).items()}
+    effective_scores = _effective_scores(notes[:head_size], scores)
+    best_score = max((candidate.score for candidate in notes), default=0.0)
+    blended = []
+    for index, candidate in enumerate(notes):
+        score = 0.0 if candidate.superseded_by else effective_scores.get(index, 0.0)
+        addend = share * best_score * score
+        blended.append(((1 - share) * candidate.score + addend, addend))
+    order = sorted(range(len(notes)), key=lambda index: (-blended[index][0], index))
+    return [
+        _blended(notes[index], (index + 1, rank), (1 - share, *blended[index][::-1]), scores.get(index))
+        for rank, index in enumerate(order, 1)
+    ]
+
+
+def _blended(
+    candidate: Candidate, ranks: tuple[int, int], change: tuple[float, float, float], score: float | None
+) -> Candidate:
+    """Return a copy of a candidate with its new score and a step; ``change`` is (factor, addend, new score)."""
+    factor, addend, new_score = change
+    reason = "not reranked" if score is None else f"reranker score {score:.4g}"
+    if candidate.superseded_by and score is not None:
+        reason += ", which does not count for a superseded note"
+    step = Step("rerank", reason, factor, addend, candidate.score, new_score, *ranks)
+    copied = candidate.rescored(new_score, (step,))
+    copied.rerank_score = score
+    return copied
+
+
+def _valid_scores(results: Iterable[tuple[int, float]], head_size: int) -> dict[int, float]:
+    """Return a reranker's scores by index; an index out of range, a repeated one and a score of NaN are ignored."""
+    scores: dict[int, float] = {}
+    for number, result in enumerate(arguments.sequence("results", results)):
+        index, score = _index_and_score(f"results[{number}]", result)
+        if 0 <= index < head_size and index not in scores and not math.isnan(score):
+            scores[index] = score
+    return scores
+
+
+def _effective_scores(head: Sequence[Candidate], scores: Mapping[int, float]) -> dict[int, float]:
+    """Return the scores by index, each at least as high as the scores of the notes that the candidate supersedes."""
+    effective_scores = dict(scores)
+    indexes = {candidate.id: index for index, candidate in enumerate(head)}
+    for index, score in scores.items():
+        for successor_id in head[index].superseded_by:
+            successor = indexes.get(successor_id, -1)
+            if successor in scores:
+                effective_scores[successor] = max(effective_scores[successor], score)
+    return effective_scores
 
 
 def _reranked(

@@ -51,21 +51,33 @@ def reranker_from(spec: RerankerSpec) -> Reranker | None:
 
     ``"cohere:MODEL"`` and ``"voyage:MODEL"`` are :class:`HttpReranker` at these vendors, and with ``@URL`` at another
     address; ``"tei:URL"`` is :class:`HttpReranker` at a server of Text Embeddings Inference. ``"openai:MODEL"`` and
-    ``"openai:MODEL@URL"`` are :class:`ChatReranker`. A folder, as a ``Path`` or a string, is :class:`OnnxReranker`. A
-    function becomes a :class:`FunctionReranker`, and a reranker is returned as it is. ``"none"`` means no reranker.
+    ``"openai:MODEL@URL"`` are :class:`ChatReranker`. The name of a reranker of the catalogue, such as
+    ``"ms-marco-minilm-l12"``, selects this model; ``"auto"`` selects the first that is installed, if any. A folder, as
+    a ``Path`` or a string, is :class:`OnnxReranker`. A function becomes a :class:`FunctionReranker`, and a reranker is
+    returned as it is. ``"none"`` means no reranker.
 
     >>> reranker_from("cohere:rerank-v3.5").name
     'cohere:rerank-v3.5'
     >>> reranker_from("none") is None
     True
     """
-    return None if spec is None or spec == "none" else _SPEC_READER.read(spec)[0]
+    if spec is None or spec == "none":
+        return None
+    return _best_installed() if spec == "auto" else _SPEC_READER.read(spec)[0]
+
+
+def _best_installed() -> Reranker | None:
+    """Return the first reranker of the catalogue that is installed, or ``None``."""
+    for entry in RERANKERS.values():
+        if entry.unavailable_reason is not None and entry.unavailable_reason() is None:
+            return entry.create("")
+    return None
 
 
 _SPEC_READER = SpecReader(
     kind="reranker",
     registry=RERANKERS,
-    other_names=("none",),
+    other_names=("auto", "none"),
     methods=("name", "rerank"),
     from_folder=OnnxReranker,
     from_function=FunctionReranker,

@@ -177,7 +177,7 @@ class ConfidenceScorer:
     def confidence_at(self, candidate: Candidate, score: float) -> float:
         """Return the confidence that a candidate would have with another score."""
         rescored = candidate.copy()
-        rescored.score = score
+        rescored.score, rescored.steps = score, ()  # the steps would lead to the score before reranking
         return confidence(self.evidence(rescored), self._calibration)
 
     def evidence(self, candidate: Candidate, *, content_terms: Iterable[int] | None = None) -> ConfidenceEvidence:
@@ -230,9 +230,11 @@ class ConfidenceScorer:
         """Return a candidate's score minus the best score of the others, divided by the highest possible score."""
         if not self._has_margins:
             return AVERAGE_MARGIN
-        best_other = self._second_score if candidate.score >= self._best_score else self._best_score
-        max_score = candidate.ceiling or max(self._best_score, candidate.score) or 1.0
-        return (candidate.score - best_other) / max_score
+        # The score before reranking, because the calibration was fitted to such scores.
+        score = next((step.score_before for step in candidate.steps if step.stage == "rerank"), candidate.score)
+        best_other = self._second_score if score >= self._best_score else self._best_score
+        max_score = candidate.ceiling or max(self._best_score, score) or 1.0
+        return (score - best_other) / max_score
 
 
 def _term_weights(tree: Query, frequencies: TermFrequencies | None) -> list[float]:

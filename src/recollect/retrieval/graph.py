@@ -125,6 +125,17 @@ class IndexGraph:
         return {note_id: [target for target in ids if target in valid_ids] for note_id, ids in successors.items()}
 
 
+def previous_texts(candidates: Sequence[Candidate], graph: IndexGraph) -> dict[str, str]:
+    """Return the texts of the notes before each candidate in its session, by the candidate's id."""
+    edges = graph.edges([note.id for note in candidates if note.session], ("previous",))
+    notes = {note.id: note for note in (*candidates, *graph.candidates(edge.target for edge in edges))}
+    texts: dict[str, list[str]] = {}
+    for edge in sorted(edges, key=lambda edge: -edge.distance):  # the earliest note first
+        if edge.target in notes:
+            texts.setdefault(edge.source, []).append(notes[edge.target].content)
+    return {note_id: "\n".join(parts) for note_id, parts in texts.items()}
+
+
 def _chain_ends(successors: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Return the ids of the current notes at which the chains of each superseded note end, by the note's id.
 

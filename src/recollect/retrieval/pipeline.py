@@ -20,7 +20,7 @@ from recollect.query import AliasTable, Query, Token, compile_fts5
 from recollect.ranking.stage import Change, StageContext, StageResult, apply_result
 from recollect.rerankers import RerankerSpec, reranker_from
 from recollect.retrieval.confidence import Calibration, ConfidenceScorer, calibration_of, inherit_confidence
-from recollect.retrieval.graph import IndexGraph, expand_graph, graph_list, propagate_scores
+from recollect.retrieval.graph import IndexGraph, expand_graph, graph_list, previous_texts, propagate_scores
 from recollect.retrieval.ladder import CallerNotes, Chunks
 from recollect.retrieval.legs import (
     VECTOR_LEG_NOT_RUN,
@@ -489,8 +489,10 @@ class Retrieval:
         elif self._second_stage is None:
             trace.rerank_skipped_reason = "no_reranker"
         else:
-            top_n, legs = options.rerank_top_n, (lists["lexical"], lists["vector"])
-            return self._second_stage.run(state.request.query, ranked, trace, rules, top_n=top_n, legs=legs)
+            query, top_n, legs = state.request.query, options.rerank_top_n, (lists["lexical"], lists["vector"])
+            graph = IndexGraph(self._index, state.request, state.scope, max(1, rules.previous))
+            texts = previous_texts(ranked[:top_n], graph) if rules.previous else {}
+            return self._second_stage.run(query, ranked, trace, rules, top_n=top_n, legs=legs, previous=texts)
         return ranked
 
 

@@ -152,7 +152,7 @@ class GraphRules(Settings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankRules(Settings):
-    """When a second-stage reranker runs, and how much it reads.
+    """When a second-stage reranker runs, what it reads, and how much its scores count.
 
     >>> RerankRules().agree_min
     2
@@ -165,6 +165,17 @@ class RerankRules(Settings):
     characters: int = setting(0, count())
     """How many characters of the content the reranker reads after title and summary; 0 means that it reads the content
     only if the note has neither title nor summary."""
+    previous: int = setting(0, count(0, 10))
+    """How many notes before a note in its session the reranker reads with it."""
+    blend: float = setting(1.0, number(0, 1))
+    """The weight of the reranker's score in a note's new score. With 1, the reranker alone orders the notes,
+    and scores do not change."""
+    max_margin: float = setting(0.0, number(0, 1))
+    """The reranker is skipped if the best note leads by more than this share of the highest possible score; 0 means
+    never."""
+    budget_ms: float = setting(0.0, number(0, 600_000))
+    """The time for reranking, in milliseconds; 0 means no limit. The reranker reads only as many notes as it managed in
+    this time before."""
 
 
 def stage_from(argument: str, value: Any) -> Stage:
