@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import ArgumentError, ArgumentTypeError, Candidate
-from recollect.ranking import Unanimity, merge_reranked, rerank_text, unanimity
+from recollect.ranking import Unanimity, blend_reranked, merge_reranked, rerank_text, unanimity
 from tests.strategies import ranked_list
 
 
@@ -24,6 +24,14 @@ from tests.strategies import ranked_list
 )
 def test_rerank_text(title: str, summary: str, content: str, expected: str) -> None:
     assert rerank_text(Candidate("n", title=title, summary=summary, content=content)) == expected
+
+
+def test_rerank_text_with_previous_notes() -> None:
+    note = Candidate("n", title="T", content="It leaves at 9.")
+    assert (
+        rerank_text(note, characters=100, previous="When is\n the train?") == "T\nWhen is the train?\nIt leaves at 9."
+    )
+    assert rerank_text(note, characters=100, previous="x" * 500) == f"T\n{'x' * 400}\nIt leaves at 9."
 
 
 def order(results: list[tuple[int, float]], count: int = 5, top_n: int = 3) -> str:
@@ -156,3 +164,58 @@ def test_unanimity_wrong_arguments_raise() -> None:
         unanimity([None] * 3, [None] * 3)  # type: ignore[list-item]
     with pytest.raises(ArgumentTypeError, match="^vector_ids: must be a list, got 'abc'"):
         unanimity([], "abc")
+
+
+def blended(results: list[tuple[int, float]], weight: float, top_n: int = 3) -> list[tuple[str, float]]:
+    notes = [Candidate(name, score=score) for name, score in (("a", 2.0), ("b", 1.5), ("c", 1.0), ("d", 0.5))]
+    ranked = blend_reranked(notes, results, weight=weight, top_n=top_n)
+    return [(note.id, round(note.score, 6)) for note in ranked]
+
+
+def test_blend_reranked_adds_the_weighted_scores() -> None:
+    # (1 - 0.5) * score + 0.5 * 2.0 * reranker score, with 0 for d, which was not reranked
+    expected = [("c", 1.5), ("a", 1.1), ("b", 0.75), ("d", 0.25)]
+    assert blended([(0, 0.1), (1, 0.0), (2, 1.0)], weight=0.5) == expected
+
+
+@pytest.mark.parametrize(
+    ("results", "weight", "expected"),
+    [
+        ([(0, 0.0), (1, 1.0)], 0.0, "abcd"),  # without weight, nothing changes
+        ([(2, 1.0), (1, 0.5)], 1.0, "cbad"),
+        ([(2, 7.0), (0, -3.0)], 0.5, "cabd"),  # scores are limited to 0 and 1
+        ([(9, 1.0), (2, float("nan"))], 0.5, "abcd"),
+        ([(3, 1.0)], 0.9, "abcd"),  # beyond top_n
+    ],
+)
+def test_blend_reranked_order(results: list[tuple[int, float]], weight: float, expected: str) -> None:
+    assert "".join(name for name, _ in blended(results, weight)) == expected
+
+
+@given(ranked_list, st.lists(st.floats(0, 1), max_size=20), st.floats(0, 1))
+def test_blend_reranked_scores_follow_from_the_steps(
+    notes: list[Candidate], scores: list[float], weight: float
+) -> None:
+    ranked = blend_reranked(notes, list(enumerate(scores)), weight=weight, top_n=len(scores))
+    assert sorted(note.id for note in ranked) == sorted(note.id for note in notes)
+    assert [note.score for note in ranked] == sorted((note.score for note in ranked), reverse=True)
+    for rank, note in enumerate(ranked, 1):
+        step = note.steps[-1]
+        assert (step.stage, step.rank_after, step.score_after) == ("rerank", rank, note.score)
+        assert step.score_before * step.factor + step.addend == pytest.approx(step.score_after)
+
+
+def test_blend_reranked_prefers_the_note_that_supersedes() -> None:
+    old = Candidate("old", score=1.0)
+    old.superseded_by = ("new",)
+    ranked = blend_reranked([Candidate("new", score=1.0), old], [(0, 0.2), (1, 0.9)], weight=0.5)
+    assert [(note.id, round(note.score, 6), note.rerank_score) for note in ranked] == [
+        ("new", 0.95, 0.2),
+        ("old", 0.5, 0.9),
+    ]
+    assert ranked[1].steps[-1].reason == "reranker score 0.9, which does not count for a superseded note"
+
+
+def test_blend_reranked_checks_the_weight() -> None:
+    with pytest.raises(ArgumentError, match="weight"):
+        blend_reranked([], [], weight=1.5)

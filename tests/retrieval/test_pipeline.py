@@ -839,6 +839,48 @@ class TestRerank:
         pipeline.search("tea", preset="default")
         assert reranker.documents == [["Tea\nGreen", "b"], ["Tea\nGreen\nlong", "b"]]
 
+    def test_reranker_reads_the_previous_turns(self) -> None:
+        notes = {name: Candidate(name, content=f"turn {name}", session="s") for name in "abcd"}
+        edges = [Edge("c", "b", "previous", "out"), Edge("c", "a", "previous", "out", 2), Edge("d", "x", "next", "out")]
+        reranker = Reranker()
+        pipeline = retrieval(Index(lexical_ids={"tea": ["c", "d"]}, notes=notes, links=edges), reranker=reranker)
+        pipeline.search("tea", preset=replace(PLAIN, rerank=replace(PLAIN.rerank, characters=100, previous=2)))
+        assert reranker.documents == [["turn a turn b\nturn c", "turn d"]]
+
+    def test_rerank_blends_scores(self) -> None:
+        preset = replace(PLAIN, rerank=replace(PLAIN.rerank, blend=0.5))
+        index = Index(lexical_ids={"tea": ["a", "b", "c"]})
+        before = {hit.id: hit.score for hit in retrieval(index).search("tea")}
+        result = retrieval(index, reranker=Reranker([(1, 1.0), (0, 0.0)]), preset=preset).search("tea", rerank_top_n=2)
+        assert ids(result) == ["b", "a", "c"]
+        best = max(before.values())
+        for hit, reranker_score in zip(result, (1.0, 0.0, 0.0), strict=True):
+            assert hit.score == pytest.approx(0.5 * before[hit.id] + 0.5 * best * reranker_score)
+        assert [hit.rerank_score for hit in result] == [1.0, 0.0, None]
+
+    def test_rerank_is_skipped_if_the_best_note_leads(self) -> None:
+        index = Index(lexical_ids={"tea": ["a", "b"]})
+        for max_margin, reason in ((0.001, "margin"), (0.9, "")):
+            preset = replace(PLAIN, rerank=replace(PLAIN.rerank, max_margin=max_margin))
+            trace = retrieval(index, reranker=Reranker(), preset=preset).search("tea").trace
+            assert (trace.rerank_skipped_reason, trace.reranked) == (reason, not reason)
+
+    def test_rerank_budget_limits_the_documents(self) -> None:
+        preset = replace(PLAIN, rerank=replace(PLAIN.rerank, budget_ms=400))
+        reranker = Reranker(delay=0.5)  # for four documents; a busy machine may take longer
+        pipeline = retrieval(self.INDEX, reranker=reranker, preset=preset)
+        for _ in range(3):
+            assert pipeline.search("tea").trace.reranked
+        # The first run is not measured, because it also loads the model. The second takes more than the budget.
+        first, second, third = map(len, reranker.documents)
+        assert (first, second) == (4, 4)
+        assert third in (2, 3)
+        pipeline = retrieval(
+            self.INDEX, reranker=reranker, preset=replace(preset, rerank=replace(preset.rerank, budget_ms=1))
+        )
+        reasons = [pipeline.search("tea").trace.rerank_skipped_reason for _ in range(3)]
+        assert reasons == ["", "", "budget"]
+
     def test_reranker_without_name(self) -> None:
         reranker = Reranker()
         reranker.name = None  # type: ignore[assignment]
