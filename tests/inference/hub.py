@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any, ClassVar, Self
 from urllib.parse import unquote
+
+import huggingface_hub
+import huggingface_hub.constants
+import pytest
 
 from recollect.inference.catalogue import CatalogueEntry
 from tests.embedders import tiny
@@ -162,6 +167,25 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command == "GET":
             self.wfile.write(body)
+
+
+@contextmanager
+def local_hub(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[HubServer]:
+    """Serve a hub to which downloads of this process and its children go; all caches are in ``folder``."""
+    monkeypatch.setenv("NO_PROXY", "*")
+    for variable in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("RECOLLECT_CACHE", str(folder / "cache"))
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(folder / "hf-cache"))
+    monkeypatch.setattr(huggingface_hub.constants, "HF_TOKEN_PATH", str(folder / "no-token"))
+    # huggingface_hub would ask huggingface.co for this list.
+    (folder / "harnesses.json").write_text('{"standardEnvVars": [], "harnesses": {}}')
+    monkeypatch.setattr(huggingface_hub.constants, "AGENT_HARNESSES_PATH", str(folder / "harnesses.json"))
+    huggingface_hub.close_session()
+    with HubServer() as running:
+        monkeypatch.setenv("HF_ENDPOINT", running.url)
+        yield running
+    huggingface_hub.close_session()
 
 
 def entry_of(folder: Path, **fields: Any) -> CatalogueEntry:
