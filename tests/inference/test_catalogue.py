@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 from itertools import groupby
+from pathlib import Path
 
 import pytest
 
@@ -78,3 +79,17 @@ def test_entry_by_name_and_kind() -> None:
         catalogue_entry("minilm", "reranker")
     with pytest.raises(ArgumentError, match="name: must be one of arctic-embed-s, .*, got 'word2vec'"):
         catalogue_entry("word2vec")
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_page_has_the_entry(entry: CatalogueEntry) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    dimension = [str(entry.dimension)] if entry.dimension else []
+    cells = [f"`{entry.name}`", entry.about, f"{entry.megabytes} MB", *dimension, str(entry.max_tokens)]
+    assert f"| {' | '.join([*cells, entry.languages, entry.licence])} |\n" in page
+    if entry.package:
+        row = f"| `{entry.name}` | `{entry.package.distribution}=={entry.package.version}` | "
+        (line,) = (line for line in page.splitlines() if line.startswith(row))
+        assert ("| yes |" in line) == (entry.package.sha256 == entry.files[entry.file])
+    if not entry.is_pinned:
+        assert f"`{entry.name}`" in page.partition("**Unverified entries.**")[2].partition("\n- ")[0]

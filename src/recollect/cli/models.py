@@ -31,9 +31,9 @@ _required_names = click.argument("names", metavar="NAME...", nargs=-1, required=
 @click.group(invoke_without_command=True)
 @click.pass_context
 def models(context: click.Context) -> None:
-    """List, download, verify, remove and measure embedding models and rerankers.
+    """List, download, verify and remove models.
 
-    Without a subcommand it lists them. Select an installed model by its name with --embedder or --reranker.
+    They are embedders and rerankers. Without a subcommand it lists them. Select an installed model by its name with --embedder or --reranker.
     """
     if context.invoked_subcommand is None:
         context.invoke(list_models)

@@ -60,8 +60,8 @@ embedder = _option(
     metavar="SPEC",
     default="auto",
     envvar="RECOLLECT_EMBEDDER",
-    help="The embedding model: auto, none, minilm, static, a folder with an ONNX model, openai:MODEL or "
-    "openai:MODEL@URL.",
+    help="The embedding model: auto, none, static, a name (recollect models lists them), a folder with an ONNX model, "
+    "openai:MODEL or openai:MODEL@URL.",
 )
 reranker = _option(
     "--reranker",
@@ -69,8 +69,8 @@ reranker = _option(
     default="none",
     callback=lambda _context, _parameter, value: None if value == "none" else value,
     envvar="RECOLLECT_RERANKER",
-    help="The model that reranks the best hits: none; cohere:MODEL, voyage:MODEL or openai:MODEL, with or without "
-    "@URL; tei:URL; or a folder with an ONNX cross-encoder.",
+    help="The model that reranks the best hits: none; a name (recollect models lists them); cohere:MODEL, voyage:MODEL "
+    "or openai:MODEL, with or without @URL; tei:URL; or a folder with an ONNX cross-encoder.",
 )
 
 
