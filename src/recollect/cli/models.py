@@ -33,7 +33,8 @@ _required_names = click.argument("names", metavar="NAME...", nargs=-1, required=
 def models(context: click.Context) -> None:
     """List, download, verify and remove models.
 
-    They are embedders and rerankers. Without a subcommand it lists them. Select an installed model by its name with --embedder or --reranker.
+    The models are embedders and rerankers. Without a subcommand they are listed. Select an installed model by its name
+    with --embedder or --reranker.
     """
     if context.invoked_subcommand is None:
         context.invoke(list_models)
