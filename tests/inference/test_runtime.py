@@ -43,7 +43,7 @@ def test_choosing_imports_no_heavy_module() -> None:
     code = """
         import sys
         from recollect.embedders import choose_embedder
-        assert choose_embedder("auto").embedder.name == "all-MiniLM-L6-v2/int8"
+        assert choose_embedder("auto").embedder.name
         heavy = "numpy onnx onnxruntime tokenizers safetensors httpx http socket email asyncio torch wordllama".split()
         print([name for name in heavy if name in sys.modules])
     """

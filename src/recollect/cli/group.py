@@ -26,6 +26,7 @@ COMMANDS = {
     "questions": "questions",
     "tune": "tune",
     "presets": "presets",
+    "models": "models",
     "get": "notes",
     "delete": "notes",
     "export": "transfer",

@@ -11,7 +11,7 @@ text's vector is the mean of the vectors of its tokens: Reimers and Gurevych, "S
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Unpack
@@ -23,7 +23,7 @@ from recollect.errors import EmbedderError
 from recollect.inference.catalogue import catalogue_entry
 from recollect.inference.onnx import open_model_folder
 from recollect.inference.runtime import cached_file, file_fingerprint, require_module
-from recollect.inference.weights import require_weights, unavailable_reason
+from recollect.inference.weights import checked_file, require_weights, unavailable_reason
 
 _MODULES = ("onnxruntime", "tokenizers", "safetensors", "onnx")
 _NAME = "all-MiniLM-L6-v2"
@@ -59,10 +59,12 @@ class MiniLMEmbedder(ModelEmbedder):
         **options: Unpack[EmbedderOptions],
     ) -> None:
         arguments.choice("precision", precision, ("int8", "float32"))
-        folder = require_weights(catalogue_entry("minilm"), EmbedderError, *_MODULES).folder
+        entry = catalogue_entry("minilm")
+        weights = require_weights(entry, EmbedderError, *_MODULES)
         super().__init__(f"{_NAME}/{precision}", "onnxruntime", dimension=384, batch_size=1, **options)
-        model_folder = open_model_folder(folder, EmbedderError)
-        graph_file = partial(_graph_file, folder, precision)
+        model_folder = open_model_folder(weights.folder, EmbedderError)
+        check = partial(checked_file, entry, weights, EmbedderError)
+        graph_file = partial(_graph_file, weights.folder, precision, check)
         self._encoder = OnnxEncoder(model_folder, precision, graph_file, threads=threads)
 
     def _vectors(self, texts: list[str]) -> Any:
@@ -74,17 +76,19 @@ def minilm_unavailable_reason() -> str | None:
     return unavailable_reason(catalogue_entry("minilm"), *_MODULES)
 
 
-def _graph_file(folder: Path, precision: str) -> Path:
-    """Return the cached file of the graph; build it if it is missing."""
+def _graph_file(folder: Path, precision: str, check: Callable[[], object] | None = None) -> Path:
+    """Return the cached file of the graph; build it if it is missing, after ``check`` has verified the weights."""
     try:
         stem = f"{_NAME}-{precision}-{file_fingerprint(folder / 'model.safetensors')}-{_GRAPH_VERSION}"
     except OSError as error:
         raise EmbedderError(f"MiniLM's weights cannot be read: {error}") from error
-    return cached_file(stem, ".onnx", partial(_write_graph, folder, precision))
+    return cached_file(stem, ".onnx", partial(_write_graph, folder, precision, check))
 
 
-def _write_graph(folder: Path, precision: str, destination: Path) -> None:
+def _write_graph(folder: Path, precision: str, check: Callable[[], object] | None, destination: Path) -> None:
     """Write the graph, which includes the weights, to the file ``destination``."""
+    if check is not None:
+        check()
     onnx = require_module("onnx", EmbedderError)
     safetensors = require_module("safetensors.numpy", EmbedderError)
     try:

@@ -1,24 +1,25 @@
 """Find, download, verify and remove the weights of the models in the catalogue.
 
-Downloaded weights are in the folder ``models/NAME`` of the cache, with a file ``recollect.json`` that records the
-repository, its revision and the SHA-256 of each file. A download goes to ``models/NAME.partial`` first. It replaces the
-old folder only when all files are there and their hashes are right, so that a failed download changes nothing, and a
-repeated one continues. Only ONNX graphs, safetensors, tokenizers and JSON are downloaded: no file is code.
+Downloaded weights are in ``models/NAME/REVISION`` of the cache folder. The manifest ``models/NAME/recollect.json``
+records the repository, the revision and the SHA-256 of each file. A file gets its name only after its hash was checked,
+and the manifest is replaced in one step after all files are there, so that a failed download changes nothing. What was
+received before a download was interrupted stays in files ``.part``, and the next download continues after it. Only ONNX
+graphs, safetensors, tokenizers and JSON are downloaded: no file is code.
 """
 
 from __future__ import annotations
 
-import errno
-import hashlib
 import json
+import re
 import shutil
-from functools import partial
-from importlib import metadata
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 from recollect.errors import ModelError
 from recollect.inference.catalogue import CatalogueEntry
+from recollect.inference.hub import HubFile, current_revision, disk_problem, download_file, hub_problem, sha256_of
 from recollect.inference.runtime import (
     ErrorType,
     cache_folder,
@@ -33,6 +34,7 @@ CACHE = "cache"
 _MANIFEST = "recollect.json"
 _SUFFIXES = (".onnx", ".onnx_data", ".safetensors", ".json", ".txt", ".model")
 """The files that may be downloaded. Pickled weights (.bin, .pt) can run code when they are loaded, so none is here."""
+_COMMIT = re.compile("[0-9a-f]{40}")
 
 
 class Weights(NamedTuple):
@@ -60,26 +62,56 @@ def models_folder() -> Path:
 def find_weights(entry: CatalogueEntry) -> Weights | None:
     """Return the installed weights of a model, from the cache or else from a package; ``None`` if there are none.
 
-    The weights in the cache were checked when they were downloaded. Those of a package are checked by
-    :func:`checked_file` when they are loaded.
+    The weights in the cache were checked when they were downloaded. Weights that an older catalogue described are not
+    returned. Those of a package are checked by :func:`checked_file` when they are loaded.
     """
-    folder = models_folder() / entry.name
-    if (folder / _MANIFEST).is_file() and all((folder / name).is_file() for name in entry.files):
-        return Weights(folder, entry.file, CACHE)
+    return _cached_weights(entry) or _package_weights(entry)
+
+
+def _cached_weights(entry: CatalogueEntry) -> Weights | None:
+    with suppress(ModelError, OSError):  # without a cache folder, or with one that cannot be read, nothing is cached
+        target = models_folder() / entry.name
+        manifest = _read_manifest(target)
+        folder = target / manifest.revision
+        if manifest.fits(entry) and all((folder / name).is_file() for name in entry.files):
+            return Weights(folder, entry.file, CACHE)
+    return None
+
+
+def _package_weights(entry: CatalogueEntry) -> Weights | None:
     package = entry.package
-    if package is None or _version(package.distribution) != package.version:
+    installed = package and package_folder(package.module)
+    if not package or not installed:
         return None
-    installed = package_folder(package.module)
-    if installed is None or not (installed / package.folder / package.file).is_file():
+    # importlib.metadata would import many modules to read the same version.
+    version = f"{package.distribution.replace('-', '_')}-{package.version}.dist-info"
+    if not (installed.parent / version).is_dir() or not (installed / package.folder / package.file).is_file():
         return None
     return Weights(installed / package.folder, package.file, f"{package.distribution} {package.version}")
 
 
-def _version(distribution: str) -> str | None:
+class _Manifest(NamedTuple):
+    """What a download recorded; all fields are empty if nothing was downloaded."""
+
+    repository: str = ""
+    revision: str = ""
+    hashes: Mapping[str, str] = {}  # the SHA-256 of each file
+
+    def fits(self, entry: CatalogueEntry) -> bool:
+        """Return whether the recorded files are those that the catalogue describes."""
+        if self.repository != entry.repository or not (entry.is_pinned or entry.revision in ("", self.revision)):
+            return False
+        return all(name in self.hashes and sha in ("", self.hashes[name]) for name, sha in entry.files.items())
+
+
+def _read_manifest(target: Path) -> _Manifest:
+    """Return the manifest of a model; an empty one if there is none or it is damaged."""
     try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return None
+        data = json.loads((target / _MANIFEST).read_text(encoding="utf-8"))
+        manifest = _Manifest(str(data["repository"]), str(data["revision"]), dict(data["sha256"]))
+    except (OSError, ValueError, TypeError, KeyError):
+        return _Manifest()
+    return manifest if _COMMIT.fullmatch(manifest.revision) else _Manifest()
 
 
 def unavailable_reason(entry: CatalogueEntry, *modules: str) -> str | None:
@@ -92,9 +124,8 @@ def unavailable_reason(entry: CatalogueEntry, *modules: str) -> str | None:
 def require_weights(entry: CatalogueEntry, error_type: ErrorType, *modules: str) -> Weights:
     """Return the installed weights of a model; raise ``error_type`` if they, or one of ``modules``, are missing."""
     weights = find_weights(entry)
-    reason = unavailable_reason(entry, *modules)
-    if weights is None or reason:
-        raise error_type(reason or _missing_message(entry))
+    if missing_modules(*modules) or weights is None:
+        raise error_type(unavailable_reason(entry, *modules) or _missing_message(entry))
     return weights
 
 
@@ -112,122 +143,84 @@ def checked_file(entry: CatalogueEntry, weights: Weights, error_type: ErrorType)
     return weights.path
 
 
-def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal digits."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise ModelError(f"{path} cannot be read: {error.strerror or error}") from error
-
-
 def download(entry: CatalogueEntry, *, progress: Progress | None = None) -> Weights:
     """Download a model from the Hugging Face hub into the cache, verify its files, and return them.
 
-    ``HF_ENDPOINT``, ``HF_HUB_OFFLINE``, ``HF_TOKEN`` and the proxy variables have their usual effect. ``progress`` is
-    called with the number of downloaded bytes, the total, and the name of the file. If anything fails, a
-    ``ModelError`` says why, and the weights that were there before are unchanged.
+    Files that are there with the right hash are not downloaded again. ``HF_ENDPOINT``, ``HF_HUB_OFFLINE``, ``HF_TOKEN``
+    and the proxy variables have their usual effect. ``progress`` is called with the number of received bytes of a file,
+    its size, and its name. If anything fails, a ``ModelError`` says why, and the weights that were there before are
+    unchanged.
     """
+    for name in entry.files:
+        if not name.endswith(_SUFFIXES):
+            raise ModelError(f"{entry.name}: {name} is not a kind of file that Recollect downloads")
     target = models_folder() / entry.name
-    unfinished = target.with_name(f"{entry.name}.partial")
     try:
-        unfinished.mkdir(parents=True, exist_ok=True)
-        revision = _fetch(entry, unfinished, progress)
-        hashes = _checked_hashes(entry, unfinished)
-        manifest = {"repository": entry.repository, "revision": revision, "sha256": hashes}
-        (unfinished / _MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-        shutil.rmtree(unfinished / ".cache", ignore_errors=True)  # the hub's bookkeeping of unfinished downloads
-        _replace_folder(unfinished, target)
-    except OSError as error:
-        raise ModelError(f"{entry.name} cannot be stored in {target.parent}: {_disk_problem(error)}") from error
-    return Weights(target, entry.file, CACHE)
+        with _locked(entry, target):
+            manifest = _download_files(entry, target, progress)
+            _write_manifest(target, manifest)
+            _delete_other_files(target, manifest)
+    except (OSError, NotImplementedError) as error:  # NotImplementedError: the file system has no locks
+        raise ModelError(f"{entry.name} cannot be stored in {target.parent}: {disk_problem(error)}") from error
+    return Weights(target / manifest.revision, entry.file, CACHE)
 
 
-def _fetch(entry: CatalogueEntry, folder: Path, progress: Progress | None) -> str:
-    """Download the files of a model into a folder; return the commit of the repository that they come from."""
-    hub = require_module("huggingface_hub", ModelError)
+def _download_files(entry: CatalogueEntry, target: Path, progress: Progress | None) -> _Manifest:
+    """Download the files that are missing or damaged; return what to record."""
+    recorded = _read_manifest(target)
+    if not recorded.fits(entry):
+        recorded = _Manifest()
+    hashes = {}
     try:
-        commit = entry.revision or str(hub.HfApi().model_info(entry.repository).sha)
-        for name in entry.files:
-            if not name.endswith(_SUFFIXES):
-                raise ModelError(f"{entry.name}: {name} is not a kind of file that Recollect downloads")
-            bar = partial(_DownloadBar, progress, name)
-            hub.hf_hub_download(entry.repository, name, revision=commit, local_dir=folder, tqdm_class=bar)
+        # A model without a revision in the catalogue keeps the one of its first download.
+        revision = entry.revision or recorded.revision or current_revision(entry.repository)
+        for name, sha256 in entry.files.items():
+            expected = sha256 or recorded.hashes.get(name, "")
+            path = target / revision / name
+            if expected and path.is_file() and sha256_of(path) == expected:
+                hashes[name] = expected
+            else:
+                hashes[name] = download_file(HubFile(entry.repository, revision, name), path, expected, progress)
     except Exception as error:
-        if isinstance(error, ModelError) or _is_local(error):
+        problem = hub_problem(entry.repository, error)
+        if problem is None:
             raise
-        raise ModelError(f"{entry.name} cannot be downloaded: {_hub_problem(entry, error)}") from error
-    return commit
+        copy = f"; or {entry.package.install_command}, a third-party copy" if entry.package else ""
+        raise ModelError(f"{entry.name} cannot be downloaded: {problem}{copy}") from error
+    return _Manifest(entry.repository, revision, hashes)
 
 
-class _DownloadBar:
-    """Passes the progress of one file on. It has the methods of a tqdm bar that ``huggingface_hub`` calls."""
-
-    def __init__(
-        self, progress: Progress | None, name: str, *, total: int | None = None, initial: int = 0, **_: object
-    ) -> None:
-        self._progress, self._name, self._total, self._done = progress, name, total, initial
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def update(self, count: float = 1) -> None:
-        """Report ``count`` more bytes."""
-        self._done += int(count)
-        if self._progress is not None:
-            self._progress(self._done, max(self._total or 0, self._done), self._name)
+@contextmanager
+def _locked(entry: CatalogueEntry, target: Path) -> Iterator[None]:
+    """Let one process at a time change the files of a model; raise ``ModelError`` if another one does."""
+    filelock = require_module("filelock", ModelError)
+    target.mkdir(parents=True, exist_ok=True)
+    lock = filelock.FileLock(target.with_name(f".{target.name}.lock"))
+    try:
+        lock.acquire(timeout=0)
+    except filelock.Timeout:
+        raise ModelError(f"another process is downloading {entry.name}: wait until it has finished") from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
-def _is_local(error: Exception) -> bool:
-    """Return whether an error is about this machine's disk, not about the network."""
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS)
+def _write_manifest(target: Path, manifest: _Manifest) -> None:
+    data = {"repository": manifest.repository, "revision": manifest.revision, "sha256": manifest.hashes}
+    unfinished = target / f"{_MANIFEST}.part"
+    unfinished.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    unfinished.replace(target / _MANIFEST)
 
 
-def _hub_problem(entry: CatalogueEntry, error: Exception) -> str:
-    """Return in one line why a download failed, and what to do."""
-    errors = require_module("huggingface_hub.errors", ModelError)
-    package = f"; or {entry.package.install_command}, a third-party copy" if entry.package else ""
-    if isinstance(error, errors.OfflineModeIsEnabled):
-        return f"HF_HUB_OFFLINE forbids it{package}"
-    if isinstance(error, errors.GatedRepoError):
-        return f"{entry.repository} requires that you accept its licence on the hub and set HF_TOKEN"
-    missing_types = (errors.RepositoryNotFoundError, errors.RevisionNotFoundError, errors.RemoteEntryNotFoundError)
-    if isinstance(error, missing_types):
-        return f"the hub has no such file or revision of {entry.repository}"
-    if isinstance(error, errors.HfHubHTTPError):
-        status = getattr(getattr(error, "response", None), "status_code", "an error")
-        return f"the hub answered {status}; try again later{package}"
-    detail = " ".join(str(error).split())[:160]
-    return f"the hub cannot be reached or broke off ({type(error).__name__}: {detail}); run the command again{package}"
-
-
-def _checked_hashes(entry: CatalogueEntry, folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of each downloaded file; delete a file that differs from the catalogue, and raise an error."""
-    hashes = {name: sha256_of(folder / name) for name in entry.files}
-    wrong = [name for name, expected in entry.files.items() if expected and hashes[name] != expected]
-    for name in wrong:
-        (folder / name).unlink()
-    if wrong:
-        problem = f"the SHA-256 of {', '.join(wrong)} differs from the catalogue"
-        raise ModelError(f"{entry.name} was not installed: {problem}; download it again")
-    return hashes
-
-
-def _replace_folder(new: Path, target: Path) -> None:
-    """Move a folder to ``target``; the old folder is deleted only after the new one is in place."""
-    old = target.with_name(f"{target.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    if target.exists():
-        target.rename(old)
-    new.rename(target)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _disk_problem(error: OSError) -> str:
-    advice = "set RECOLLECT_CACHE to a folder with more space" if error.errno == errno.ENOSPC else ""
-    return "; ".join(filter(None, (error.strerror or str(error), advice)))
+def _delete_other_files(target: Path, manifest: _Manifest) -> None:
+    """Delete other revisions and unfinished files; those that another process uses may stay, as on Windows."""
+    for path in target.iterdir():
+        if path.is_dir() and path.name != manifest.revision:
+            shutil.rmtree(path, ignore_errors=True)
+    for path in target.rglob("*.part"):
+        with suppress(OSError):
+            path.unlink()
 
 
 def verify(entry: CatalogueEntry) -> dict[str, str]:
@@ -236,37 +229,33 @@ def verify(entry: CatalogueEntry) -> dict[str, str]:
     Hashes are compared with the catalogue, or, where it has none, with those recorded at the download.
     """
     weights = require_weights(entry, ModelError)
-    if weights.source != CACHE:
-        package = entry.package
-        wrong = package is not None and sha256_of(weights.path) != package.sha256
-        return {weights.file: "its SHA-256 differs from the catalogue"} if wrong else {}
-    recorded = _manifest(weights.folder).get("sha256")
-    recorded = recorded if isinstance(recorded, dict) else {}
+    package = entry.package
+    if weights.source != CACHE and package is not None:
+        expected = {weights.file: package.sha256}
+        recorded: Mapping[str, str] = {}
+    else:
+        expected = dict(entry.files)
+        recorded = _read_manifest(models_folder() / entry.name).hashes
     problems = {}
-    for name, expected in entry.files.items():
-        if sha256_of(weights.folder / name) != (expected or recorded.get(name)):
-            source = "from the catalogue" if expected else "from the first download"
-            problems[name] = f"its SHA-256 differs {source}"
+    for name, sha256 in expected.items():
+        if sha256_of(weights.folder / name) != (sha256 or recorded.get(name)):
+            origin = "catalogue" if sha256 else "first download"
+            problems[name] = f"its SHA-256 differs from that of the {origin}"
     return problems
-
-
-def _manifest(folder: Path) -> dict[str, Any]:
-    try:
-        data = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{folder / _MANIFEST} cannot be read: {error}; download the model again") from error
-    return data if isinstance(data, dict) else {}
 
 
 def remove(entry: CatalogueEntry) -> int:
     """Delete the downloaded files of a model, finished or not; return how many bytes were freed."""
     target = models_folder() / entry.name
-    freed = 0
-    for folder in (target, target.with_name(f"{entry.name}.partial"), target.with_name(f"{entry.name}.old")):
-        freed += sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-        try:
-            if folder.exists():
-                shutil.rmtree(folder)
-        except OSError as error:
-            raise ModelError(f"{folder} cannot be deleted: {error.strerror or error}") from error
-    return freed
+    if not target.exists() and not target.is_symlink():
+        return 0
+    try:
+        with _locked(entry, target):
+            if target.is_symlink():  # the files in the folder that it points to are not ours
+                target.unlink()
+                return 0
+            freed = sum(path.lstat().st_size for path in target.rglob("*") if not path.is_dir())
+            shutil.rmtree(target)
+            return freed
+    except (OSError, NotImplementedError) as error:
+        raise ModelError(f"{target} cannot be deleted: {disk_problem(error)}") from error
