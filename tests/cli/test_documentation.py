@@ -27,7 +27,7 @@ def command(name: str) -> click.Command:
     return loaded
 
 
-WITHOUT_MEMORY = ("presets", "keys", "copy")
+WITHOUT_MEMORY = ("presets", "models", "keys", "copy")
 """Commands without --db; the last one has two memories as arguments."""
 
 

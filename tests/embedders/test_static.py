@@ -71,7 +71,7 @@ def test_static_model_does_not_import_wordllama() -> None:
 def test_missing_wordllama_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "find_spec", lambda _: None)
     with pytest.raises(
-        EmbedderError, match=r"wordllama and tokenizers and safetensors: pip install 'recollectdb\[models"
+        EmbedderError, match=r"wordllama and tokenizers and safetensors: pip install --force-reinstall recollectdb"
     ):
         StaticEmbedder()
 

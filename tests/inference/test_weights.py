@@ -507,7 +507,7 @@ def test_changed_file_of_a_package_is_refused(entry: CatalogueEntry, package: We
 def test_missing_modules_are_reported_first(entry: CatalogueEntry, monkeypatch: pytest.MonkeyPatch) -> None:
     download(entry)
     monkeypatch.setattr(runtime, "find_spec", lambda name: None if name == "onnxruntime" else find_spec(name))
-    with pytest.raises(EmbedderError, match=r"tiny needs onnxruntime: pip install 'recollectdb\[models\]'"):
+    with pytest.raises(EmbedderError, match=r"tiny needs onnxruntime: pip install --force-reinstall recollectdb"):
         require_weights(entry, EmbedderError, "onnxruntime", "tokenizers")
     remove(entry)
     with pytest.raises(ModelError, match="tiny is not installed: recollect models download tiny"):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 from recollect.embedders.base import EmbedderOptions, ModelEmbedder
 from recollect.errors import EmbedderError
 from recollect.inference.catalogue import catalogue_entry
-from recollect.inference.runtime import PerProcess, missing_modules, package_folder, require_module
+from recollect.inference.runtime import PerProcess, install_command, missing_modules, package_folder, require_module
 from recollect.inference.weights import require_weights
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def static_unavailable_reason() -> str | None:
     """Return why the static model cannot be used and what to install, or ``None`` if it can be used."""
     missing = missing_modules("wordllama", *_MODULES)
     if missing:
-        return f"the static model needs {' and '.join(missing)}: pip install 'recollectdb[models]'"
+        return f"the static model needs {' and '.join(missing)}: {install_command(*missing)}"
     return None
 
 

@@ -20,8 +20,15 @@ T = TypeVar("T")
 ErrorType = Callable[[str], RecollectError]
 """The error class that callers expect, such as ``EmbedderError``; it is called with the message."""
 
-_EXTRAS = {"httpx": "http", "ir_measures": "eval", "jinja2": "eval", "markupsafe": "eval", "scipy": "eval"}
-"""For each optional package, the extra of Recollect that installs it; ``models`` installs packages not listed here."""
+_EXTRAS = {
+    "httpx": "http",
+    "ir_measures": "eval",
+    "jinja2": "eval",
+    "markupsafe": "eval",
+    "scipy": "eval",
+    "onnx": "minilm",
+}
+"""For each optional package, the extra of Recollect that installs it; other packages are always required."""
 
 
 def missing_modules(*modules: str) -> list[str]:
@@ -42,8 +49,17 @@ def require_module(module: str, error_type: ErrorType) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        extra = _EXTRAS.get(module.partition(".")[0], "models")
-        raise error_type(f"{module} cannot be imported ({error}): pip install 'recollectdb[{extra}]'") from error
+        raise error_type(f"{module} cannot be imported ({error}): {install_command(module)}") from error
+
+
+def install_command(*modules: str) -> str:
+    """Return the command that installs Recollect with the packages of these modules.
+
+    >>> install_command("httpx", "numpy")
+    "pip install 'recollectdb[http]'"
+    """
+    extras = sorted({extra for module in modules if (extra := _EXTRAS.get(module.partition(".")[0]))})
+    return f"pip install 'recollectdb[{','.join(extras)}]'" if extras else "pip install --force-reinstall recollectdb"
 
 
 class PerProcess(Generic[T]):

@@ -23,6 +23,7 @@ from recollect.inference.hub import HubFile, current_revision, disk_problem, dow
 from recollect.inference.runtime import (
     ErrorType,
     cache_folder,
+    install_command,
     missing_modules,
     package_folder,
     require_module,
@@ -117,7 +118,7 @@ def _read_manifest(target: Path) -> _Manifest:
 def unavailable_reason(entry: CatalogueEntry, *modules: str) -> str | None:
     """Return why a model cannot be used and what to do; ``None`` if ``modules`` and its weights are installed."""
     if missing := missing_modules(*modules):
-        return f"{entry.name} needs {' and '.join(missing)}: pip install 'recollectdb[models]'"
+        return f"{entry.name} needs {' and '.join(missing)}: {install_command(*missing)}"
     return None if find_weights(entry) else _missing_message(entry)
 
 
