@@ -13,8 +13,8 @@ import recollect
 SURFACE = {
     "recollect": """
         ArgumentError ArgumentTypeError AsyncMemory Candidate Contribution EmbedderError Filters ForbiddenError Hit
-        IngestError KeyFileError Link Memory MemoryStats Note NoteNotFoundError Preset RecollectError RecollectWarning
-        RerankerError Retrieval SearchOptions SearchResult SecretFoundError ServerError Step StoreBusyError
+        IngestError KeyFileError Link Memory MemoryStats ModelError Note NoteNotFoundError Preset RecollectError
+        RecollectWarning RerankerError Retrieval SearchOptions SearchResult SecretFoundError ServerError Step StoreBusyError
         StoreDamagedError StoreError StoreFullError StoreReadOnlyError StoreUnavailableError StoreVersionError Trace
         __version__ copy open open_async presets
         client embedders evaluation fusion ingest integrations query ranking rerankers retrieval server stores
@@ -44,7 +44,7 @@ SURFACE = {
         Adjustment AnchorExtractor Composite CompositeWeights DEFAULT_TEMPORAL_BOOST Duplicates
         ExactTerm ImportancePrior Intent IntentWeights RegexAnchorExtractor STAGES SessionLift
         SpeakerTurns Stage StageContext StageResult Superseded Temporal TemporalBoost TimeAnchor TimeMatch Unanimity
-        composite detect_intent intent_multiplier merge_reranked rerank_text reweight_by_intent
+        blend_reranked composite detect_intent intent_multiplier merge_reranked rerank_text reweight_by_intent
         run_stage temporal time_match unanimity
     """,
     "recollect.retrieval": """
