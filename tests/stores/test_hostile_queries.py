@@ -114,6 +114,7 @@ _FILTERED = ("nothing", "path", "tag", "session", "metadata")
 @settings(max_examples=ENGINE_EXAMPLES // 40)
 @given(query_text, st.lists(query_text, min_size=1, max_size=3), st.sampled_from(_FILTERED))
 @example("NOT foo", ["$1", "'", "ku be%"], "metadata")
+@example("", ["foo" * 700], "nothing")  # many characters, but few trigrams
 def test_any_text_is_searched_alike_by_all_methods(
     stores: dict[str, Store], text: str, words: list[str], filtered: str
 ) -> None:

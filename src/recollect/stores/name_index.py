@@ -24,6 +24,7 @@ from recollect.query.trigrams import TRIGRAM_THRESHOLD
 from recollect.text import split_words
 
 WORD_THRESHOLD = 0.5  # the minimum similarity to a single word of a name of several words
+MAX_QUERY_LENGTH = 1000  # longer words of a query are not compared with names
 MIN_WORD_LENGTH = 4  # the minimum number of letters of a word that is compared on its own
 BLOCK_NAMES = 8192
 _NO_NUMBERS = np.empty(0, dtype=np.int32)
@@ -64,7 +65,7 @@ class NameIndex(NamedTuple):
     def most_similar(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the keys of the notes with a name similar to one of ``words``, and the similarities, best first."""
         best = np.zeros(len(self.numbers))
-        for grams in {frozenset(trigrams(word)) for word in words} - {frozenset()}:
+        for grams in {frozenset(trigrams(word)) for word in words if len(word) <= MAX_QUERY_LENGTH} - {frozenset()}:
             codes = [a << 2 * _LETTER_BITS | b << _LETTER_BITS | c for a, b, c in (map(ord, gram) for gram in grams)]
             word_grams = np.array(sorted(codes), dtype=np.int64)
             for number, block in enumerate(self.blocks):

@@ -22,7 +22,7 @@ from psycopg import Connection
 from recollect.model import Candidate, Filters
 from recollect.query import Query, slug_text, trigrams
 from recollect.query.trigrams import TRIGRAM_THRESHOLD
-from recollect.stores.name_index import index_names, single_words
+from recollect.stores.name_index import MAX_QUERY_LENGTH, index_names, single_words
 from recollect.stores.postgres.filters import candidate_conditions
 from recollect.stores.postgres.search import candidates_by_key
 from recollect.text import split_words
@@ -66,9 +66,8 @@ def search_names(
     titles: bool,
 ) -> list[Candidate]:
     """Return the notes with the names most similar to one of ``words``: paths, and also titles if ``titles``."""
-    queries = [" ".join(split_words(word)) for word in words]
-    # Long queries are left out, because the server computes the trigrams of a query again for each name.
-    queries = [query for query in queries if 0 < len(query) <= _MAX_NAME_LENGTH]
+    queries = [" ".join(split_words(word)) for word in words if len(word) <= MAX_QUERY_LENGTH]
+    queries = [query for query in queries if query]
     connection.execute("SELECT set_config('pg_trgm.similarity_threshold', %s, true)", [str(_threshold(queries))])
     preselected = connection.execute(_PRESELECT, [namespace_id, list(map(_ascii_name, queries)), namespace_id])
     preselected_notes = [note for (note,) in preselected]
