@@ -15,7 +15,8 @@ SURFACE = {
         ArgumentError ArgumentTypeError AsyncMemory Candidate Contribution EmbedderError Filters ForbiddenError Hit
         IngestError KeyFileError Link Memory MemoryStats ModelError Note NoteNotFoundError Preset RecollectError
         RecollectWarning RerankerError Retrieval SearchOptions SearchResult SecretFoundError ServerError Step
-        StoreBusyError StoreDamagedError StoreError StoreFullError StoreReadOnlyError StoreUnavailableError StoreVersionError Trace
+        StoreBusyError StoreDamagedError StoreError StoreFullError StoreReadOnlyError StoreUnavailableError
+        StoreVersionError Trace
         __version__ copy open open_async presets
         client embedders evaluation fusion ingest integrations query ranking rerankers retrieval server stores
     """,

@@ -10,6 +10,7 @@ import recollect
 from recollect.evaluation import MEASURES, System, read_qrels
 from tests.cli.conftest import Run, error_of
 from tests.evaluation.samples import HAYSTACKS, KITCHEN, TALKS
+from tests.rerankers.tiny import write_model
 
 KEYS = {"dataset", "preset", "mode", "embedder", "queries", "metrics", "strata", "latency_ms"}
 
@@ -59,6 +60,16 @@ def test_eval_one_system_has_no_differences(run: Run) -> None:
         "haystacks  2 questions · 2 without an answer · 12 notes in 4 collections · no embedder\n"
     )
     assert "against" not in result.stdout
+
+
+def test_eval_with_reranker(run: Run, tmp_path: Path) -> None:
+    write_model(tmp_path / "tiny")
+    options = ("eval", str(KITCHEN), "--cache", "cache", "-q", "--json", "-")
+    metrics = json.loads(run(*options).stdout)[0]["metrics"]
+    reranked = json.loads(run(*options, "--reranker", str(tmp_path / "tiny")).stdout)[0]["metrics"]
+    assert reranked.keys() == metrics.keys()
+    assert reranked != metrics
+    assert "no folder" in error_of(run(*options, "--reranker", "./missing"), 1)
 
 
 def test_eval_pools_longmemeval(run: Run) -> None:

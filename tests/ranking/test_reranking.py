@@ -28,10 +28,10 @@ def test_rerank_text(title: str, summary: str, content: str, expected: str) -> N
 
 def test_rerank_text_with_previous_notes() -> None:
     note = Candidate("n", title="T", content="It leaves at 9.")
-    assert (
-        rerank_text(note, characters=100, previous="When is\n the train?") == "T\nWhen is the train?\nIt leaves at 9."
-    )
-    assert rerank_text(note, characters=100, previous="x" * 500) == f"T\n{'x' * 400}\nIt leaves at 9."
+    previous = "Hi! Who? I packed. When is\n the train? And the bus？ Bye."
+    text = rerank_text(note, characters=100, previous=previous)
+    assert text == "T\nWhen is the train? And the bus？\nIt leaves at 9."
+    assert rerank_text(note, characters=100, previous="No question.") == "T\nIt leaves at 9."
 
 
 def order(results: list[tuple[int, float]], count: int = 5, top_n: int = 3) -> str:

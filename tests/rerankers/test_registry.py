@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 
 from recollect.errors import ArgumentError, ArgumentTypeError, RerankerError
+from recollect.inference import runtime
+from recollect.inference.catalogue import catalogue_entry
+from recollect.inference.weights import unavailable_reason
 from recollect.rerankers import ChatReranker, FunctionReranker, HttpReranker, OnnxReranker, reranker_from
+from recollect.rerankers.onnx import CatalogueReranker
+from tests.requirements import skip_or_fail
 from tests.rerankers.tiny import write_model
 
 
@@ -32,6 +37,24 @@ class Nameless:
 @pytest.mark.parametrize("spec", [None, "none"])
 def test_none_spec(spec: str | None) -> None:
     assert reranker_from(spec) is None
+
+
+def test_reranker_of_the_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = catalogue_entry("ms-marco-minilm-l12", "reranker")
+    if problem := unavailable_reason(entry):
+        skip_or_fail(problem)
+    for spec in ("ms-marco-minilm-l12", "auto"):
+        reranker = reranker_from(spec)
+        assert isinstance(reranker, CatalogueReranker)
+        assert reranker.name == "ms-marco-minilm-l12/int8"
+        documents = ["The bike is red.", "He drinks green tea in the morning."]
+        (first, best), (second, worst) = reranker.rerank("what does he drink?", documents)
+        assert (first, second) == (1, 0)
+        assert 0 < worst < 0.1 < best < 1
+    monkeypatch.setattr(runtime, "find_spec", lambda _: None)
+    assert reranker_from("auto") is None
+    with pytest.raises(RerankerError, match="ms-marco-minilm-l12 needs onnxruntime and tokenizers: pip install"):
+        reranker_from("ms-marco-minilm-l12")
 
 
 @pytest.mark.parametrize(
@@ -97,7 +120,7 @@ def test_invalid_url_spec_is_refused() -> None:
 @pytest.mark.parametrize("spec", ["", "bm25", "None", "cohere", "tei", "jina:model", "x" * 500])
 def test_unknown_spec_lists_forms(spec: str) -> None:
     with pytest.raises(
-        ArgumentError, match="reranker: must be 'none', .* or a folder with an ONNX model, got '"
+        ArgumentError, match="reranker: must be 'auto', 'none', .* or a folder with an ONNX model, got '"
     ) as caught:
         reranker_from(spec)
     assert "\n" not in str(caught.value)
@@ -114,5 +137,5 @@ def test_unknown_spec_lists_forms(spec: str) -> None:
     ],
 )
 def test_other_types_list_forms(spec: Any, shown: str) -> None:
-    with pytest.raises(ArgumentTypeError, match=f"reranker: must be 'none', .*{shown}"):
+    with pytest.raises(ArgumentTypeError, match=f"reranker: must be 'auto', 'none', .*{shown}"):
         reranker_from(spec)

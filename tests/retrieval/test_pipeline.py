@@ -836,16 +836,17 @@ class TestRerank:
         reranker = Reranker()
         pipeline = retrieval(Index(lexical_ids={"tea": ["a", "b"]}, notes=notes), reranker=reranker)
         pipeline.search("tea")
-        pipeline.search("tea", preset="default")
+        default = presets()["default"]
+        pipeline.search("tea", preset=replace(default, rerank=replace(default.rerank, max_margin=0)))
         assert reranker.documents == [["Tea\nGreen", "b"], ["Tea\nGreen\nlong", "b"]]
 
     def test_reranker_reads_the_previous_turns(self) -> None:
-        notes = {name: Candidate(name, content=f"turn {name}", session="s") for name in "abcd"}
+        notes = {name: Candidate(name, content=f"turn {name}?", session="s") for name in "abcd"}
         edges = [Edge("c", "b", "previous", "out"), Edge("c", "a", "previous", "out", 2), Edge("d", "x", "next", "out")]
         reranker = Reranker()
         pipeline = retrieval(Index(lexical_ids={"tea": ["c", "d"]}, notes=notes, links=edges), reranker=reranker)
         pipeline.search("tea", preset=replace(PLAIN, rerank=replace(PLAIN.rerank, characters=100, previous=2)))
-        assert reranker.documents == [["turn a turn b\nturn c", "turn d"]]
+        assert reranker.documents == [["turn a? turn b?\nturn c?", "turn d?"]]
 
     def test_rerank_blends_scores(self) -> None:
         preset = replace(PLAIN, rerank=replace(PLAIN.rerank, blend=0.5))

@@ -45,7 +45,7 @@ def models(context: click.Context) -> None:
 @click.option("--installed", is_flag=True, help="Only models that are installed.")
 @options.as_json
 def list_models(*, kind: str | None = None, installed: bool = False, as_json: bool = False) -> None:
-    """List the models of the catalogue, the recommended ones first, and where they are installed.
+    """List the models of the catalogue in the order in which auto uses them, and where they are installed.
 
     Installed is "cache" after a download, or the name and version of the package that contains the model.
     """
@@ -120,7 +120,7 @@ def show_model(*, name: str, as_json: bool) -> None:
 def download_models(*, names: tuple[str, ...], as_json: bool) -> None:
     """Download models from the Hugging Face hub into the cache, and verify them.
 
-    Without NAME it downloads the recommended embedder, the first of the list. An interrupted download continues where
+    Without NAME it downloads the first embedder of the list. An interrupted download continues where
     it ended. A file whose SHA-256 differs from the catalogue is not installed. HF_ENDPOINT, HF_HUB_OFFLINE, HF_TOKEN
     and the proxy variables have their usual effect.
     """

@@ -80,6 +80,8 @@ class CatalogueEntry:
     """How the vectors of tokens become one: ``cls``, ``mean``, or ``graph`` if the ONNX graph does it."""
     query_prefix: str = ""
     document_prefix: str = ""
+    score_scale: float = 1.0
+    """The logit of a reranker is multiplied by it; below 1 if the model is too confident."""
     package: WeightsPackage | None = None
     """A package with the same weights, for machines that cannot reach the hub."""
     measured: Mapping[str, Any] = field(default_factory=dict)
@@ -109,7 +111,7 @@ class CatalogueEntry:
 
 @cache
 def catalogue() -> Mapping[str, CatalogueEntry]:
-    """Return all entries by name: embedders first, each kind in the order of recommendation."""
+    """Return all entries by name: embedders first, each kind in the order in which ``auto`` tries them."""
     data = tomllib.loads(files("recollect.inference").joinpath("catalogue.toml").read_text(encoding="utf-8"))
     return MappingProxyType({name: _entry(name, table) for name, table in data.items()})
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,8 @@ from recollect.text import WHITESPACE, collapse_whitespace
 
 _MAX_CONTENT = 280
 """How many characters of the content a reranker reads by default, if there is neither title nor summary."""
-_MAX_PREVIOUS = 400  # how many characters of the notes before a note the reranker reads
+_MAX_PREVIOUS = 1000  # in how many characters of the notes before a note questions are looked for
+_QUESTION = re.compile(r"[^.!?。！？]*[?？]")  # a sentence that ends with a question mark
 _READ_AHEAD = 30
 """To return n characters, ``_beginning`` first reads only this many times n: after white space is collapsed, that is
 nearly always enough."""
@@ -29,7 +31,8 @@ def rerank_text(candidate: Candidate | Mapping[str, Any], *, characters: int = 0
     r"""Return the text of a candidate for a reranker: title and summary, or else the beginning of the content.
 
     If ``characters`` is not 0, that many characters of the content always follow title and summary. ``previous`` is the
-    text of the notes before it in its session; the last 400 characters of it stand before the content.
+    text of the notes before it in its session. The last two questions in it stand before the content, because the note
+    may answer them. Other sentences are left out: the reranker would score them as if they were the note's.
 
     >>> rerank_text({"title": "Tea", "summary": "Prefers green tea.", "content": "A long story."})
     'Tea\nPrefers green tea.'
@@ -39,7 +42,8 @@ def rerank_text(candidate: Candidate | Mapping[str, Any], *, characters: int = 0
     length = arguments.count("characters", characters)
     if heading and not length:
         return "\n".join(heading)
-    before = collapse_whitespace(previous)[-_MAX_PREVIOUS:]
+    questions = _QUESTION.findall(collapse_whitespace(previous[-_MAX_PREVIOUS:]))
+    before = " ".join(question.strip() for question in questions[-2:])
     return "\n".join(filter(None, (*heading, before, _beginning(note.content, length or _MAX_CONTENT))))
 
 

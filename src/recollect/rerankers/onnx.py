@@ -21,9 +21,10 @@ from recollect.rerankers.base import ModelReranker
 class _CrossEncoder(ModelReranker):
     """Base class: scores pairs of texts with a session of onnxruntime, in batches of ``batch_size``."""
 
-    def __init__(self, name: str, session: PerProcess[OnnxSession], batch_size: int) -> None:
+    def __init__(self, name: str, session: PerProcess[OnnxSession], batch_size: int, score_scale: float = 1.0) -> None:
         super().__init__(name, "onnxruntime")
         self._session = session
+        self._score_scale = score_scale
         self._batch_size = arguments.at_least_one("batch_size", batch_size)
 
     def _scores(self, query: str, documents: list[str]) -> Any:
@@ -34,7 +35,7 @@ class _CrossEncoder(ModelReranker):
             if logits.shape not in ((len(batch),), (len(batch), 1), (len(batch), 2)):
                 shape = f"an array of shape {logits.shape} for {len(batch)} pairs of texts"
                 raise RerankerError(f"{session.graph} returned {shape} instead of one or two logits each")
-            scores += zip(batch, _probabilities(logits.reshape(len(batch), -1)), strict=True)
+            scores += zip(batch, _probabilities(self._score_scale * logits.reshape(len(batch), -1)), strict=True)
         return scores
 
 
@@ -51,7 +52,7 @@ class CatalogueReranker(_CrossEncoder):
             output="logits",
             threads=threads,
         )
-        super().__init__(entry.model_name, session, batch_size)
+        super().__init__(entry.model_name, session, batch_size, entry.score_scale)
 
 
 class OnnxReranker(_CrossEncoder):

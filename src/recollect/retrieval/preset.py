@@ -166,7 +166,7 @@ class RerankRules(Settings):
     """How many characters of the content the reranker reads after title and summary; 0 means that it reads the content
     only if the note has neither title nor summary."""
     previous: int = setting(0, count(0, 10))
-    """How many notes before a note in its session the reranker reads with it."""
+    """The reranker reads a note with the questions in this many notes before it in its session."""
     blend: float = setting(1.0, number(0, 1))
     """The weight of the reranker's score in a note's new score. With 1, the reranker alone orders the notes,
     and scores do not change."""
@@ -346,7 +346,7 @@ DEFAULT = Preset(
         ExactTerm(max_notes=10, lead=0.25),
         Duplicates(),
     ),
-    rerank=RerankRules(characters=1000),
+    rerank=RerankRules(characters=1000, previous=1, blend=0.7, max_margin=0.15),
     candidate_k=200,
     answer_threshold=0.25,
 )
