@@ -64,7 +64,7 @@ def test_eval_one_system_has_no_differences(run: Run) -> None:
 
 def test_eval_with_reranker(run: Run, tmp_path: Path) -> None:
     write_model(tmp_path / "tiny")
-    options = ("eval", str(KITCHEN), "--cache", "cache", "-q", "--json", "-")
+    options = ("eval", str(KITCHEN), "--preset", "jeffs-brain", "--cache", "cache", "-q", "--json", "-")
     metrics = json.loads(run(*options).stdout)[0]["metrics"]
     reranked = json.loads(run(*options, "--reranker", str(tmp_path / "tiny")).stdout)[0]["metrics"]
     assert reranked.keys() == metrics.keys()
