@@ -183,7 +183,9 @@ def test_blend_reranked_adds_the_weighted_scores() -> None:
     [
         ([(0, 0.0), (1, 1.0)], 0.0, "abcd"),  # without weight, nothing changes
         ([(2, 1.0), (1, 0.5)], 1.0, "cbad"),
-        ([(2, 7.0), (0, -3.0)], 0.5, "cabd"),  # scores are limited to 0 and 1
+        ([(2, 7.0), (1, 5.0), (0, -3.0)], 0.9, "cbad"),  # scores are scaled to 0 and 1
+        ([(2, float("inf")), (0, -3.0)], 0.5, "cabd"),
+        ([(2, 7.0)], 0.9, "cabd"),
         ([(9, 1.0), (2, float("nan"))], 0.5, "abcd"),
         ([(3, 1.0)], 0.9, "abcd"),  # beyond top_n
     ],

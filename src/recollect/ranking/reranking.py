@@ -97,8 +97,9 @@ def blend_reranked(
     """Return ``candidates`` by a blend of their own scores and a reranker's ``results``, best first.
 
     The new score is ``(1 - weight) * score + weight * best_score * reranker_score``, where ``best_score`` is the best
-    score of all candidates. The reranker's scores are from 0 to 1; a candidate that was not reranked has 0. So no
-    candidate beyond the first ``top_n`` overtakes one of these, unless its own score is higher.
+    score of all candidates. The reranker's scores are from 0 to 1; if one is not, all are scaled so that the lowest
+    becomes 0 and the highest 1. A candidate that was not reranked has 0. So no candidate beyond the first ``top_n``
+    overtakes one of these, unless its own score is higher.
 
     A superseded candidate has a reranker's score of 0, and the note that supersedes it the better of the two scores.
 
@@ -109,7 +110,7 @@ def blend_reranked(
     notes = as_candidates("candidates", candidates)
     share = arguments.number("weight", weight, at_least=0, at_most=1)
     head_size = min(arguments.count("top_n", top_n), len(notes))
-    scores = {index: min(1.0, max(0.0, score)) for index, score in _valid_scores(results, head_size).items()}
+    scores = _scaled(_valid_scores(results, head_size))
     effective_scores = _effective_scores(notes[:head_size], scores)
     best_score = max((candidate.score for candidate in notes), default=0.0)
     blended = []
@@ -122,6 +123,16 @@ def blend_reranked(
         _blended(notes[index], (index + 1, rank), (1 - share, *blended[index][::-1]), scores.get(index))
         for rank, index in enumerate(order, 1)
     ]
+
+
+def _scaled(scores: Mapping[int, float]) -> dict[int, float]:
+    """Return the scores; if one is outside 0 to 1, all scaled to this range. Infinite scores become 0 or 1."""
+    low, high = min(scores.values(), default=0.0), max(scores.values(), default=1.0)
+    if 0 <= low and high <= 1:
+        return dict(scores)
+    if math.isinf(low) or math.isinf(high) or low == high:
+        return {index: min(1.0, max(0.0, score)) for index, score in scores.items()}
+    return {index: (score - low) / (high - low) for index, score in scores.items()}
 
 
 def _blended(
