@@ -128,7 +128,7 @@ def blend_reranked(
 def _scaled(scores: Mapping[int, float]) -> dict[int, float]:
     """Return the scores; if one is outside 0 to 1, all scaled to this range. Infinite scores become 0 or 1."""
     low, high = min(scores.values(), default=0.0), max(scores.values(), default=1.0)
-    if 0 <= low and high <= 1:
+    if low >= 0 and high <= 1:
         return dict(scores)
     if math.isinf(low) or math.isinf(high) or low == high:
         return {index: min(1.0, max(0.0, score)) for index, score in scores.items()}
