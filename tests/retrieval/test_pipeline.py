@@ -866,6 +866,14 @@ class TestRerank:
             trace = retrieval(index, reranker=Reranker(), preset=preset).search("tea").trace
             assert (trace.rerank_skipped_reason, trace.reranked) == (reason, not reason)
 
+    def test_rerank_is_skipped_if_most_notes_are_long(self) -> None:
+        for length, reason in ((11, "long_notes"), (10, "")):
+            notes = {name: Candidate(name, content="x" * length) for name in "ab"} | {"c": Candidate("c", content="c")}
+            index = Index(lexical_ids={"tea": ["a", "b", "c"]}, notes=notes)
+            preset = replace(PLAIN, rerank=replace(PLAIN.rerank, characters=10))
+            trace = retrieval(index, reranker=Reranker(), preset=preset).search("tea").trace
+            assert (trace.rerank_skipped_reason, trace.reranked) == (reason, not reason)
+
     def test_rerank_budget_limits_the_documents(self) -> None:
         preset = replace(PLAIN, rerank=replace(PLAIN.rerank, budget_ms=400))
         reranker = Reranker(delay=0.5)  # for four documents; a busy machine may take longer

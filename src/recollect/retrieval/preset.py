@@ -163,8 +163,8 @@ class RerankRules(Settings):
     agree_min: int = setting(2, count(0, 3))
     """The reranker is skipped if both legs have the same note at this many of the first three ranks; 0 means never."""
     characters: int = setting(0, count())
-    """How many characters of the content the reranker reads after title and summary; 0 means that it reads the content
-    only if the note has neither title nor summary."""
+    """How many characters of the content the reranker reads after title and summary; it is skipped if most of the notes
+    are longer. 0 means that it reads the content only if the note has neither title nor summary."""
     previous: int = setting(0, count(0, 10))
     """The reranker reads a note with the questions in this many notes before it in its session."""
     blend: float = setting(1.0, number(0, 1))
@@ -346,7 +346,7 @@ DEFAULT = Preset(
         ExactTerm(max_notes=10, lead=0.25),
         Duplicates(),
     ),
-    rerank=RerankRules(characters=1000, previous=1, blend=0.7, max_margin=0.15),
+    rerank=RerankRules(characters=2000, previous=1, blend=0.7, max_margin=0.15),
     candidate_k=200,
     answer_threshold=0.25,
 )

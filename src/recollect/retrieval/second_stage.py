@@ -1,7 +1,8 @@
 """The second stage: a reranker scores the best candidates, unless it can hardly change the first results.
 
-It is skipped if both legs agree on the first ranks, if the best note leads by a wide margin, or if the time budget is
-too short. How long the reranker takes on this machine is learnt from its runs.
+It is skipped if both legs agree on the first ranks, if the best note leads by a wide margin, if most notes are longer
+than what it reads, or if the time budget is too short. How long the reranker takes on this machine is learnt from its
+runs.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class SecondStage:
         If the reranker is skipped or fails, the candidates are unchanged. ``legs`` are the lexical and the vector list.
         ``previous`` has the text before a note in its session, by the note's id.
         """
-        trace.rerank_skipped_reason = self._skip_reason(candidates, trace, rules, legs)
+        trace.rerank_skipped_reason = _skip_reason(candidates, trace, rules, top_n=top_n, legs=legs)
         if trace.rerank_skipped_reason:
             return candidates
         documents = [
@@ -81,26 +82,6 @@ class SecondStage:
         trace.reranked, trace.rerank_provider = True, str(self._reranker.name)
         return merged
 
-    def _skip_reason(
-        self,
-        candidates: Sequence[Candidate],
-        trace: Trace,
-        rules: RerankRules,
-        legs: tuple[Sequence[Candidate], Sequence[Candidate]],
-    ) -> str:
-        """Return why the reranker would hardly change the first results; "" if it may."""
-        if rules.agree_min:  # with 0, agreement does not matter
-            lexical, vector = ([candidate.id for candidate in leg[:_COMPARED_RANKS]] for leg in legs)
-            agreement = unanimity(lexical, vector, rules.agree_min)
-            if agreement:
-                trace.unanimity = agreement.agreements
-                return "unanimity"
-        if rules.max_margin and len(candidates) > 1:
-            first, second = candidates[:2]
-            if first.score - second.score > rules.max_margin * (first.ceiling or first.score):
-                return "margin"
-        return ""
-
     def _affordable(self, documents: Sequence[str], budget_ms: float) -> int:
         """Return how many of the first documents the reranker can read within the budget."""
         if not budget_ms or self._ms_per_character is None:  # no limit, or no run yet
@@ -119,3 +100,28 @@ class SecondStage:
             old = self._ms_per_character
             self._ms_per_character = rate if old is None else old + _NEW_RUN_SHARE * (rate - old)
         self._runs += 1
+
+
+def _skip_reason(
+    candidates: Sequence[Candidate],
+    trace: Trace,
+    rules: RerankRules,
+    *,
+    top_n: int,
+    legs: tuple[Sequence[Candidate], Sequence[Candidate]],
+) -> str:
+    """Return why the reranker would hardly improve the first results; "" if it may."""
+    if rules.agree_min:  # with 0, agreement does not matter
+        lexical, vector = ([candidate.id for candidate in leg[:_COMPARED_RANKS]] for leg in legs)
+        agreement = unanimity(lexical, vector, rules.agree_min)
+        if agreement:
+            trace.unanimity = agreement.agreements
+            return "unanimity"
+    if rules.max_margin and len(candidates) > 1:
+        first, second = candidates[:2]
+        if first.score - second.score > rules.max_margin * (first.ceiling or first.score):
+            return "margin"
+    long_notes = sum(1 for candidate in candidates[:top_n] if len(candidate.content) > rules.characters)
+    if rules.characters and long_notes > len(candidates[:top_n]) / 2:
+        return "long_notes"
+    return ""

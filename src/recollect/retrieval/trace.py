@@ -101,7 +101,7 @@ class Trace:
     reranked: bool = False
     attempts: list[Attempt] = field(default_factory=list)
     rerank_skipped_reason: str = ""
-    """Why no reranker ran: empty_candidates, mode_off, no_reranker, unanimity, margin or budget."""
+    """Why no reranker ran: empty_candidates, mode_off, no_reranker, unanimity, margin, long_notes or budget."""
     rerank_provider: str = ""
     unanimity: int | None = None
     """On how many of the first three ranks the legs agree; ``None`` unless the reranker was skipped because of this."""
