@@ -181,7 +181,7 @@ class TestSearching:
         with recollect.open(tmp_path / "words.db") as lexical:
             lexical.add("Green tea.")
             warning = lexical.embedder_warning
-            assert warning.startswith("vector search is off, because no embedding model is installed: MiniLM needs")
+            assert warning.startswith("vector search is off, because no embedding model is installed: minilm needs")
             assert lexical.search("tea").warnings == [warning]
             assert lexical.search("tea", mode="bm25").warnings == []
             assert lexical.compare("tea", ["memini"])["memini"].warnings == [warning]

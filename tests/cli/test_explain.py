@@ -96,7 +96,7 @@ def test_explain_unavailable_reranker(run: Run, monkeypatch: pytest.MonkeyPatch)
         return opened(target, embedder=None, reranker=Broken() if options["reranker"] else None)
 
     monkeypatch.setattr(recollect.opening, "open", open_with_broken_reranker)
-    output = run("explain", "tea", "--reranker", "broken").stdout
+    output = run("explain", "tea", "--reranker", "broken", "--preset", "jeffs-brain").stdout
     assert "\nwarning      the results were not reranked: tea, 2: refused\n" in output
     assert re.search(r"\nrerank .* ms  failed\n", output)
 

@@ -848,6 +848,15 @@ class TestRerank:
         pipeline.search("tea", preset=replace(PLAIN, rerank=replace(PLAIN.rerank, characters=100, previous=2)))
         assert reranker.documents == [["turn a? turn b?\nturn c?", "turn d?"]]
 
+    def test_reranker_reads_no_excluded_turn(self) -> None:
+        notes = {"b": Candidate("b", content="secret"), "c": Candidate("c", content="c", session="s")}
+        lexical_ids = {"tea AND NOT secret": ["c", "d"]}
+        index = Index(lexical_ids=lexical_ids, notes=notes, links=[Edge("c", "b", "previous", "out")])
+        reranker = Reranker()
+        preset = replace(PLAIN, rerank=replace(PLAIN.rerank, characters=100, previous=1))
+        retrieval(index, reranker=reranker, preset=preset).search("tea NOT secret")
+        assert reranker.documents == [["c", "d"]]
+
     def test_rerank_blends_scores(self) -> None:
         preset = replace(PLAIN, rerank=replace(PLAIN.rerank, blend=0.5))
         index = Index(lexical_ids={"tea": ["a", "b", "c"]})
@@ -889,6 +898,10 @@ class TestRerank:
         )
         reasons = [pipeline.search("tea").trace.rerank_skipped_reason for _ in range(3)]
         assert reasons == ["", "", "budget"]
+        generous = replace(preset, rerank=replace(preset.rerank, budget_ms=100_000))
+        pipeline = retrieval(self.INDEX, reranker=reranker, preset=generous)
+        assert all(pipeline.search("tea").trace.reranked for _ in range(3))
+        assert list(map(len, reranker.documents[-3:])) == [4, 4, 4]
 
     def test_reranker_without_name(self) -> None:
         reranker = Reranker()
