@@ -92,4 +92,4 @@ def test_page_has_the_entry(entry: CatalogueEntry) -> None:
         (line,) = (line for line in page.splitlines() if line.startswith(row))
         assert ("| yes |" in line) == (entry.package.sha256 == entry.files[entry.file])
     if not entry.is_pinned:
-        assert f"`{entry.name}`" in page.partition("**Unverified entries.**")[2].partition("\n- ")[0]
+        assert f"`{entry.name}`" in page.partition("**Entries that are not pinned.**")[2].partition("\n- ")[0]

@@ -60,8 +60,8 @@ embedder = _option(
     metavar="SPEC",
     default="auto",
     envvar="RECOLLECT_EMBEDDER",
-    help="The embedding model: auto (the best installed one), none, static, a name that recollect models lists, a "
-    "folder with an ONNX model, openai:MODEL or openai:MODEL@URL.",
+    help="The embedding model: auto (the first installed one of recollect models), none, static, a name of this "
+    "list, a folder with an ONNX model, openai:MODEL or openai:MODEL@URL.",
 )
 reranker = _option(
     "--reranker",
@@ -69,8 +69,8 @@ reranker = _option(
     default="none",
     callback=lambda _context, _parameter, value: None if value == "none" else value,
     envvar="RECOLLECT_RERANKER",
-    help="The model that reranks the best hits: none, auto (the best installed one), a name that recollect models "
-    "lists, a folder with an ONNX cross-encoder, tei:URL, or cohere:MODEL, voyage:MODEL or openai:MODEL with or "
+    help="The model that reranks the best hits: none, auto (the first installed one of recollect models), a name of "
+    "this list, a folder with an ONNX cross-encoder, tei:URL, or cohere:MODEL, voyage:MODEL or openai:MODEL with or "
     "without @URL.",
 )
 

@@ -98,7 +98,7 @@ def choose_embedder(spec: EmbedderSpec = "auto") -> EmbedderChoice:
     """
     if spec is None or spec == "none":
         return EmbedderChoice(None, "none requested")
-    return _best_installed() if spec == "auto" else EmbedderChoice(*_SPEC_READER.read(spec))
+    return _first_installed() if spec == "auto" else EmbedderChoice(*_SPEC_READER.read(spec))
 
 
 _SPEC_READER = SpecReader(
@@ -111,8 +111,8 @@ _SPEC_READER = SpecReader(
 )
 
 
-def _best_installed() -> EmbedderChoice:
-    """Return the first installed embedder of the registry; its reason says why the recommended one is not used."""
+def _first_installed() -> EmbedderChoice:
+    """Return the first installed embedder of the registry; its reason says why the first entry is unavailable."""
     first_reason = ""
     for name, entry in EMBEDDERS.items():
         if entry.unavailable_reason is None:  # "auto" does not choose this embedder

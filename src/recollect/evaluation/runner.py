@@ -62,7 +62,7 @@ def evaluate(
     nothing is written to that memory. A search runs as if it were made on the question's date or, if the question has
     no date, on the date of the newest note.
 
-    ``reranker`` reranks the notes of temporary memories; a memory that is passed has its own. Vectors of notes are
+    ``reranker`` is used for temporary memories; a memory that is passed has its own. Vectors of notes are
     stored in the folder ``cache``, by default in the user's cache. ``answer_threshold`` is the confidence below which a
     search counts as having no answer, for :class:`~recollect.evaluation.TrustMetrics`; the default is the threshold of
     each system's preset.

@@ -58,9 +58,9 @@ class CatalogueEntry:
     repository: str
     """The repository of the weights on the Hugging Face hub."""
     revision: str = ""
-    """The commit of the repository, 40 hexadecimal digits; empty if it could not be verified."""
+    """The commit of the repository, 40 hexadecimal digits; empty if it is unknown."""
     files: Mapping[str, str] = field(default_factory=dict)
-    """The files to download, each with its SHA-256, or with an empty text if it could not be verified."""
+    """The files to download, each with its SHA-256, or with an empty text if it is unknown."""
     file: str
     """The one of the files that has the weights: an ONNX graph, or safetensors."""
     precision: str
@@ -81,9 +81,9 @@ class CatalogueEntry:
     query_prefix: str = ""
     document_prefix: str = ""
     score_scale: float = 1.0
-    """The logit of a reranker is multiplied by it; below 1 if the model is too confident."""
+    """Temperature scaling: a reranker's logit is multiplied by this factor; below 1 for an overconfident model."""
     package: WeightsPackage | None = None
-    """A package with the same weights, for machines that cannot reach the hub."""
+    """A package with a copy or another conversion of the weights, for machines that cannot reach the hub."""
     measured: Mapping[str, Any] = field(default_factory=dict)
     """What we measured: quality by collection, time and memory; empty if the weights could not be had."""
 

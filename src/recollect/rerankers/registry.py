@@ -63,10 +63,10 @@ def reranker_from(spec: RerankerSpec) -> Reranker | None:
     """
     if spec is None or spec == "none":
         return None
-    return _best_installed() if spec == "auto" else _SPEC_READER.read(spec)[0]
+    return _first_installed() if spec == "auto" else _SPEC_READER.read(spec)[0]
 
 
-def _best_installed() -> Reranker | None:
+def _first_installed() -> Reranker | None:
     """Return the first reranker of the catalogue that is installed, or ``None``."""
     for entry in RERANKERS.values():
         if entry.unavailable_reason is not None and entry.unavailable_reason() is None:

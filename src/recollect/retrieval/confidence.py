@@ -177,7 +177,7 @@ class ConfidenceScorer:
     def confidence_at(self, candidate: Candidate, score: float) -> float:
         """Return the confidence that a candidate would have with another score."""
         rescored = candidate.copy()
-        rescored.score, rescored.steps = score, ()  # the steps would lead to the score before reranking
+        rescored.score, rescored.steps = score, ()  # without steps, _margin uses this score
         return confidence(self.evidence(rescored), self._calibration)
 
     def evidence(self, candidate: Candidate, *, content_terms: Iterable[int] | None = None) -> ConfidenceEvidence:

@@ -161,7 +161,7 @@ class RerankRules(Settings):
     table: ClassVar[str] = "rerank"
     on: bool = flag(default=True)
     agree_min: int = setting(2, count(0, 3))
-    """The reranker is skipped if both legs have the same note at this many of the first three ranks; 0 means never."""
+    """The reranker is skipped if both legs have the same note at this many of the first three ranks; 0: no check."""
     characters: int = setting(0, count())
     """How many characters of the content the reranker reads after title and summary; it is skipped if most of the notes
     are longer. 0 means that it reads the content only if the note has neither title nor summary."""
@@ -171,11 +171,11 @@ class RerankRules(Settings):
     """The weight of the reranker's score in a note's new score. With 1, the reranker alone orders the notes,
     and scores do not change."""
     max_margin: float = setting(0.0, number(0, 1))
-    """The reranker is skipped if the best note leads by more than this share of the highest possible score; 0 means
-    never."""
+    """The reranker is skipped if the best note leads by more than this share of the highest possible score; 0: no
+    check."""
     budget_ms: float = setting(0.0, number(0, 600_000))
-    """The time for reranking, in milliseconds; 0 means no limit. The reranker reads only as many notes as it managed in
-    this time before."""
+    """The target time for reranking, in milliseconds; 0 means no limit. From the third run on, the reranker reads only
+    as many notes as its average speed allows."""
 
 
 def stage_from(argument: str, value: Any) -> Stage:

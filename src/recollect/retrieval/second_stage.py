@@ -1,8 +1,7 @@
-"""The second stage: a reranker scores the best candidates, unless it can hardly change the first results.
+"""The second stage: a reranker scores the best candidates, unless a skip rule applies.
 
 It is skipped if both legs agree on the first ranks, if the best note leads by a wide margin, if most notes are longer
-than what it reads, or if the time budget is too short. How long the reranker takes on this machine is learnt from its
-runs.
+than what it reads, or if the time budget is too short. Its speed is estimated from earlier runs.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 _COMPARED_RANKS = 3  # how many of the first ranks of both legs are compared
 _MIN_RERANKED = 2  # the order of fewer notes cannot change
-_NEW_RUN_SHARE = 0.2  # the share of the last run in the average time; old runs count less and less
+_SMOOTHING = 0.2  # the weight of the newest run in the exponential moving average of the speed
 
 
 class SecondStage:
@@ -59,7 +58,7 @@ class SecondStage:
             rerank_text(candidate, characters=rules.characters, previous=previous.get(candidate.id, ""))
             for candidate in candidates[:top_n]
         ]
-        documents = documents[: self._affordable(documents, rules.budget_ms)]
+        documents = documents[: self._documents_within_budget(documents, rules.budget_ms)]
         if len(documents) < min(_MIN_RERANKED, len(candidates)):
             trace.rerank_skipped_reason = "budget"
             return candidates
@@ -78,11 +77,11 @@ class SecondStage:
             return candidates
         finally:
             trace.rerank_elapsed = milliseconds_since(started)
-        self._learn(sum(map(len, documents)), trace.rerank_elapsed)
+        self._update_speed(sum(map(len, documents)), trace.rerank_elapsed)
         trace.reranked, trace.rerank_provider = True, str(self._reranker.name)
         return merged
 
-    def _affordable(self, documents: Sequence[str], budget_ms: float) -> int:
+    def _documents_within_budget(self, documents: Sequence[str], budget_ms: float) -> int:
         """Return how many of the first documents the reranker can read within the budget."""
         if not budget_ms or self._ms_per_character is None:  # no limit, or no run yet
             return len(documents)
@@ -93,12 +92,12 @@ class SecondStage:
                 return index
         return len(documents)
 
-    def _learn(self, characters: int, elapsed_ms: float) -> None:
+    def _update_speed(self, characters: int, elapsed_ms: float) -> None:
         """Update the average time for a character; the first run, which also loads the model, does not count."""
         if self._runs:
             rate = elapsed_ms / max(1, characters)
             old = self._ms_per_character
-            self._ms_per_character = rate if old is None else old + _NEW_RUN_SHARE * (rate - old)
+            self._ms_per_character = rate if old is None else old + _SMOOTHING * (rate - old)
         self._runs += 1
 
 
@@ -110,7 +109,7 @@ def _skip_reason(
     top_n: int,
     legs: tuple[Sequence[Candidate], Sequence[Candidate]],
 ) -> str:
-    """Return why the reranker would hardly improve the first results; "" if it may."""
+    """Return the reason to skip the reranker, or ""."""
     if rules.agree_min:  # with 0, agreement does not matter
         lexical, vector = ([candidate.id for candidate in leg[:_COMPARED_RANKS]] for leg in legs)
         agreement = unanimity(lexical, vector, rules.agree_min)
