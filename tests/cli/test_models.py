@@ -133,7 +133,7 @@ def test_models_show(run: Run, tiny: CatalogueEntry, monkeypatch: pytest.MonkeyP
 def test_models_download_unpinned(run: Run, tiny: CatalogueEntry, monkeypatch: pytest.MonkeyPatch) -> None:
     use_catalogue(monkeypatch, replace(tiny, files=dict.fromkeys(tiny.files, "")))
     result = run("models", "download", "tiny")
-    assert result.stderr == "the catalogue has no hash of tiny, so those of this download were recorded\n"
+    assert result.stderr == "the catalogue has no hashes for tiny; those of this download were recorded\n"
     assert run("models", "verify").stdout == "tiny: all hashes are right\n"
 
 

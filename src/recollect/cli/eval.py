@@ -152,7 +152,11 @@ def read_dataset(path: str, params: dict[str, Any]) -> Dataset:
 
 def open_memory(dataset: Dataset, params: dict[str, Any]) -> AbstractContextManager[Memory | None]:
     """Return a context with the memory of ``--db``, or with ``None`` if the dataset has notes of its own."""
-    return nullcontext() if dataset.notes else memories.open_for_reading(params["db"], params["embedder"])
+    return (
+        nullcontext()
+        if dataset.notes
+        else memories.open_for_reading(params["db"], params["embedder"], reranker=params.get("reranker"))
+    )
 
 
 def _write_runs(folder: Path, dataset: Dataset, outcomes: Sequence[Outcome]) -> None:

@@ -45,9 +45,9 @@ def models(context: click.Context) -> None:
 @click.option("--installed", is_flag=True, help="Only models that are installed.")
 @options.as_json
 def list_models(*, kind: str | None = None, installed: bool = False, as_json: bool = False) -> None:
-    """List the models of the catalogue in the order in which auto uses them, and where they are installed.
+    """List the models of the catalogue in the order in which auto tries them, and where each is installed.
 
-    Installed is "cache" after a download, or the name and version of the package that contains the model.
+    The column "installed" has "cache" for a downloaded model, or the name and version of a package.
     """
     from recollect.inference.weights import find_weights  # noqa: PLC0415 (help does not need it)
 
@@ -120,9 +120,9 @@ def show_model(*, name: str, as_json: bool) -> None:
 def download_models(*, names: tuple[str, ...], as_json: bool) -> None:
     """Download models from the Hugging Face hub into the cache, and verify them.
 
-    Without NAME it downloads the first embedder of the list. An interrupted download continues where
-    it ended. A file whose SHA-256 differs from the catalogue is not installed. HF_ENDPOINT, HF_HUB_OFFLINE, HF_TOKEN
-    and the proxy variables have their usual effect.
+    Without NAME it downloads the first embedder of the list. An interrupted download continues where it ended. A file
+    whose SHA-256 differs from the catalogue is not installed. HF_ENDPOINT, HF_HUB_OFFLINE, HF_TOKEN and the proxy
+    variables have their usual effect.
     """
     from recollect.inference.weights import download  # noqa: PLC0415 (help does not need it)
 
@@ -136,7 +136,7 @@ def download_models(*, names: tuple[str, ...], as_json: bool) -> None:
             continue
         terminal.print_message(f"{entry.name} is installed in {weights.folder}")
         if not entry.is_pinned:
-            terminal.print_info(f"the catalogue has no hash of {entry.name}, so those of this download were recorded")
+            terminal.print_info(f"the catalogue has no hashes for {entry.name}; those of this download were recorded")
     if as_json:
         terminal.print_json(results)
 
@@ -151,7 +151,7 @@ def _in_megabytes(bar: Progress) -> Progress:
 @options.as_json
 @options.quiet
 def verify_models(*, names: tuple[str, ...], as_json: bool) -> None:
-    """Compare the SHA-256 of installed models with the catalogue, or with the first download where it has none.
+    """Compare the hashes of installed models with the catalogue, or else with the hashes of the first download.
 
     Without NAME all installed models are verified. The exit code is 1 if a file differs.
     """
@@ -174,7 +174,7 @@ def verify_models(*, names: tuple[str, ...], as_json: bool) -> None:
 @_required_names
 @options.quiet
 def remove_models(*, names: tuple[str, ...]) -> None:
-    """Delete downloaded models from the cache, also unfinished downloads.
+    """Delete downloaded models from the cache, including unfinished downloads.
 
     A model that is part of a package is not deleted: the message names the command that uninstalls the package.
     """

@@ -1,7 +1,7 @@
 """Download single files from the Hugging Face hub through ``huggingface_hub``, and continue interrupted downloads.
 
 ``hf_hub_download`` deletes what it received when it is interrupted. Here an unfinished file stays beside its
-destination, as ``NAME.ETAG.part``, so that the next call requests only the rest.
+destination, as ``NAME.HASH.part`` with a hash of the ETag, so that the next call requests only the rest.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def current_revision(repository: str) -> str:
 
 
 def download_file(file: HubFile, path: Path, expected: str, progress: Progress | None) -> str:
-    """Download a file to ``path`` and return its SHA-256; nothing is at ``path`` before the hash was checked.
+    """Download a file to ``path`` and return its SHA-256; ``path`` is created or replaced after the hash was checked.
 
     ``expected`` is the SHA-256 that the file must have. If it is empty, a SHA-256 that the hub declares is checked. A
     copy in the cache of ``huggingface_hub`` with the expected hash is used instead of the network.
@@ -68,10 +68,8 @@ def download_file(file: HubFile, path: Path, expected: str, progress: Progress |
     if expected and declared not in ("", expected):
         raise ModelError(_mismatch(file))
     part = path.with_name(f"{path.name}.{hashlib.sha256(str(metadata.etag).encode()).hexdigest()[:8]}.part")
-    if metadata.size is None or metadata.etag is None:
-        part.unlink(
-            missing_ok=True
-        )  # without a size or an ETag nothing says that the received part belongs to the file
+    if metadata.size is None or metadata.etag is None:  # nothing says that the received part belongs to the file
+        part.unlink(missing_ok=True)
     else:
         _require_space(part, metadata.size - _size(part))
     _receive(url, part, metadata.size, lambda done: progress and progress(done, metadata.size or done, file.name))
@@ -156,7 +154,7 @@ def _is_disk_error(error: Exception) -> bool:
 def disk_problem(error: Exception) -> str:
     """Return in one line why a file cannot be written, and what to do."""
     problem = (error.strerror if isinstance(error, OSError) else None) or str(error)
-    return f"{problem}; set RECOLLECT_CACHE to a folder with space that can be written to"
+    return f"{problem}; set RECOLLECT_CACHE to a writable folder with enough free space"
 
 
 def hub_problem(repository: str, error: Exception) -> str | None:
@@ -168,7 +166,7 @@ def hub_problem(repository: str, error: Exception) -> str | None:
         return None
     errors = _hub(".errors")
     if isinstance(error, errors.OfflineModeIsEnabled):
-        return "HF_HUB_OFFLINE forbids it; unset it"
+        return "HF_HUB_OFFLINE is set; unset it to download"
     if isinstance(error, errors.GatedRepoError):
         return f"{repository} requires that you accept its terms on the hub and set HF_TOKEN"
     if isinstance(error, errors.RevisionNotFoundError | errors.RemoteEntryNotFoundError):
@@ -176,7 +174,9 @@ def hub_problem(repository: str, error: Exception) -> str | None:
     if isinstance(error, errors.HfHubHTTPError):
         return _status_problem(repository, error.response.status_code)
     detail = " ".join(str(error).split())[:160] or type(error).__name__
-    return f"the hub cannot be reached, or broke off ({detail}); check the network and run the command again"
+    return (
+        f"the hub cannot be reached, or the connection was lost ({detail}); check the network and run the command again"
+    )
 
 
 def _status_problem(repository: str, status: int) -> str:

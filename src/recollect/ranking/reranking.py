@@ -94,7 +94,7 @@ def blend_reranked(
     weight: float,
     top_n: int = 20,
 ) -> list[Candidate]:
-    """Return ``candidates`` by a blend of their own scores and a reranker's ``results``, best first.
+    """Return ``candidates`` sorted by a weighted sum of their own scores and a reranker's scores in ``results``.
 
     The new score is ``(1 - weight) * score + weight * best_score * reranker_score``, where ``best_score`` is the best
     score of all candidates. The reranker's scores are from 0 to 1; if one is not, all are scaled so that the lowest
@@ -108,45 +108,42 @@ def blend_reranked(
     [('b', 0.85), ('a', 0.55), ('c', 0.25)]
     """
     notes = as_candidates("candidates", candidates)
-    share = arguments.number("weight", weight, at_least=0, at_most=1)
+    arguments.number("weight", weight, at_least=0, at_most=1)
     head_size = min(arguments.count("top_n", top_n), len(notes))
     scores = _scaled(_valid_scores(results, head_size))
     effective_scores = _effective_scores(notes[:head_size], scores)
     best_score = max((candidate.score for candidate in notes), default=0.0)
-    blended = []
-    for index, candidate in enumerate(notes):
-        score = 0.0 if candidate.superseded_by else effective_scores.get(index, 0.0)
-        addend = share * best_score * score
-        blended.append(((1 - share) * candidate.score + addend, addend))
-    order = sorted(range(len(notes)), key=lambda index: (-blended[index][0], index))
-    return [
-        _blended(notes[index], (index + 1, rank), (1 - share, *blended[index][::-1]), scores.get(index))
-        for rank, index in enumerate(order, 1)
+    addends = [
+        0.0 if candidate.superseded_by else weight * best_score * effective_scores.get(index, 0.0)
+        for index, candidate in enumerate(notes)
     ]
+    new_scores = [(1 - weight) * candidate.score + addend for candidate, addend in zip(notes, addends, strict=True)]
+    blended = []
+    for rank, index in enumerate(sorted(range(len(notes)), key=lambda index: (-new_scores[index], index)), 1):
+        old, new_score = notes[index], new_scores[index]
+        reason = _blend_reason(old, scores.get(index))
+        step = Step("rerank", reason, 1 - weight, addends[index], old.score, new_score, index + 1, rank)
+        candidate = old.rescored(new_score, (step,))
+        candidate.rerank_score = scores.get(index)
+        blended.append(candidate)
+    return blended
+
+
+def _blend_reason(candidate: Candidate, score: float | None) -> str:
+    if score is None:
+        return "not reranked"
+    suffix = ", which does not count for a superseded note" if candidate.superseded_by else ""
+    return f"reranker score {score:.4g}{suffix}"
 
 
 def _scaled(scores: Mapping[int, float]) -> dict[int, float]:
-    """Return the scores; if one is outside 0 to 1, all scaled to this range. Infinite scores become 0 or 1."""
+    """Return the scores; if one is outside 0 to 1, all are scaled to this range, or clipped if that is impossible."""
     low, high = min(scores.values(), default=0.0), max(scores.values(), default=1.0)
     if low >= 0 and high <= 1:
         return dict(scores)
     if math.isinf(low) or math.isinf(high) or low == high:
         return {index: min(1.0, max(0.0, score)) for index, score in scores.items()}
     return {index: (score - low) / (high - low) for index, score in scores.items()}
-
-
-def _blended(
-    candidate: Candidate, ranks: tuple[int, int], change: tuple[float, float, float], score: float | None
-) -> Candidate:
-    """Return a copy of a candidate with its new score and a step; ``change`` is (factor, addend, new score)."""
-    factor, addend, new_score = change
-    reason = "not reranked" if score is None else f"reranker score {score:.4g}"
-    if candidate.superseded_by and score is not None:
-        reason += ", which does not count for a superseded note"
-    step = Step("rerank", reason, factor, addend, candidate.score, new_score, *ranks)
-    copied = candidate.rescored(new_score, (step,))
-    copied.rerank_score = score
-    return copied
 
 
 def _valid_scores(results: Iterable[tuple[int, float]], head_size: int) -> dict[int, float]:

@@ -491,8 +491,8 @@ class Retrieval:
         else:
             query, top_n, legs = state.request.query, options.rerank_top_n, (lists["lexical"], lists["vector"])
             graph = IndexGraph(self._index, state.request, state.scope, max(1, rules.previous))
-            texts = previous_texts(ranked[:top_n], graph) if rules.previous else {}
-            return self._second_stage.run(query, ranked, trace, rules, top_n=top_n, legs=legs, previous=texts)
+            texts = partial(previous_texts, ranked[:top_n] if rules.previous else [], graph)
+            return self._second_stage.run(query, ranked, trace, rules, top_n=top_n, legs=legs, previous_texts=texts)
         return ranked
 
 

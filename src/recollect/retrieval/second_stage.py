@@ -6,7 +6,7 @@ than what it reads, or if the time budget is too short. Its speed is estimated f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -44,16 +44,17 @@ class SecondStage:
         *,
         top_n: int,
         legs: tuple[Sequence[Candidate], Sequence[Candidate]],
-        previous: Mapping[str, str],
+        previous_texts: Callable[[], Mapping[str, str]],
     ) -> list[Candidate]:
         """Return the candidates in the new order, and record the run in the trace.
 
         If the reranker is skipped or fails, the candidates are unchanged. ``legs`` are the lexical and the vector list.
-        ``previous`` has the text before a note in its session, by the note's id.
+        ``previous_texts`` returns the text before a note in its session, by the note's id; it is called if needed.
         """
         trace.rerank_skipped_reason = _skip_reason(candidates, trace, rules, top_n=top_n, legs=legs)
         if trace.rerank_skipped_reason:
             return candidates
+        previous = previous_texts()
         documents = [
             rerank_text(candidate, characters=rules.characters, previous=previous.get(candidate.id, ""))
             for candidate in candidates[:top_n]
