@@ -9,7 +9,7 @@ import pytest
 import recollect
 from recollect.evaluation import MEASURES, System, read_qrels
 from tests.cli.conftest import Run, error_of
-from tests.evaluation.samples import HAYSTACKS, KITCHEN, TALKS
+from tests.evaluation.samples import HAYSTACKS, KITCHEN, TALKS, TALKS_CORRECTIONS
 from tests.rerankers.tiny import write_model
 
 KEYS = {"dataset", "preset", "mode", "embedder", "queries", "metrics", "strata", "latency_ms"}
@@ -105,6 +105,15 @@ def test_eval_level_limit_and_measures(run: Run) -> None:
     assert (outcome["dataset"], outcome["queries"]) == ("talks, sessions", 3)
     assert list(outcome["metrics"]) == [*MEASURES, "nDCG@20"]
     assert "talks, sessions: a sample of 3 of 7 questions" in result.stderr
+
+
+def test_eval_corrections(run: Run) -> None:
+    options = ("--corrections", str(TALKS_CORRECTIONS), "--cache", "cache")
+    result = run("eval", str(TALKS), *options, "--json", "-")
+    (outcome,) = json.loads(result.stdout)
+    assert (outcome["dataset"], outcome["queries"]) == ("talks, corrected", 7)
+    assert "talks, corrected: 2 questions with corrected evidence" in result.stderr
+    assert "corrections: is for locomo; leave it out for beir" in error_of(run("eval", str(KITCHEN), *options), 2)
 
 
 def test_eval_omits_measures_that_are_no_fractions_from_differences(run: Run) -> None:

@@ -143,7 +143,8 @@ def read_dataset(path: str, params: dict[str, Any]) -> Dataset:
     """Read the dataset at ``path`` with the options of a command; print its remarks on standard error."""
     from recollect.evaluation import load_dataset  # noqa: PLC0415 (imports numpy)
 
-    dataset = load_dataset(path, **{name: params[name] for name in ("format", "level", "split", "pool")})
+    names = ("format", "level", "split", "pool", "corrections")
+    dataset = load_dataset(path, **{name: params[name] for name in names})
     dataset = dataset.sample(params["limit"]) if params["limit"] else dataset
     for remark in dataset.remarks:
         terminal.print_info(f"{dataset.name}: {remark}")

@@ -282,6 +282,12 @@ dataset = _combine(
     click.option("--pool", is_flag=True, help="Put the sessions of all LongMemEval questions into one memory."),
     click.option("--split", metavar="NAME", help="The judgements in a BEIR folder, qrels/NAME.tsv; by default test."),
     click.option(
+        "--corrections",
+        type=click.Path(exists=True, dir_okay=False),
+        metavar="FILE",
+        help="Corrections of LoCoMo's key: the file errors.json of github.com/dial481/locomo-audit.",
+    ),
+    click.option(
         "--limit", type=click.IntRange(1), metavar="N", help="Use only N questions, spread evenly over the dataset."
     ),
     click.option(

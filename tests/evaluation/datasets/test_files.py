@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import IngestError
-from recollect.evaluation.datasets.files import _read_json, get_field, get_text, read_lines, read_objects
+from recollect.evaluation.datasets.files import get_field, get_text, read_lines, read_object_list, read_objects
 
 
 def write_rows(folder: Path, content: bytes) -> Path:
@@ -18,7 +18,7 @@ def test_blank_lines_and_byte_order_mark_are_skipped(tmp_path: Path) -> None:
     path = write_rows(tmp_path, b'\xef\xbb\xbf{"a": 1}\n\n  \n{"a": 2}')
     assert [row for _, row in read_objects(path)] == [{"a": 1}, {"a": 2}]
     assert [number for number, _ in read_lines(path)] == [1, 4]
-    assert _read_json(write_rows(tmp_path, b"\xef\xbb\xbf[]")) == []
+    assert read_object_list(write_rows(tmp_path, b"\xef\xbb\xbf[]")) == []
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_read_objects_errors_name_the_line(tmp_path: Path, content: bytes, messa
 @pytest.mark.parametrize("content", [b"{", b"\xff", b"[" * 100_000])
 def test_invalid_json_file(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(IngestError, match="rows.jsonl: is not "):
-        _read_json(write_rows(tmp_path, content))
+        read_object_list(write_rows(tmp_path, content))
 
 
 def test_get_field_errors() -> None:

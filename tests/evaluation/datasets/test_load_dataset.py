@@ -24,6 +24,8 @@ def test_load_dataset_detects_formats() -> None:
         (KITCHEN, {"level": "word"}, "level: must be one of turn, session"),
         (KITCHEN, {"pool": True}, "pool: is for longmemeval; leave it out for "),
         (TALKS, {"pool": True}, "pool: is for longmemeval; leave it out for "),
+        (KITCHEN, {"corrections": TALKS}, "corrections: is for locomo; leave it out for beir"),
+        (TALKS, {"corrections": KITCHEN}, "corrections: there is no file "),
         (KITCHEN / "nowhere", {}, "dataset: there is no "),
         (KITCHEN / "qrels", {}, "is no BEIR folder: there is no queries.jsonl in it"),
         (KITCHEN, {"format": "locomo"}, "is a folder; LoCoMo and LongMemEval are JSON files"),

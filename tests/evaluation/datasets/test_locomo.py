@@ -8,7 +8,7 @@ import pytest
 
 from recollect.errors import IngestError
 from recollect.evaluation import load_dataset
-from tests.evaluation.samples import TALKS
+from tests.evaluation.samples import TALKS, TALKS_CORRECTIONS
 
 
 def test_locomo_turns() -> None:
@@ -67,6 +67,51 @@ def test_locomo_sessions() -> None:
     assert first.created_at.isoformat() == "2023-09-13T00:09:00+00:00"
     assert first.metadata == {"speakers": ["Noor", "Piet"]}
     assert [list(question.relevant) for question in dataset.questions][:3] == [["D1", "D10"], ["D2"], ["D2", "D1"]]
+
+
+def test_locomo_corrections() -> None:
+    dataset = load_dataset(TALKS, corrections=TALKS_CORRECTIONS)
+    assert dataset.name == "talks, corrected"
+    assert {question.id: list(question.relevant) for question in dataset.questions} == {
+        "talk-1/q1": ["D10:1", "D1:3"],  # the correction names the same turns in another form
+        "talk-1/q2": ["D2:1", "D2:2"],
+        "talk-1/q4": ["D2:03"],
+        "talk-1/q5": ["D1:1"],
+        "talk-1/q7": ["D10:2"],  # without the correction no turn of its evidence exists
+        "conversation-2/q1": ["D1:3", "D1:1"],
+        "conversation-2/q2": ["D1:1"],
+    }
+    assert dataset.remarks == (
+        "1 question left out: the evidence names no existing turn",
+        "1 session without a date that can be read",
+        "2 questions with corrected evidence",
+        "1 question whose correction names the same evidence",
+        "1 question left out: according to the corrections no turn answers it",
+        "2 corrections left out: no question has this text and evidence",
+    )
+
+
+def test_locomo_corrections_of_sessions() -> None:
+    dataset = load_dataset(TALKS, level="session", corrections=str(TALKS_CORRECTIONS))
+    assert dataset.name == "talks, sessions, corrected"
+    assert {question.id: list(question.relevant) for question in dataset.questions}["talk-1/q7"] == ["D10"]
+
+
+@pytest.mark.parametrize(
+    ("corrections", "message"),
+    [
+        ("{}", "errors.json: must be a list of objects"),
+        ("[1]", "errors.json: must be a list of objects"),
+        ('[{"question": "Tea?"}]', "errors.json, correction 1: 'cited_evidence' is missing"),
+        ('[{"cited_evidence": []}]', "errors.json, correction 1: 'question' is missing"),
+        ('[{"question": "Tea?", "cited_evidence": []}]', "errors.json, correction 1: 'correct_evidence' is missing"),
+    ],
+)
+def test_locomo_correction_errors(tmp_path: Path, corrections: str, message: str) -> None:
+    path = tmp_path / "errors.json"
+    path.write_text(corrections)
+    with pytest.raises(IngestError, match=message):
+        load_dataset(TALKS, corrections=path)
 
 
 def sample(**changes: Any) -> dict[str, Any]:

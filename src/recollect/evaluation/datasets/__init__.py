@@ -29,13 +29,15 @@ def load_dataset(
     level: str | None = None,
     split: str | None = None,
     pool: bool = False,
+    corrections: str | PathLike[str] | None = None,
 ) -> Dataset:
     r"""Read a dataset: a BEIR folder, or a JSON file of LoCoMo or LongMemEval.
 
     ``format`` is a name in ``DATASETS``; without it the content decides. ``level`` says what becomes a note: each
     ``turn`` of a conversation (the default for LoCoMo) or each ``session`` (the default for LongMemEval). ``split``
     selects a judgement file of a BEIR folder, such as ``dev`` for ``qrels/dev.tsv``. ``pool`` puts the sessions of all
-    LongMemEval questions into one collection, each session once.
+    LongMemEval questions into one collection, each session once. ``corrections`` is a JSON file with the errors of
+    LoCoMo's key, in the format of ``dial481/locomo-audit``; its evidence replaces that of the dataset.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as temporary:
@@ -55,12 +57,16 @@ def load_dataset(
         arguments.choice("level", level, LEVELS)
     if not source.path.exists():
         raise ArgumentError("dataset", f"there is no file or folder {source.path}")
+    corrections_path = None if corrections is None else Path(corrections).expanduser()
+    if corrections_path is not None and not corrections_path.is_file():
+        raise ArgumentError("corrections", f"there is no file {corrections_path}")
     name = format or next((name for name, candidate in DATASETS.items() if candidate.detect(source)), None)
     if name is None:
         names = ", ".join(DATASETS)
         raise ArgumentError("dataset", f"{source.path} is not recognised as {names}; specify its format")
     dataset_format = DATASETS[name]
-    options = {option: value for option, value in (("level", level), ("split", split), ("pool", pool)) if value}
+    values = {"level": level, "split": split, "pool": pool, "corrections": corrections_path}
+    options = {option: value for option, value in values.items() if value}
     for option in options.keys() - dataset_format.options:
         supporting = " and ".join(key for key, other in DATASETS.items() if option in other.options)
         raise ArgumentError(option, f"is for {supporting}; leave it out for {name}")

@@ -24,10 +24,7 @@ class DatasetSource:
         """The objects of a JSON file; raise an error unless it is a list of objects, as LoCoMo and LongMemEval are."""
         if self.path.is_dir():
             raise ArgumentError("dataset", f"{self.path} is a folder; LoCoMo and LongMemEval are JSON files")
-        samples = _read_json(self.path)
-        if not isinstance(samples, list) or not all(isinstance(sample, dict) for sample in samples):
-            raise IngestError(f"{self.path}: must be a list of objects, as LoCoMo and LongMemEval are")
-        return samples
+        return read_object_list(self.path)
 
     @property
     def keys(self) -> frozenset[str]:
@@ -41,7 +38,8 @@ class DatasetFormat(NamedTuple):
     detect: Callable[[DatasetSource], bool]
     load: Callable[..., Dataset]
     options: frozenset[str]
-    """The supported ones of ``level``, ``split`` and ``pool``; ``load_dataset`` raises an error for the others."""
+    """The supported ones of ``level``, ``split``, ``pool`` and ``corrections``; ``load_dataset`` raises an error for
+    the others."""
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -66,13 +64,17 @@ def read_objects(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield location, record
 
 
-def _read_json(path: Path) -> Any:
+def read_object_list(path: Path) -> list[dict[str, Any]]:
+    """Return the objects of a JSON file; raise ``IngestError`` unless it is a list of objects."""
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
+        records = json.loads(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
         raise IngestError(f"{path}: is not UTF-8: {error.reason} at byte {error.start}") from None
     except (ValueError, RecursionError) as error:
         raise IngestError(f"{path}: is not JSON: {error}") from None
+    if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
+        raise IngestError(f"{path}: must be a list of objects in brackets")
+    return records
 
 
 def get_field(record: Any, name: str, expected_type: type | tuple[type, ...], location: str) -> Any:

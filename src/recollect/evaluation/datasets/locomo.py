@@ -10,11 +10,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 
 from recollect.errors import IngestError
 from recollect.evaluation.dataset import Collection, Dataset, Question
-from recollect.evaluation.datasets.files import DatasetFormat, DatasetSource, get_field, get_text, remarks
+from recollect.evaluation.datasets.files import (
+    DatasetFormat,
+    DatasetSource,
+    get_field,
+    get_text,
+    read_object_list,
+    remarks,
+)
 from recollect.model import Note
 from recollect.query.dates import MONTHS
 
@@ -26,6 +34,9 @@ _TURN_NAME = re.compile(r"D:?(\d+):(\d+)")
 """A turn as evidence names it: ``D8:6`` is turn 6 of session 8. The dataset also has ``D30:05`` and ``D:11:26``."""
 _DATE = re.compile(r"(\d{1,2}):(\d\d) ?([ap])m on (\d{1,2}) ([a-z]+),? (\d{4})", re.IGNORECASE)
 """The date of a session, such as ``1:56 pm on 8 May, 2023``."""
+
+_TurnKey: TypeAlias = tuple[int, int]
+"""The session number and the turn number of a turn."""
 
 
 class _Turn(NamedTuple):
@@ -50,17 +61,23 @@ class _Turn(NamedTuple):
         )
 
 
-def load_locomo(source: DatasetSource, *, level: str = "turn") -> Dataset:
+def load_locomo(source: DatasetSource, *, level: str = "turn", corrections: Path | None = None) -> Dataset:
     """Read a LoCoMo JSON file; each conversation is a collection.
 
     At the level ``turn`` a note is a turn, ``Speaker: text`` with the caption of its image. At the level ``session`` a
     note is a session, with a line for each turn. The questions are the same at both levels: all questions whose
     evidence names at least one existing turn.
+
+    ``corrections`` is the file ``errors.json`` of https://github.com/dial481/locomo-audit. The correct evidence of a
+    correction replaces that of the question with the same text and evidence. If it is empty, no turn answers the
+    question, and the question is left out. Corrected answers are ignored: retrieval is measured by the evidence only.
     """
     by_turn = level != "session"
+    unused_corrections = {} if corrections is None else _read_corrections(corrections)
     collections: dict[str, Collection] = {}
     questions: list[Question] = []
     question_count = unknown_evidence = undated_sessions = repeated_turns = 0
+    corrected = same_evidence = without_evidence = 0
     for number, sample in enumerate(source.samples, 1):
         location = f"{source.path}, conversation {number}"
         conversation = get_field(sample, "conversation", dict, location)
@@ -76,7 +93,17 @@ def load_locomo(source: DatasetSource, *, level: str = "turn") -> Dataset:
         turn_by_key = {key: turn for turn in first_turns for key in _turn_keys(turn.id)}
         for qa_number, qa in enumerate(get_field(sample, "qa", list, location), 1):
             qa_location = f"{location}, question {qa_number}"
-            evidence = [_turn_keys(str(text)) for text in get_field(qa, "evidence", list, qa_location)]
+            evidence = _evidence(qa, "evidence", qa_location)
+            question_text = get_text(qa, "question", qa_location)
+            correction = unused_corrections.pop((question_text, _turns_in(evidence)), None)
+            if correction == []:
+                without_evidence += 1
+                continue
+            if correction is not None:
+                changed = _turns_in(correction) != _turns_in(evidence)
+                corrected += changed
+                same_evidence += not changed
+                evidence = correction
             unknown_evidence += sum(not keys or any(key not in turn_by_key for key in keys) for keys in evidence)
             relevant = [turn_by_key[key] for keys in evidence for key in keys if key in turn_by_key]
             question_count += 1
@@ -84,14 +111,15 @@ def load_locomo(source: DatasetSource, *, level: str = "turn") -> Dataset:
                 questions.append(
                     Question(
                         id=f"{name}/q{qa_number}",
-                        text=get_text(qa, "question", qa_location),
+                        text=question_text,
                         collection=name,
                         relevant={turn.id if by_turn else f"D{turn.session}": 1 for turn in relevant},
                         strata=(CATEGORIES.get(str(qa.get("category")), str(qa.get("category"))),),
                     )
                 )
+    name_parts = (source.path.stem, "" if by_turn else "sessions", "corrected" if corrections else "")
     return Dataset(
-        name=source.path.stem if by_turn else f"{source.path.stem}, sessions",
+        name=", ".join(filter(None, name_parts)),
         collections=collections,
         questions=tuple(questions),
         remarks=remarks(
@@ -99,8 +127,32 @@ def load_locomo(source: DatasetSource, *, level: str = "turn") -> Dataset:
             (unknown_evidence, "piece", "of evidence left out: the turn does not exist"),
             (undated_sessions, "session", "without a date that can be read"),
             (repeated_turns, "turn", "with the id of an earlier turn: evidence refers to the earlier one"),
+            (corrected, "question", "with corrected evidence"),
+            (same_evidence, "question", "whose correction names the same evidence"),
+            (without_evidence, "question", "left out: according to the corrections no turn answers it"),
+            (len(unused_corrections), "correction", "left out: no question has this text and evidence"),
         ),
     )
+
+
+def _read_corrections(path: Path) -> dict[tuple[str, frozenset[_TurnKey]], list[list[_TurnKey]]]:
+    """Return the correct evidence by (text, evidence) of the wrong question."""
+    corrections = {}
+    for number, record in enumerate(read_object_list(path), 1):
+        location = f"{path}, correction {number}"
+        cited = _evidence(record, "cited_evidence", location)
+        key = get_text(record, "question", location), _turns_in(cited)
+        corrections[key] = _evidence(record, "correct_evidence", location)
+    return corrections
+
+
+def _evidence(record: Any, field: str, location: str) -> list[list[_TurnKey]]:
+    """Return the turns that each piece of evidence names."""
+    return [_turn_keys(str(text)) for text in get_field(record, field, list, location)]
+
+
+def _turns_in(evidence: list[list[_TurnKey]]) -> frozenset[_TurnKey]:
+    return frozenset(key for keys in evidence for key in keys)
 
 
 def _turns(conversation: Mapping[str, Any], location: str) -> Iterator[_Turn]:
@@ -140,8 +192,8 @@ def _session_notes(turns: Sequence[_Turn]) -> Iterator[Note]:
         )
 
 
-def _turn_keys(text: str) -> list[tuple[int, int]]:
-    """Return (session number, turn number) for each turn that a text names."""
+def _turn_keys(text: str) -> list[_TurnKey]:
+    """Return the key of each turn that a text names."""
     return [(int(session), int(turn)) for session, turn in _TURN_NAME.findall(text)]
 
 
@@ -159,4 +211,6 @@ def _parse_date(text: str) -> datetime | None:
         return None
 
 
-LOCOMO = DatasetFormat(lambda source: {"conversation", "qa"} <= source.keys, load_locomo, frozenset(("level",)))
+LOCOMO = DatasetFormat(
+    lambda source: {"conversation", "qa"} <= source.keys, load_locomo, frozenset(("level", "corrections"))
+)
