@@ -229,7 +229,8 @@ def write_embedder(folder: Path, **graph: Any) -> CatalogueEntry:
 
 def use_only_embedder(monkeypatch: pytest.MonkeyPatch, entry: CatalogueEntry) -> None:
     """Replace the catalogue by one embedder: "auto" chooses it if it is installed, or else the static model."""
-    for module in ("recollect.inference.catalogue", "recollect.cli.models", "recollect.embedders.registry"):
+    # The module that defines the function is last: a module that is imported now must not import the replacement.
+    for module in ("recollect.cli.models", "recollect.embedders.registry", "recollect.inference.catalogue"):
         monkeypatch.setattr(f"{module}.catalogue", lambda: {entry.name: entry})
     embedders = {entry.name: registry._catalogue_embedder(entry), "static": registry.EMBEDDERS["static"]}
     for module in ("recollect.embedders.registry", "recollect.opening"):

@@ -43,8 +43,11 @@ def offer_download(memory: Memory) -> None:
 
     if not _may_ask() or memory.vector_model is not None:
         return
-    entry, refusal = embedder_to_download(None), _refusal_file()
-    if entry is None or refusal is None or refusal.exists():
+    try:
+        entry, refusal = embedder_to_download(None), _refusal_file()
+    except ModelError:  # there is no folder for the model
+        return
+    if entry is None or refusal.exists():
         return
     question = (
         f"Download the embedding model {entry.name} ({entry.megabytes} MB)? Without it, the static model is used, "
@@ -65,10 +68,8 @@ def offer_download(memory: Memory) -> None:
 
 def forget_refusal() -> None:
     """Forget that a download was refused, after models were downloaded."""
-    refusal = _refusal_file()
-    if refusal is not None:
-        with suppress(OSError):
-            refusal.unlink(missing_ok=True)
+    with suppress(OSError):
+        _refusal_file().unlink(missing_ok=True)
 
 
 def _may_ask() -> bool:
@@ -77,11 +78,8 @@ def _may_ask() -> bool:
     return not as_json and not terminal.is_quiet() and sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _refusal_file() -> Path | None:
-    """Return the file that records that a download was refused; ``None`` if there is no folder for models."""
+def _refusal_file() -> Path:
+    """Return the file that records that a download was refused; raise ``ModelError`` if there is no cache folder."""
     from recollect.inference.weights import models_folder  # noqa: PLC0415 (help does not need it)
 
-    try:
-        return models_folder().with_name("download-refused")
-    except ModelError:
-        return None
+    return models_folder().with_name("download-refused")

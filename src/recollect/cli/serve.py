@@ -155,10 +155,12 @@ def _open_and_prepare(
     """Open the memory, and prepare its embedder in the background; an embedder other than auto is only loaded."""
     from recollect.server.preparation import EmbedderPreparation  # noqa: PLC0415 (help does not need it)
 
-    if not terminal.is_quiet():
-        logging.getLogger("recollect.server.preparation").setLevel(logging.INFO)
     is_auto = embedder == "auto"
     with ExitStack() as stack:
+        if not terminal.is_quiet():
+            logger = logging.getLogger("recollect.server.preparation")
+            stack.callback(logger.setLevel, logger.level)
+            logger.setLevel(logging.INFO)
         with warnings.catch_warnings(record=True) as caught:
             memory = stack.enter_context(memories.open_to_serve(db, embedder, secrets, **arguments))
         preparation = EmbedderPreparation(memory, download=download and is_auto, embed=is_auto)

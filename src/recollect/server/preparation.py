@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from threading import Event, Lock, Thread
 
-from recollect.embedders import EmbedderChoice, choose_embedder
+from recollect.embedders import EmbedderChoice, embedder_from
 from recollect.embedders.registry import embedder_to_download
 from recollect.inference.catalogue import CatalogueEntry
 from recollect.inference.weights import download
@@ -70,7 +70,7 @@ class EmbedderPreparation:
         _LOG.info("%s (%d MB) is being downloaded; search is lexical until then", entry.name, entry.megabytes)
         try:
             download(entry)
-            self._use(choose_embedder(entry.name))
+            self._use(EmbedderChoice(embedder_from(entry.name), f"{entry.name} is installed"))
         except Exception as error:  # noqa: BLE001 (the memory must not stay without an embedder)
             if not self._stopping.is_set():
                 self._memory.set_embedder(self._choice)
