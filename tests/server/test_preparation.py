@@ -85,7 +85,7 @@ def model_of(memory: Memory) -> str:
 def test_search_is_lexical_until_the_model_is_downloaded(
     memory: Memory, hub: HubServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO)
+    caplog.set_level(logging.INFO, logger="recollect.server.preparation")
     hub.failures = Failures(content_after=Event())
     memory_of_mcp = memory.with_secrets("refuse")
     prepared = prepare(memory)
