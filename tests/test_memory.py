@@ -308,6 +308,35 @@ class TestSearching:
 
 
 class TestModelChange:
+    def test_reindex_changes_the_embedder_of_an_open_memory(self, memory: Memory) -> None:
+        careful = memory.with_secrets("refuse")
+        memory.add("A first note about tea.")
+        other = EmbedderChoice(Topics("other"), "test")
+        late: list[Note] = []
+
+        def add_note(*_: Any) -> None:
+            if not late:
+                late.append(memory.add("A late note about tea."))
+
+        assert memory.reindex(embedder=other, progress=add_note) == 2
+        assert (memory.vector_model, memory.stats().unembedded, careful.embedder_choice) == ("other", 0, other)
+        careful.add("A note about a bike.")
+        assert memory.search("tea").warnings == []
+        assert memory.stats().unembedded == 0
+
+    def test_search_ends_with_the_embedder_with_which_it_began(self, memory: Memory, embedder: Topics) -> None:
+        memory.add("A note about tea.", path="tea.md")
+        embed_query = embedder.embed_query
+
+        def change_embedder(text: str) -> Any:
+            memory.set_embedder(EmbedderChoice(None, "changed"))
+            return embed_query(text)
+
+        embedder.embed_query = change_embedder  # type: ignore[method-assign]
+        result = memory.search("oolong")
+        assert (paths(result), result.trace.mode, result.trace.embedder) == (["tea.md"], "hybrid", "topics")
+        assert memory.search("oolong").trace.mode == "bm25"
+
     def test_reindex_with_another_model(self, path: Path, memory: Memory) -> None:
         for number in range(150):
             memory.add(f"note {number} about tea", path=f"{number}.md")

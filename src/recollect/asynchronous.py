@@ -90,6 +90,7 @@ class AsyncMemory:
     ingest = _in_thread(Memory.ingest)
     ingest_texts = _in_thread(Memory.ingest_texts)
     reindex = _in_thread(Memory.reindex)
+    set_embedder = _in_thread(Memory.set_embedder)
     stats = _in_thread(Memory.stats)
     doctor = _in_thread(Memory.doctor)
     backup = _in_thread(Memory.backup)

@@ -67,9 +67,8 @@ class Memory:
         """Combine a store with an embedder and the search; warn if another model computed the stored vectors."""
         self._store = store
         self._log = AccessLog(store) if record_access and not store.read_only else None
-        self._choice = choice
+        self._shared_choice = [choice]  # a list, because the memories of with_secrets share the choice
         self._secrets = secrets
-        self._writer = NoteWriter(store, choice, secrets=secrets)
         self._retrieval = Retrieval(
             store,
             embedder=choice.embedder,
@@ -95,19 +94,34 @@ class Memory:
         self.close()
 
     @property
+    def _writer(self) -> NoteWriter:
+        """A new writer, so that a write uses one embedder even if :meth:`set_embedder` is called meanwhile."""
+        return NoteWriter(self._store, self.embedder_choice, secrets=self._secrets)
+
+    @property
     def embedder(self) -> Embedder | None:
         """The embedder, if there is one."""
-        return self._choice.embedder
+        return self.embedder_choice.embedder
+
+    @property
+    def embedder_choice(self) -> EmbedderChoice:
+        """The embedder and the reason for it."""
+        return self._shared_choice[0]
+
+    @property
+    def vector_model(self) -> str | None:
+        """The name of the model of the stored vectors; ``None`` if there are no vectors."""
+        return self._store.model.name if self._store.model else None
 
     @property
     def described_embedder(self) -> str:
         """One line that names the embedder and says why it was chosen."""
-        return self._choice.describe()
+        return self.embedder_choice.describe()
 
     @property
     def embedder_warning(self) -> str:
         """Why vector search is off, and what to install; empty if it is on, or turned off by ``embedder=None``."""
-        return self._choice.warning
+        return self.embedder_choice.warning
 
     @property
     def preset(self) -> Preset:
@@ -118,8 +132,15 @@ class Memory:
         """Return a memory on the same store with other ``secrets``; closing either memory closes the store."""
         memory = copy(self)
         memory._secrets = secrets
-        memory._writer = NoteWriter(self._store, self._choice, secrets=secrets)
         return memory
+
+    def set_embedder(self, choice: EmbedderChoice) -> None:
+        """Use another embedder in this memory and in those of :meth:`with_secrets`; see also :meth:`reindex`.
+
+        Other threads may use the memory meanwhile: a search or write that is running ends with the previous embedder.
+        """
+        self._shared_choice[0] = choice
+        self._retrieval.embedder = choice.embedder
 
     def add(
         self,
@@ -357,7 +378,7 @@ class Memory:
         """
         from recollect.ingest import ingest  # noqa: PLC0415 (imports Markdown and YAML)
 
-        writer = NoteWriter(self._store, self._choice, adopt=adopt, secrets=self._secrets)
+        writer = NoteWriter(self._store, self.embedder_choice, adopt=adopt, secrets=self._secrets)
         namespace = _namespace(namespace)
         with _progress_or_bar(progress, "Reading") as notify, writer.document_filter as secrets:
             secrets.check_name("namespace", namespace)
@@ -375,20 +396,25 @@ class Memory:
         """
         from recollect.ingest import ingest_texts  # noqa: PLC0415 (imports Markdown and YAML)
 
-        writer = NoteWriter(self._store, self._choice, adopt=adopt, secrets=self._secrets)
+        writer = NoteWriter(self._store, self.embedder_choice, adopt=adopt, secrets=self._secrets)
         namespace = _namespace(namespace)
         with writer.document_filter as secrets:
             secrets.check_name("namespace", namespace)
             return ingest_texts(texts, writer, prefix=prefix, namespace=namespace, screen=secrets.file)
 
-    def reindex(self, *, progress: Progress | None = None) -> int:
+    def reindex(self, *, embedder: EmbedderChoice | None = None, progress: Progress | None = None) -> int:
         """Embed the notes that have no vector of the embedder's model, and return how many were embedded.
 
         After an interruption, call it again: it keeps the vectors that it has already written. Until every note has a
-        vector of the new model, searches use the vectors of the previous model.
+        vector of the new model, searches use the vectors of the previous model. ``embedder`` is another embedder, which
+        the memory uses as soon as all notes have its vectors.
         """
         with _progress_or_bar(progress, "Embedding") as notify:
-            return self._writer.reindex(notify)
+            embedded = 0
+            if embedder is not None:
+                embedded = NoteWriter(self._store, embedder).reindex(notify)
+                self.set_embedder(embedder)
+            return embedded + self._writer.reindex(notify)  # after a change: the notes that were added meanwhile
 
     def export(self, *, namespace: str | None = None, vectors: bool = True) -> Iterator[str]:
         """Yield the notes of ``namespace``, by default of all, as lines of JSON; ``vectors`` adds their vectors."""
@@ -413,14 +439,14 @@ class Memory:
     def stats(self) -> MemoryStats:
         """Return the statistics of the store, a description of the embedder, and how many notes lack a vector."""
         self._expire()
-        return MemoryStats(self._store.stats(), self._choice.describe(), self._writer.unembedded())
+        return MemoryStats(self._store.stats(), self.embedder_choice.describe(), self._writer.unembedded())
 
     def doctor(self, *, repair: bool = False) -> list[Finding]:
         """Check every part and return the findings; ``repair`` first rebuilds the data that is computed from notes.
 
         The embedder is loaded and embeds one word. A finding has a warning if notes supersede each other.
         """
-        return check_memory(self._store, self._writer, self._choice, repair=repair)
+        return check_memory(self._store, self._writer, self.embedder_choice, repair=repair)
 
     def backup(self, target: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write a compact, consistent copy of the store; other threads and processes may read and write meanwhile."""
@@ -446,9 +472,9 @@ class Memory:
             warnings.warn(problem, RecollectWarning, stacklevel=3)
 
     def _warn_if_lexical_only(self, result: SearchResult, options: SearchOptions) -> None:
-        """Add a warning to the trace if the search needed an embedder, and no model is installed."""
-        if self._choice.missing and options.vector is None and options.mode != "bm25":
-            result.trace.warnings.append(self._choice.warning)
+        """Add a warning to the trace if the search needed an embedder, and none is available."""
+        if self.embedder_choice.warning and options.vector is None and options.mode != "bm25":
+            result.trace.warnings.append(self.embedder_choice.warning)
 
     def _get_existing(self, key: Key, namespace: str | None) -> Note:
         name = _namespace(namespace, key)

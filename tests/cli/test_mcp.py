@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from threading import Event
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import recollect
 from recollect import opening
 from recollect.errors import EmbedderError
 from tests.cli.conftest import Run, error_of
+from tests.server.http.running import wait_until
 
 KEY = "AKIA" + "Z7QW2MNB4KXC3TRE"
 
@@ -62,22 +64,40 @@ def test_mcp_refuses_secrets(run: Run, monkeypatch: pytest.MonkeyPatch, options:
 
 
 def test_mcp_loads_the_model_at_the_start(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    batches = use_embedder(monkeypatch, lambda texts: [[1.0, 0.0] for _ in texts])
-    calls = record_calls(monkeypatch)
+    loaded = Event()
+
+    def embed(texts: Any) -> Any:
+        loaded.set()
+        return [[1.0, 0.0] for _ in texts]
+
+    use_embedder(monkeypatch, embed)
+    monkeypatch.setattr("recollect.server.mcp.server.serve_stdio", lambda *_: loaded.wait(30))
     assert run("mcp").exit_code == 0
-    assert len(batches) == len(calls) == 1
+    assert loaded.is_set()
 
 
-def test_mcp_without_a_model(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mcp_does_not_wait_for_the_model(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    served = Event()
+
+    def embed(texts: Any) -> Any:
+        assert served.wait(30)
+        return [[1.0, 0.0] for _ in texts]
+
+    use_embedder(monkeypatch, embed)
+    monkeypatch.setattr("recollect.server.mcp.server.serve_stdio", lambda *_: served.set())
+    assert run("mcp", "--quiet").exit_code == 0
+    assert served.is_set()
+
+
+def test_mcp_without_a_model(run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     def fails(texts: Any) -> Any:
         raise EmbedderError(f"cannot be loaded for {len(texts)} text")
 
     use_embedder(monkeypatch, fails)
-    calls = record_calls(monkeypatch)
+    monkeypatch.setattr("recollect.server.mcp.server.serve_stdio", lambda *_: wait_until(lambda: caplog.messages))
     result = run("mcp")
-    assert (result.exit_code, len(calls)) == (0, 1)
-    assert result.stderr == "warning: searches are lexical only: cannot be loaded for 1 text\n"
-    assert result.stdout == ""
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert caplog.messages == ["preparing the embedder failed: cannot be loaded for 1 text"]
 
 
 def use_embedder(monkeypatch: pytest.MonkeyPatch, function: Callable[[Any], Any]) -> list[Any]:

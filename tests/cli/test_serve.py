@@ -6,8 +6,9 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import httpx
@@ -17,8 +18,22 @@ import recollect
 from recollect.server import KeyRing, mcp
 from recollect.server.http import server
 from tests.cli.conftest import Run, error_of
+from tests.inference.hub import local_hub, use_only_embedder, write_embedder
 from tests.server.http.running import process
 from tests.server.http.test_operator_routes_reports import page
+
+
+@pytest.fixture
+def _slow_hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Put a tiny model, the only one of the catalogue, on a hub that sends nothing before the end of the test."""
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    entry = write_embedder(tmp_path / "upstream")
+    use_only_embedder(monkeypatch, entry)
+    with local_hub(monkeypatch, tmp_path) as hub:
+        hub.add_folder(tmp_path / "upstream")
+        hub.failures.content_after = Event()
+        yield
+        hub.failures.content_after.set()
 
 
 @pytest.fixture
@@ -113,6 +128,29 @@ def test_serve_errors(run: Run) -> None:
 def _keys() -> str:
     KeyRing("k").add("x", None, "read")
     return "k"
+
+
+@pytest.mark.usefixtures("_slow_hub")
+def test_serve_downloads_the_model(run: Run, responses: list[httpx.Response]) -> None:
+    result = run("serve", "--port", "0", "--embedder", "auto")
+    assert result.exit_code == 0
+    assert responses[0].json()["embedder"].startswith("no embedder: tiny is being downloaded")
+    assert "tiny (1 MB) is being downloaded; search is lexical until then" in result.stderr
+
+
+@pytest.mark.usefixtures("_slow_hub")
+def test_serve_without_a_download(run: Run, responses: list[httpx.Response]) -> None:
+    result = run("serve", "--port", "0", "--embedder", "auto", "--no-download")
+    assert result.exit_code == 0
+    assert "static token vectors" in responses[0].json()["embedder"]
+    assert "being downloaded" not in result.stderr
+
+
+@pytest.mark.usefixtures("responses")
+def test_serve_warns_of_vectors_of_another_model(run: Run) -> None:
+    with recollect.open("recollect.db", embedder=lambda texts: [[1.0, 2.0]] * len(texts)) as memory:
+        memory.add("tea")
+    assert "reindex the memory" in run("serve", "--port", "0", "--embedder", "static").stderr
 
 
 def test_serve_without_the_extra(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,11 +19,13 @@ from recollect.embedders import (
     embedder_from,
 )
 from recollect.embedders.onnx import CatalogueEmbedder
+from recollect.embedders.registry import embedder_to_download
 from recollect.errors import ArgumentError, ArgumentTypeError, EmbedderError
 from recollect.inference import runtime
 from recollect.inference.catalogue import catalogue, catalogue_entry
-from recollect.inference.weights import unavailable_reason
+from recollect.inference.weights import download, unavailable_reason
 from tests.embedders.tiny import write_model
+from tests.inference.hub import local_hub, use_only_embedder, write_embedder
 from tests.requirements import skip_or_fail
 
 WEIGHTS_MODULES = [entry.package.module for entry in catalogue().values() if entry.package]
@@ -84,6 +86,38 @@ def test_auto_without_models(monkeypatch: pytest.MonkeyPatch) -> None:
         "no embedder: vector search is off, because no embedding model is installed: "
         "minilm needs onnxruntime: pip install --force-reinstall recollectdb"
     )
+
+
+@pytest.mark.parametrize(
+    ("vector_model", "installed", "offline", "expected"),
+    [
+        (None, False, "", "tiny"),
+        (None, False, "0", "tiny"),
+        (None, False, "1", None),
+        (None, True, "", None),
+        ("tiny/float32", False, "", "tiny"),
+        ("tiny/float32", True, "", None),
+        ("another", False, "", None),
+    ],
+)
+def test_embedder_to_download(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    vector_model: str | None,
+    offline: str,
+    expected: str | None,
+    *,
+    installed: bool,
+) -> None:
+    tiny = write_embedder(tmp_path / "upstream")
+    use_only_embedder(monkeypatch, tiny)
+    with local_hub(monkeypatch, tmp_path) as hub:
+        hub.add_folder(tmp_path / "upstream")
+        if installed:
+            download(tiny)
+    monkeypatch.setenv("HF_HUB_OFFLINE", offline)
+    missing = embedder_to_download(vector_model)
+    assert (missing.name if missing else None) == expected
 
 
 def test_name_specs() -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, ClassVar, Self
 from urllib.parse import unquote
 
@@ -17,6 +17,7 @@ import huggingface_hub
 import huggingface_hub.constants
 import pytest
 
+from recollect.embedders import registry
 from recollect.inference.catalogue import CatalogueEntry
 from tests.embedders import tiny
 from tests.rerankers import tiny as tiny_reranker
@@ -40,6 +41,7 @@ class Failures:
     ignores_range: bool = False
     has_metadata: bool = True  # whether responses have ETag and commit
     has_length: bool = True
+    content_after: Event | None = None  # content is sent after this event
 
 
 @dataclass
@@ -153,6 +155,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         self.end_headers()
         if self.command == "GET":
+            if failures.content_after is not None:
+                failures.content_after.wait(30)
             if failures.break_after is not None and failures.breaks:
                 failures.breaks -= 1
                 body = body[: failures.break_after]
@@ -221,6 +225,17 @@ def write_embedder(folder: Path, **graph: Any) -> CatalogueEntry:
     tiny.write_tokenizer(folder)
     tiny.write_graph(folder / "onnx" / "model.onnx", **graph)
     return entry_of(folder)
+
+
+def use_only_embedder(monkeypatch: pytest.MonkeyPatch, entry: CatalogueEntry) -> None:
+    """Replace the catalogue by one embedder: "auto" chooses it if it is installed, or else the static model."""
+    # The module that defines the function is last: a module that is imported now must not import the replacement.
+    for module in ("recollect.cli.models", "recollect.embedders.registry", "recollect.inference.catalogue"):
+        monkeypatch.setattr(f"{module}.catalogue", lambda: {entry.name: entry})
+    embedders = {entry.name: registry._catalogue_embedder(entry), "static": registry.EMBEDDERS["static"]}
+    for module in ("recollect.embedders.registry", "recollect.opening"):
+        monkeypatch.setattr(f"{module}.EMBEDDERS", embedders)
+    monkeypatch.setattr(registry, "_SPEC_READER", registry._SPEC_READER._replace(registry=embedders))
 
 
 def write_reranker(folder: Path) -> CatalogueEntry:

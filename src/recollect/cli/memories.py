@@ -20,6 +20,20 @@ if TYPE_CHECKING:
 
 
 def open_or_create(db: str, embedder: str, secrets: str = "none", **arguments: Any) -> Memory:
+    """Open or create the memory; if it has no vectors and the model of auto is missing, offer to download the model."""
+    memory = open_to_serve(db, embedder, secrets, **arguments)
+    if embedder == "auto":
+        from recollect.cli.downloads import offer_download  # noqa: PLC0415 (needed by few commands)
+
+        try:
+            offer_download(memory)
+        except BaseException:
+            memory.close()
+            raise
+    return memory
+
+
+def open_to_serve(db: str, embedder: str, secrets: str, **arguments: Any) -> Memory:
     """Open the memory, or create it; pass ``arguments`` on to :func:`recollect.open`."""
     return _open(db, embedder, secrets=None if secrets == "none" else secrets, **arguments)
 

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recollect.cli import memories, options, terminal
+from recollect.cli import downloads, memories, options, terminal
 from recollect.errors import ModelError
 from recollect.inference.catalogue import CatalogueEntry, catalogue, catalogue_entry
 
 if TYPE_CHECKING:
     from recollect.inference.weights import Weights
-    from recollect.progress import Progress
 
-_MEGABYTE = 10**6
 _MEASUREMENTS = {
     "load ms": ("load_ms", ",.0f"),
     "query ms, median": ("query_ms_p50", ".1f"),
@@ -124,26 +122,19 @@ def download_models(*, names: tuple[str, ...], as_json: bool) -> None:
     whose SHA-256 differs from the catalogue is not installed. HF_ENDPOINT, HF_HUB_OFFLINE, HF_TOKEN and the proxy
     variables have their usual effect.
     """
-    from recollect.inference.weights import download  # noqa: PLC0415 (help does not need it)
-
     entries = [catalogue_entry(name) for name in names] or [next(iter(catalogue().values()))]
     results = []
     for entry in entries:
-        with memories.progress_bar(f"{entry.name}, MB") as bar:
-            weights = download(entry, progress=_in_megabytes(bar))
+        weights = downloads.download_with_progress(entry, memories.progress_bar(f"{entry.name}, MB"))
         results.append({"name": entry.name, "folder": str(weights.folder), "pinned": entry.is_pinned})
         if as_json:
             continue
         terminal.print_message(f"{entry.name} is installed in {weights.folder}")
         if not entry.is_pinned:
             terminal.print_info(f"the catalogue has no hashes for {entry.name}; those of this download were recorded")
+    downloads.forget_refusal()
     if as_json:
         terminal.print_json(results)
-
-
-def _in_megabytes(bar: Progress) -> Progress:
-    """Return a callback that takes bytes and passes megabytes on, rounded up."""
-    return lambda done, total, file: bar(-(-done // _MEGABYTE), -(-total // _MEGABYTE), file)
 
 
 @models.command("verify")
@@ -178,15 +169,20 @@ def remove_models(*, names: tuple[str, ...]) -> None:
 
     A model that is part of a package is not deleted: the message names the command that uninstalls the package.
     """
-    from recollect.inference.weights import find_weights, remove  # noqa: PLC0415 (help does not need it)
+    from recollect.inference.weights import find_weights, models_folder, remove  # noqa: PLC0415 (help does not need it)
 
     for entry in [catalogue_entry(name) for name in names]:
+        is_link = (models_folder() / entry.name).is_symlink()
         freed = remove(entry)
         weights = find_weights(entry)  # in a package
         uninstall = f"pip uninstall {entry.package.distribution}" if entry.package else ""
-        if freed:
+        if is_link:
+            terminal.print_message(
+                f"removed the symbolic link of {entry.name}; the files to which it led are unchanged"
+            )
+        elif freed:
             still = f"; it is still in the package {weights.source}: {uninstall}" if weights else ""
-            terminal.print_message(f"removed {entry.name}, {freed / _MEGABYTE:.1f} MB freed{still}")
+            terminal.print_message(f"removed {entry.name}, {freed / downloads.MEGABYTE:.1f} MB freed{still}")
         elif weights:
             raise ModelError(f"{entry.name} is part of the package {weights.source}: {uninstall}")
         else:

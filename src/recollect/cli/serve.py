@@ -5,15 +5,27 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from recollect.cli import memories, options, terminal
-from recollect.errors import EmbedderError
 from recollect.stores import redact_secrets
+
+if TYPE_CHECKING:
+    from recollect.memory import Memory
+    from recollect.server.preparation import EmbedderPreparation
+
+_download = click.option(
+    "--download/--no-download",
+    default=True,
+    help="With the embedder auto, download its model in the background if it is missing.",
+)
 
 
 @click.command()
@@ -48,14 +60,16 @@ from recollect.stores import redact_secrets
 @options.secrets()
 @options.reranker
 @options.embedder
+@_download
 @options.memory
 @click.pass_context
 def serve(context: click.Context, /, *, max_body: float, db: str, as_json: bool, **params: Any) -> None:
     """Serve the memory over HTTP until Ctrl-C.
 
-    MCP clients connect to /mcp. At a loopback address such as 127.0.0.1, keys are required only with --keys; at any
-    other address, they are always required. Requests are logged on standard error: as JSON with --json or if standard
-    error is not a terminal, otherwise as text. With --quiet, only warnings and errors are logged.
+    The memory is created if it is missing. Search is lexical until a missing embedding model is downloaded. MCP clients
+    connect to /mcp. At a loopback address such as 127.0.0.1, keys are required only with --keys; at any other address,
+    they are always required. Requests are logged on standard error: as JSON with --json or if standard error is not a
+    terminal, otherwise as text. With --quiet, only warnings and errors are logged.
     """
     for library in ("OPENBLAS", "MKL"):
         # Idle threads of BLAS wait in busy loops, which doubles the cost of concurrent searches, so BLAS gets one
@@ -82,7 +96,7 @@ def serve(context: click.Context, /, *, max_body: float, db: str, as_json: bool,
     logs_json = as_json or not sys.stderr.isatty()
     log = Log(sys.stderr, as_json=logs_json, quiet=terminal.is_quiet())
 
-    def on_ready(address: str) -> None:
+    def report_ready(address: str) -> None:
         if logs_json:
             log.write("ready", address=address)
         if not as_json:
@@ -90,10 +104,15 @@ def serve(context: click.Context, /, *, max_body: float, db: str, as_json: bool,
             terminal.print_message(f"serving {redact_secrets(db)} at {address}, {access}; ready, Ctrl-C stops")
             sys.stdout.flush()
 
-    with memories.open_or_create(db, **params) as memory:
+    with _open_and_prepare(db, **params) as (memory, preparation):
         # Language models write notes through MCP, so MCP refuses secrets unless --secrets is given.
         secrets_option_given = context.get_parameter_source("secrets") is not ParameterSource.DEFAULT
         extension = mcp_extension(memory if secrets_option_given else memory.with_secrets("refuse"), settings)
+
+        def on_ready(address: str) -> None:
+            report_ready(address)
+            preparation.start()  # later than the configuration of the log
+
         serve_http(memory, settings, log=log, ring=ring, extensions=[extension], on_ready=on_ready)
     log.write("stopped")
 
@@ -105,14 +124,16 @@ def serve(context: click.Context, /, *, max_body: float, db: str, as_json: bool,
 @options.secrets("refuse")
 @options.reranker
 @options.embedder
+@_download
 @options.database
 @options.quiet
 def mcp(*, read_only: bool, namespace: str | None, db: str, **arguments: Any) -> None:
     """Serve the memory to a language model over MCP.
 
     A client of the Model Context Protocol starts this command and uses its standard input and output; recollect serve
-    serves MCP over HTTP. The memory is created if it is missing. The embedding model is loaded at the start. Notes with
-    a password, key or card number are refused, unless --secrets says otherwise.
+    serves MCP over HTTP. The memory is created if it is missing. The embedding model is loaded in the background;
+    search is lexical until a missing model is downloaded. Notes with a password, key or card number are refused, unless
+    --secrets says otherwise.
     """
     try:
         from recollect.server.auth import Caller, Grant, Right  # noqa: PLC0415 (imports regex)
@@ -122,10 +143,29 @@ def mcp(*, read_only: bool, namespace: str | None, db: str, **arguments: Any) ->
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     grant = Grant.of(None if namespace is None else [namespace], Right.READ if read_only else Right.ADMIN)
-    with memories.open_or_create(db, **arguments) as memory:
-        try:
-            if memory.embedder is not None:  # load the model now, so that no call waits for it
-                memory.embedder.embed_query("what is it about?")
-        except EmbedderError as error:
-            terminal.warn(f"searches are lexical only: {error}")
+    with _open_and_prepare(db, **arguments) as (memory, preparation):
+        preparation.start()  # now, so that no call waits for the model
         serve_stdio(memory, Caller("this client", grant))
+
+
+@contextmanager
+def _open_and_prepare(
+    db: str, *, embedder: str, download: bool, secrets: str, **arguments: Any
+) -> Iterator[tuple[Memory, EmbedderPreparation]]:
+    """Open the memory, and prepare its embedder in the background; an embedder other than auto is only loaded."""
+    from recollect.server.preparation import EmbedderPreparation  # noqa: PLC0415 (help does not need it)
+
+    is_auto = embedder == "auto"
+    with ExitStack() as stack:
+        if not terminal.is_quiet():
+            logger = logging.getLogger("recollect.server.preparation")
+            stack.callback(logger.setLevel, logger.level)
+            logger.setLevel(logging.INFO)
+        with warnings.catch_warnings(record=True) as caught:
+            memory = stack.enter_context(memories.open_to_serve(db, embedder, secrets, **arguments))
+        preparation = EmbedderPreparation(memory, download=download and is_auto, embed=is_auto)
+        stack.callback(preparation.stop)
+        if not memory.embedder_warning:  # otherwise the vectors' model is being downloaded
+            for warning in caught:
+                warnings.warn(warning.message, stacklevel=1)
+        yield memory, preparation

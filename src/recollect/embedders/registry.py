@@ -15,8 +15,9 @@ from recollect.embedders.onnx import CatalogueEmbedder, OnnxEmbedder
 from recollect.embedders.static import StaticEmbedder, static_unavailable_reason
 from recollect.inference.catalogue import CatalogueEntry, catalogue
 from recollect.inference.http_api import OPENAI_URL, split_model_url
+from recollect.inference.hub import is_offline
 from recollect.inference.runtime import RegistryEntry, SpecReader
-from recollect.inference.weights import unavailable_reason
+from recollect.inference.weights import find_weights, unavailable_reason
 
 EmbedderSpec = str | os.PathLike[str] | Embedder | Callable[[list[str]], Any] | None
 """The name, folder, function or object by which a user selects an embedder; see :func:`embedder_from`."""
@@ -56,13 +57,8 @@ class EmbedderChoice:
 
     embedder: Embedder | None
     reason: str
-    missing: bool = False
-    """Whether an embedder was requested, but no model is installed."""
-
-    @property
-    def warning(self) -> str:
-        """The warning that vector search is off, with what to install; "" if it is on or no embedder was requested."""
-        return f"vector search is off, because no embedding model is installed: {self.reason}" if self.missing else ""
+    warning: str = ""
+    """Why vector search is off, and what to do; empty if it is on, or if no embedder was requested."""
 
     def describe(self) -> str:
         """Return the embedder and the reason for it in one line; no model is loaded."""
@@ -121,4 +117,20 @@ def _first_installed() -> EmbedderChoice:
         if reason is None:
             return EmbedderChoice(entry.create(""), first_reason or f"{name} is installed")
         first_reason = first_reason or reason
-    return EmbedderChoice(None, first_reason, missing=True)
+    warning = f"vector search is off, because no embedding model is installed: {first_reason}"
+    return EmbedderChoice(None, first_reason, warning)
+
+
+def embedder_to_download(vector_model: str | None) -> CatalogueEntry | None:
+    """Return the model that ``"auto"`` would use if it were downloaded; ``None`` if no download is useful or possible.
+
+    ``vector_model`` is the model of the vectors that a memory has: the catalogue's model of that name is returned. For
+    a memory without vectors it is ``None``: the first embedder of the catalogue is returned, if none is installed.
+    """
+    embedders = [entry for entry in catalogue().values() if entry.kind == "embedder"]
+    if vector_model is None:
+        is_installed, candidates = any(map(find_weights, embedders)), embedders[:1]
+    else:
+        candidates = [entry for entry in embedders if entry.model_name == vector_model]
+        is_installed = any(map(find_weights, candidates))
+    return None if is_installed or is_offline() or not candidates else candidates[0]

@@ -41,6 +41,11 @@ def _endpoint() -> str | None:
     return os.environ.get("HF_ENDPOINT", "").rstrip("/") or None
 
 
+def is_offline() -> bool:
+    """Return whether ``HF_HUB_OFFLINE`` forbids downloads; ``huggingface_hub`` accepts these values."""
+    return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
+
+
 def current_revision(repository: str) -> str:
     """Return the commit that the main branch of a repository has now."""
     return str(_hub().HfApi(endpoint=_endpoint()).model_info(repository).sha)

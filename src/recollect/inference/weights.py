@@ -246,15 +246,18 @@ def verify(entry: CatalogueEntry) -> dict[str, str]:
 
 
 def remove(entry: CatalogueEntry) -> int:
-    """Delete the downloaded files of a model, finished or not; return how many bytes were freed."""
+    """Delete the downloaded files of a model, finished or not; return how many bytes were freed.
+
+    If the model's folder is a symbolic link, only the link is deleted.
+    """
     target = models_folder() / entry.name
     if not target.exists() and not target.is_symlink():
         return 0
     try:
+        if target.is_symlink():  # the files in the folder that it points to are not ours
+            target.unlink()
+            return 0
         with _locked(entry, target):
-            if target.is_symlink():  # the files in the folder that it points to are not ours
-                target.unlink()
-                return 0
             freed = sum(path.lstat().st_size for path in target.rglob("*") if not path.is_dir())
             shutil.rmtree(target)
             return freed

@@ -210,12 +210,12 @@ VECTOR_LEG_NOT_RUN = VectorResult(None)
 
 
 class VectorLeg:
-    """Searches an index for the notes nearest to a query's vector."""
+    """Searches an index for the notes nearest to a query's vector; one object serves one search."""
 
-    def __init__(self, index: IndexAbilities, embedder: Embedder | None) -> None:
+    def __init__(self, index: IndexAbilities, embedder: Embedder | None, workers: Workers) -> None:
         self._index = index
         self._embedder = embedder
-        self._workers = Workers()
+        self._workers = workers
 
     @property
     def model_name(self) -> str:

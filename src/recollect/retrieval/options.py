@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     QueryVector = Sequence[float] | NDArray[floating]
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 Mode = Literal["auto", "hybrid", "bm25", "semantic"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 
@@ -174,6 +175,11 @@ def search_options() -> dict[str, SearchOption]:
         )
         for option in fields(SearchOptions)
     }
+
+
+def option_or_default(option: T | None, default: T) -> T:
+    """Return the value of an option, or the preset's default if the option is ``None``."""
+    return default if option is None else option
 
 
 def takes_search_options(function: F) -> F:

@@ -28,12 +28,13 @@ from recollect.retrieval.legs import (
     LexicalResult,
     VectorLeg,
     VectorResult,
+    Workers,
     drop_frequent_terms,
     milliseconds_since,
     scale_similarities,
 )
 from recollect.retrieval.messages import error_summary, retry_message
-from recollect.retrieval.options import SearchKeywords, SearchOptions, takes_search_options
+from recollect.retrieval.options import SearchKeywords, SearchOptions, option_or_default, takes_search_options
 from recollect.retrieval.preset import Preset, PresetSpec, preset_from
 from recollect.retrieval.request import (
     Aliases,
@@ -73,6 +74,7 @@ class SearchState:
     trace: Trace
     calibration: Calibration
     lexical_leg: LexicalLeg
+    vector_leg: VectorLeg
     lexical: LexicalResult
     vector: VectorResult = VECTOR_LEG_NOT_RUN
     background: float | None = None  # the similarity of the last note that the vector leg retrieved
@@ -158,7 +160,9 @@ class Retrieval:
         cannot compare names. The timeouts are in seconds; an embedder or reranker that takes longer is skipped.
         """
         self._index = IndexAbilities(index)
-        self._vector_leg = VectorLeg(self._index, embedder)
+        self.embedder = embedder
+        """The embedder of queries; a search that is running when it is replaced uses the previous one."""
+        self._workers = Workers()
         resolved_reranker = reranker_from(reranker)
         timeout = arguments.number("reranker_timeout", reranker_timeout, at_least=0)
         self._second_stage = None if resolved_reranker is None else SecondStage(resolved_reranker, timeout)
@@ -199,7 +203,7 @@ class Retrieval:
             background=state.background,
             has_margins=preset.fusion.method == "convex",
         )
-        min_confidence = _option_or_default(options.min_confidence, preset.min_confidence)
+        min_confidence = option_or_default(options.min_confidence, preset.min_confidence)
         if min_confidence > 0:
             confident = scorer.drop_below(min_confidence, ranked, trace)
             trace.below_min_confidence = len(ranked) - len(confident)
@@ -216,21 +220,21 @@ class Retrieval:
     def _start_search(self, query: str, options: SearchOptions) -> SearchState:
         """Parse the query, and return the state of a new search."""
         preset = self.preset if options.preset is None else preset_from(options.preset)
-        candidate_k = _option_or_default(options.candidate_k, preset.candidate_k)
+        candidate_k = option_or_default(options.candidate_k, preset.candidate_k)
         namespace = options.namespace or DEFAULT_NAMESPACE
         scope = SearchScope(namespace, Filters.of(options.filters), max(options.top_k, candidate_k))
         now = arguments.optional_instant("now", options.now)
         request = parse_request(query, preset, self._aliases, options.question_date, now)
-        model = self._vector_leg.model_name
+        vector_leg = VectorLeg(self._index, self.embedder, self._workers)
         trace = Trace(
             mode=options.mode,
             original_query=query,
             compiled_query=request.compiled,
             candidate_k=candidate_k,
             rrf_k=preset.fusion.k,
-            answer_threshold=_option_or_default(options.answer_threshold, preset.answer_threshold),
+            answer_threshold=option_or_default(options.answer_threshold, preset.answer_threshold),
             preset=preset.name,
-            embedder=model,
+            embedder=vector_leg.model_name,
             excluded=request.excluded,
             only_stopwords=request.only_stopwords,
             date_hints=request.date_hints,
@@ -238,15 +242,16 @@ class Retrieval:
             time_only=request.time_only,
             warnings=list(request.warnings),
         )
-        leg = LexicalLeg(self._index, preset, self._aliases, scope, self._chunks)
-        return SearchState(preset, request, scope, trace, calibration_of(model), leg, LexicalResult([], request.tree))
+        lexical_leg = LexicalLeg(self._index, preset, self._aliases, scope, self._chunks)
+        calibration, lexical = calibration_of(trace.embedder), LexicalResult([], request.tree)
+        return SearchState(preset, request, scope, trace, calibration, lexical_leg, vector_leg, lexical)
 
     def _run_legs(self, state: SearchState, options: SearchOptions) -> LegLists:
         """Run the legs of the mode and return their lists; the query is embedded during the lexical search."""
         trace, requested_mode = state.trace, options.mode
         needs_vectors = requested_mode in ("hybrid", "semantic")
         # None if vector search is available, "" if it is not requested or not configured, else a message.
-        unavailable_reason = "" if requested_mode == "bm25" else self._vector_leg.unavailable_reason(options.vector)
+        unavailable_reason = "" if requested_mode == "bm25" else state.vector_leg.unavailable_reason(options.vector)
         if unavailable_reason == "" and needs_vectors:
             unavailable_reason = "there is no embedder, so only lexical search ran; choose an embedder"
         if unavailable_reason:
@@ -259,13 +264,13 @@ class Retrieval:
         if trace.mode != "bm25":
             if options.vector is None:
                 self._drop_frequent_terms(state)
-            wait_for_vector = self._vector_leg.start(state.request, options.vector, self._embedder_timeout)
+            wait_for_vector = state.vector_leg.start(state.request, options.vector, self._embedder_timeout)
         retry = not options.skip_retry_ladder
         # Presets with literal semantics imitate other systems, which run the lexical leg even in mode semantic.
         runs_lexical = trace.mode != "semantic" or state.preset.query.semantics == "literal"
         lexical_error = self._search_lexical(state, retry=retry) if runs_lexical else None
         if wait_for_vector:
-            state.vector = self._vector_leg.search(wait_for_vector, state.request, state.scope)
+            state.vector = state.vector_leg.search(wait_for_vector, state.request, state.scope)
             trace.vector_elapsed, trace.embedder_used = state.vector.elapsed, state.vector.embedder_used
             if state.vector.warning:
                 trace.warnings.append(state.vector.warning)
@@ -362,10 +367,9 @@ class Retrieval:
 
     def _with_similarities(self, state: SearchState, results: Ranking, candidates: Ranking) -> Ranking:
         """Return the results of the vector leg, then those other ``candidates`` that have a vector, nearest first."""
-        failure = "similarities of candidates from outside the vector leg are missing"
-        result = state.vector._replace(candidates=results)
-        call = partial(self._vector_leg.add_candidates, result, candidates, state.scope)
-        return state.call_index(failure, call, results)
+        vector_result = state.vector._replace(candidates=results)
+        call = partial(state.vector_leg.add_candidates, vector_result, candidates, state.scope)
+        return state.call_index("similarities of candidates from outside the vector leg are missing", call, results)
 
     def _add_notes_of_times(self, state: SearchState, lists: LegLists) -> LegLists:
         """Return the lists with further notes: those that were created within the times that the query names.
@@ -388,7 +392,7 @@ class Retrieval:
         """Return the nearest notes of a scope, or, without a query vector, the notes that were stored first."""
         query = state.vector.query
         if query is not None:
-            return self._vector_leg.search(lambda: query, state.request, scope).candidates or []
+            return state.vector_leg.search(lambda: query, state.request, scope).candidates or []
         if self._index.pages is None or self._index.candidates is None:
             return []
         namespace, filters, depth = scope
@@ -494,7 +498,3 @@ class Retrieval:
             texts = partial(previous_texts, ranked[:top_n] if rules.previous else [], graph)
             return self._second_stage.run(query, ranked, trace, rules, top_n=top_n, legs=legs, previous_texts=texts)
         return ranked
-
-
-def _option_or_default(option: T | None, default: T) -> T:
-    return default if option is None else option

@@ -135,7 +135,7 @@ def test_log_as_text_and_of_libraries(frozen_clock: FrozenClock) -> None:  # noq
     stream = io.StringIO()
     log = Log(stream, as_json=False)
     log.record_request(request_record())
-    logger = logging.Logger("uvicorn.error")
+    logger = logging.Logger("uvicorn.error", logging.WARNING)
     logger.addHandler(LibraryLogHandler(log))
     logger.info("not worth it")
     logger.warning("Invalid HTTP request received.")

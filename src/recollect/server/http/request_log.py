@@ -172,10 +172,10 @@ class Log:
 
 
 class LibraryLogHandler(logging.Handler):
-    """Passes the warnings and errors of libraries to the log."""
+    """Passes the messages of libraries to the log; the levels of their loggers say which."""
 
     def __init__(self, log: Log) -> None:
-        super().__init__(logging.WARNING)
+        super().__init__()
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
