@@ -45,7 +45,8 @@ def pairs_of(heads: Sequence[tuple[Floats, Floats]]) -> Pairs:
     """Return the pairs with different targets of heads, each with features and targets; each head has the same weight.
 
     The target probability is the logistic function of the difference of the targets (Burges et al., "Learning to rank
-    using gradient descent", 2005).
+    using gradient descent", 2005). The weight of a pair in its head is the change of the discount 1 / log2(rank + 1) if
+    the two candidates swap their ranks, as in LambdaRank, but by the ranks of the search.
     """
     differences, probabilities, weights = [], [], []
     for rows, targets in heads:
@@ -55,7 +56,9 @@ def pairs_of(heads: Sequence[tuple[Floats, Floats]]) -> Pairs:
         if len(first):
             differences.append(rows[first] - rows[second])
             probabilities.append(logistic(targets[first] - targets[second]))
-            weights.append(np.full(len(first), 1 / len(first)))
+            discounts = 1 / np.log2(np.arange(len(targets)) + 2)
+            changes = discounts[first] - discounts[second]
+            weights.append(changes / changes.sum())
     count = len(weights)
     if not count:
         return Pairs(np.empty((0, 0)), np.empty(0), np.empty(0))

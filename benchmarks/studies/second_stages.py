@@ -9,7 +9,7 @@ preset without a reranker, is collected once. Then each of these stages orders t
 - a cross-encoder, blended as in the default preset, alone, and with the rules of the default preset that skip it;
 - late interaction (MaxSim) of the embedder's token vectors, blended with the default's score, and alone;
 - a linear combination of features of the trace: logistic regression on pairs of candidates, fitted to relevance, to the
-  scores of the cross-encoder (distillation), and to relevance with the score of late interaction as one more feature;
+  scores of the cross-encoder (distillation), and to relevance with the score of a model as one more feature;
 - pseudo-relevance feedback, which searches again: with a moved query vector (Rocchio), or with more terms (as in RM3).
 
 Constants are never chosen on the collection that they are measured on, nor on another level of the same source: weights
@@ -27,6 +27,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple, TypeAlias
@@ -54,7 +55,8 @@ Rankings: TypeAlias = list[Sequence[str]]
 """The ids of a ranking for each head of a collection."""
 
 BLENDS = (0.1, 0.2, 0.3, 0.5, 0.7)
-PENALTIES = (0.01, 0.1, 1.0, 10.0)
+PENALTIES = (10.0, 1.0, 0.1, 0.01)
+"""The penalties to choose from; the first of equal ones is chosen, so the largest, which changes the least."""
 RELEVANT = 50.0
 """The target of a relevant candidate; with 0 for the others, the target probability of a pair is practically 1."""
 ROWS = (
@@ -67,6 +69,7 @@ ROWS = (
     "learned from relevance",
     "learned from the cross-encoder",
     "learned from relevance, with late interaction",
+    "learned from relevance, with cross-encoder",
     "vector feedback",
     "query expansion",
 )
@@ -163,16 +166,17 @@ def distillation_example(head: Head) -> tuple[Floats, Floats | None]:
     return rows, (1 - blend) * rows[:, 0] + blend * logits
 
 
-def late_interaction_example(head: Head) -> tuple[Floats, Floats | None]:
-    """Return the features and the score of late interaction, which is 0 where it did not run; and the relevance."""
-    scores = head.scores.get("late interaction", np.full(len(head.candidates), np.nan))
+def model_example(model: str, head: Head) -> tuple[Floats, Floats | None]:
+    """Return the features with the score of a model, which is 0 where it did not run; and the relevance."""
+    scores = head.scores.get(model, np.full(len(head.candidates), np.nan))
     return standardised(np.column_stack([head.features, scores])), np.where(head.relevant, RELEVANT, 0.0)
 
 
 EXAMPLES: dict[str, Example] = {
     "learned from relevance": relevance_example,
     "learned from the cross-encoder": distillation_example,
-    "learned from relevance, with late interaction": late_interaction_example,
+    "learned from relevance, with late interaction": partial(model_example, "late interaction"),
+    "learned from relevance, with cross-encoder": partial(model_example, "cross-encoder"),
 }
 
 
@@ -259,11 +263,12 @@ def _differences(
 
 def _median_time(row: str, collections: Collections) -> str:
     """Return the median time of a stage for one query, in milliseconds."""
-    key = {"late interaction, blended": "late interaction", "late interaction alone": "late interaction"}.get(row, row)
-    if row.startswith("cross-encoder") and "skipped" not in row:
-        key = "cross-encoder"
-    if row in EXAMPLES:
-        key = "late interaction" if row.endswith("late interaction") else "features"
+    key = row
+    for model in ("late interaction", "cross-encoder"):
+        if row in (f"{model}, blended", f"{model} alone", f"learned from relevance, with {model}"):
+            key = model
+    if key in EXAMPLES:
+        key = "features"
     times = [
         head.milliseconds[key] for judged in collections.values() for head in judged.heads if key in head.milliseconds
     ]
@@ -272,7 +277,7 @@ def _median_time(row: str, collections: Collections) -> str:
 
 def _weights_table(weights: Mapping[str, Mapping[str, Floats]]) -> str:
     """Return a table of the weights: the mean over the collections that are left out, and the lowest and highest."""
-    names = (*FEATURES, "late interaction")
+    names = (*FEATURES, "score of the model")
     body = []
     for index, feature in enumerate(names):
         cells = []

@@ -109,7 +109,8 @@ def test_pairs_have_different_targets() -> None:
     pairs = pairs_of([(rows, np.array([log(3), 0.0, 0.0])), (rows, np.zeros(3)), (rows[:2], np.array([0.0, log(4)]))])
     assert pairs.differences.tolist() == [[1], [3], [1]]
     assert pairs.probabilities == pytest.approx([0.75, 0.75, 0.2])
-    assert pairs.weights == pytest.approx([0.25, 0.25, 0.5])  # the second head has no pair
+    # The ranks 1, 2 and 3 have the discounts 1, 0.6309 and 0.5; the second head has no pair.
+    assert pairs.weights == pytest.approx([0.3691 / 0.8691 / 2, 0.5 / 0.8691 / 2, 0.5], abs=1e-4)
     assert not len(pairs_of([]).weights)
 
 
@@ -150,19 +151,16 @@ def test_reorderings_of_a_head() -> None:
 
 
 def test_fitted_learns_from_other_sources() -> None:
-    def heads(relevant: str) -> JudgedHeads:
-        return JudgedHeads("mrr", [head_of([0.9, 0.5, 0.1 * step], relevant) for step in range(3)])
-
-    collections = {"A": heads("b"), "B": heads("c"), "C": heads("b")}
-    results = {name: (weights, rankings) for name, _, weights, rankings in fitted(collections, _relevance)}
-    assert results.keys() == {"A", "B", "C"}
-    for name, (weights, rankings) in results.items():
-        assert weights[1] > 0
-        assert collections[name].values(rankings).tolist() == [1.0, 1.0, 1.0]
-
-
-def _relevance(head: Head) -> Any:
-    return second_stages.relevance_example(head)
+    judged_heads = JudgedHeads("mrr", [head_of([0.9, 0.5, 0.1], relevant) for relevant in "abc"])
+    results = list(fitted(dict.fromkeys("ABC", judged_heads), second_stages.relevance_example))
+    assert [name for name, *_ in results] == ["A", "B", "C"]
+    for _, penalty, weights, rankings in results:
+        assert penalty in second_stages.PENALTIES
+        assert weights[1] > abs(weights[0])  # only the second feature says which note is relevant
+        assert [ids[0] for ids in rankings] == ["a", "b", "c"]
+    assert not list(
+        fitted({"LoCoMo turns": judged_heads, "LoCoMo sessions": judged_heads}, second_stages.relevance_example)
+    )
 
 
 def test_distillation_targets() -> None:
@@ -192,7 +190,7 @@ def test_second_stages_of_small_samples(
     assert set(second_stages.ROWS) <= rows.keys()
     assert lines[0].startswith("| second stage | LoCoMo turns, mrr (4) | LoCoMo sessions, mrr (4) | SciFact, ndcg@10 (")
     assert " | – | " in rows["cross-encoder alone"]
-    assert rows["similarity to the head"].count(" to ") == 4  # its own name, and the range of three regressions
+    assert rows["similarity to the head"].count(" to ") == 5  # its own name, and the ranges of four regressions
 
 
 def test_second_stages_need_an_embedder(tmp_path: Path) -> None:
