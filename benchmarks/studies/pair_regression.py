@@ -13,8 +13,8 @@ __all__ = ["Pairs", "fit_weights", "pairs_of", "standardised"]
 Floats: TypeAlias = NDArray[np.float64]
 
 NEWTON_STEPS = 10
-FIRST_PENALTY = 1e-3
-"""The maximum penalty of the weight of the first feature."""
+FREE_PENALTY = 1e-3
+"""The maximum penalty of the features that are practically without a penalty."""
 
 
 def standardised(columns: Floats) -> Floats:
@@ -70,19 +70,18 @@ def logistic(values: Floats) -> Floats:
     return np.asarray(np.exp(-np.logaddexp(0.0, -values)))
 
 
-def fit_weights(collections: Sequence[Pairs], penalty: float) -> Floats:
+def fit_weights(collections: Sequence[Pairs], penalty: float, free: Sequence[int] = (0,)) -> Floats:
     """Return the weights of a logistic regression on pairs, by Newton's method; each collection has the same weight.
 
-    The penalty is that of the squared weights (ridge). That of the first feature, the score of
-    the search, is at most ``FIRST_PENALTY``, so that with a large penalty the order of the search remains.
+    The penalty is that of the squared weights (ridge). That of the features ``free`` is at most ``FREE_PENALTY``. With
+    the score of the search among them, a large penalty leaves its order.
     """
     differences = np.concatenate([part.differences for part in collections])
     targets = np.concatenate([part.probabilities for part in collections])
     pair_weights = np.concatenate([part.weights for part in collections])
-    count = differences.shape[1]
-    ridge = np.full(count, penalty)
-    ridge[0] = min(penalty, FIRST_PENALTY)
-    weights = np.zeros(count)
+    ridge = np.full(differences.shape[1], penalty)
+    ridge[list(free)] = min(penalty, FREE_PENALTY)
+    weights = np.zeros(len(ridge))
     for _ in range(NEWTON_STEPS):
         probabilities = logistic(differences @ weights)
         gradient = differences.T @ (pair_weights * (targets - probabilities)) - ridge * weights

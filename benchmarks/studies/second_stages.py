@@ -19,7 +19,8 @@ collections, and its penalty is chosen by leaving out each of these in turn (nes
 Cross-encoder and late interaction read at most 2,000 characters of a note. They do not run on collections most of whose
 notes are longer, because the default preset skips the reranker there. In the column ``all``, such a stage counts as the
 default's order. Printed as Markdown: the differences to the default with paired 95 % intervals and the median time that
-a stage adds to a query (for ``default``, that of the search); the chosen settings; and the weights of the regression.
+a stage adds to a query; the chosen settings; and the weights of the regression. The time of ``default`` is that of the
+search. The time of a learned combination is that of computing its features, without reading vectors from the store.
 """
 
 from __future__ import annotations
@@ -172,17 +173,26 @@ def model_example(model: str, head: Head) -> tuple[Floats, Floats | None]:
     return standardised(np.column_stack([head.features, scores])), np.where(head.relevant, RELEVANT, 0.0)
 
 
-EXAMPLES: dict[str, Example] = {
-    "learned from relevance": relevance_example,
-    "learned from the cross-encoder": distillation_example,
-    "learned from relevance, with late interaction": partial(model_example, "late interaction"),
-    "learned from relevance, with cross-encoder": partial(model_example, "cross-encoder"),
+class Regression(NamedTuple):
+    """What a learned stage is fitted to, and the indexes of the features without a penalty."""
+
+    example: Example
+    free: Sequence[int] = (0,)
+
+
+LEARNED: dict[str, Regression] = {
+    "learned from relevance": Regression(relevance_example),
+    "learned from the cross-encoder": Regression(distillation_example),
+    "learned from relevance, with late interaction": Regression(partial(model_example, "late interaction"), (0, -1)),
+    "learned from relevance, with cross-encoder": Regression(partial(model_example, "cross-encoder"), (0, -1)),
 }
 
 
-def fitted(collections: Collections, example: Example) -> Iterator[tuple[str, float, Floats, Rankings]]:
+def fitted(collections: Collections, regression: Regression) -> Iterator[tuple[str, float, Floats, Rankings]]:
     """Yield for each collection its name, the penalty, the weights and the rankings, all fitted on other sources."""
-    examples = {name: [(head, *example(head)) for head in judged.heads] for name, judged in collections.items()}
+    examples = {
+        name: [(head, *regression.example(head)) for head in judged.heads] for name, judged in collections.items()
+    }
     pairs = {
         name: pairs_of([(rows, targets) for _, rows, targets in heads if targets is not None])
         for name, heads in examples.items()
@@ -197,14 +207,14 @@ def fitted(collections: Collections, example: Example) -> Iterator[tuple[str, fl
         means = []
         for inner in rest:
             if training := others(inner, rest):
-                weights = fit_weights([pairs[other] for other in training], penalty)
+                weights = fit_weights([pairs[other] for other in training], penalty, regression.free)
                 means.append(float(collections[inner].values(rankings(inner, weights)).mean()))
         return float(np.mean(means)) if means else 0.0
 
     for name in collections:
         if rest := others(name, names):
             penalty = max(PENALTIES, key=lambda penalty: inner_mean(rest, penalty))
-            weights = fit_weights([pairs[other] for other in rest], penalty)
+            weights = fit_weights([pairs[other] for other in rest], penalty, regression.free)
             yield name, penalty, weights, rankings(name, weights)
 
 
@@ -228,8 +238,8 @@ def report(collections: Collections) -> str:
             if key:
                 settings.setdefault(row, {})[name] = key
     weights: dict[str, dict[str, Floats]] = {}
-    for row, example in EXAMPLES.items():
-        for name, penalty, row_weights, ids in fitted(collections, example):
+    for row, regression in LEARNED.items():
+        for name, penalty, row_weights, ids in fitted(collections, regression):
             chosen[name][row] = ids
             settings.setdefault(row, {})[name] = f"penalty {penalty:g}"
             weights.setdefault(row, {})[name] = row_weights
@@ -267,7 +277,7 @@ def _median_time(row: str, collections: Collections) -> str:
     for model in ("late interaction", "cross-encoder"):
         if row in (f"{model}, blended", f"{model} alone", f"learned from relevance, with {model}"):
             key = model
-    if key in EXAMPLES:
+    if key in LEARNED:
         key = "features"
     times = [
         head.milliseconds[key] for judged in collections.values() for head in judged.heads if key in head.milliseconds

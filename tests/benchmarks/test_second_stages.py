@@ -25,6 +25,7 @@ from recollect.model import Candidate
 from recollect.rerankers import FunctionReranker
 from tests.embedders.tiny import write_json, write_model
 
+REGRESSION = second_stages.LEARNED["learned from relevance"]
 SAMPLES = Path(__file__).parents[1] / "evaluation" / "samples"
 
 
@@ -119,12 +120,13 @@ def test_fit_weights_of_one_feature() -> None:
     assert fit_weights([pairs], penalty=1e-9) == pytest.approx([log(4)])  # the logit of 0.8
 
 
-def test_fit_weights_penalises_all_features_but_the_first() -> None:
+def test_fit_weights_penalises_all_features_but_the_free() -> None:
     differences = np.array([[1.0, 0.0], [0.0, 1.0]])
     pairs = Pairs(differences, np.array([0.8, 0.8]), np.array([0.5, 0.5]))
     first, second = fit_weights([pairs, pairs], penalty=1.0)
     assert 0.8 - 1 / (1 + np.exp(-first)) == pytest.approx(0.001 * first)  # gradient 0, each part has the weight 1
     assert 0.8 - 1 / (1 + np.exp(-second)) == pytest.approx(1.0 * second)
+    assert fit_weights([pairs, pairs], penalty=1.0, free=(0, -1)) == pytest.approx([first, first])
 
 
 def test_left_out_ignores_the_same_source() -> None:
@@ -152,15 +154,13 @@ def test_reorderings_of_a_head() -> None:
 
 def test_fitted_learns_from_other_sources() -> None:
     judged_heads = JudgedHeads("mrr", [head_of([0.9, 0.5, 0.1], relevant) for relevant in "abc"])
-    results = list(fitted(dict.fromkeys("ABC", judged_heads), second_stages.relevance_example))
+    results = list(fitted(dict.fromkeys("ABC", judged_heads), REGRESSION))
     assert [name for name, *_ in results] == ["A", "B", "C"]
     for _, penalty, weights, rankings in results:
         assert penalty in second_stages.PENALTIES
         assert weights[1] > abs(weights[0])  # only the second feature says which note is relevant
         assert [ids[0] for ids in rankings] == ["a", "b", "c"]
-    assert not list(
-        fitted({"LoCoMo turns": judged_heads, "LoCoMo sessions": judged_heads}, second_stages.relevance_example)
-    )
+    assert not list(fitted({"LoCoMo turns": judged_heads, "LoCoMo sessions": judged_heads}, REGRESSION))
 
 
 def test_distillation_targets() -> None:
