@@ -28,7 +28,7 @@ from recollect.ranking import rerank_text
 from recollect.rerankers import Reranker
 from recollect.retrieval import SearchOptions, SearchResult, presets
 
-__all__ = ["FEATURES", "Head", "collect_heads", "expansion_terms", "features", "rocchio"]
+__all__ = ["FEATURES", "STORED", "Head", "collect_heads", "expansion_terms", "features", "rocchio"]
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -40,6 +40,8 @@ FEATURES = (
     *(f"change by {stage}" for stage in STAGES),
     *("similarity of the previous note", "similarity to the head"),
 )
+STORED = "stored token vectors"
+"""The key of the time of late interaction without encoding the notes and the query."""
 FEEDBACK = [(hits, beta) for hits in (2, 5) for beta in (0.15, 0.3, 0.6)]
 """The settings of vector feedback: the number of hits, and the weight of their mean vector."""
 EXPANSION_HITS = 3
@@ -60,7 +62,7 @@ class Head:
     rankings: dict[tuple[str, str], Sequence[str]] = field(default_factory=dict)
     """The ids that another search returned, by the row of the table and the settings."""
     milliseconds: dict[str, float] = field(default_factory=dict)
-    """The time of each second stage by the row of the table; that of ``default`` is the time of the search."""
+    """The time of each second stage by the row of the table or what several rows use; ``default`` is the search."""
 
     @property
     def relevant(self) -> NDArray[np.bool_]:
@@ -193,8 +195,8 @@ class _HeadCollector:
         encoded = [self._text_vectors(document) for document in documents]
         started = perf_counter()
         head.scores["late interaction"] = np.array([maxsim(query, vectors) for vectors, _ in encoded])
-        head.milliseconds["late interaction, stored vectors"] = milliseconds_since(started)
-        elapsed += head.milliseconds["late interaction, stored vectors"]
+        head.milliseconds[STORED] = milliseconds_since(started)
+        elapsed += head.milliseconds[STORED]
         head.milliseconds["late interaction"] = elapsed + sum(milliseconds for _, milliseconds in encoded)
 
     def _timed_text_vectors(self, text: str) -> tuple[Vectors, float]:

@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.studies.datasets import judged_datasets
-from benchmarks.studies.heads import FEATURES, Head, collect_heads
+from benchmarks.studies.heads import FEATURES, STORED, Head, collect_heads
 from benchmarks.studies.pair_regression import fit_weights, pairs_of, standardised
 from benchmarks.studies.tables import Values, difference_table, table
 from benchmarks.studies.token_vectors import token_encoder
@@ -279,6 +279,11 @@ def _median_time(row: str, collections: Collections) -> str:
             key = model
     if key in LEARNED:
         key = "features"
+    text = _median(key, collections)
+    return f"{text} ({_median(STORED, collections)} with {STORED})" if key == "late interaction" else text
+
+
+def _median(key: str, collections: Collections) -> str:
     times = [
         head.milliseconds[key] for judged in collections.values() for head in judged.heads if key in head.milliseconds
     ]
