@@ -37,6 +37,7 @@ PROGRAMS = {
     "serving": "an HTTP server under load, with wrk",
     "keystrokes": "the latency of search-as-you-type in the web UI",
     "studies.parts": "the default preset without each of its parts",
+    "studies.second_stages": "what reorders the best candidates: models, learned weights, feedback",
     "studies.calibration": "the constants of confidence, fitted on judged collections",
     "studies.exact_terms": "how often an exact term finds the only note that contains it",
 }

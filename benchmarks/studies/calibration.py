@@ -19,28 +19,26 @@ import argparse
 import random
 import sys
 from collections.abc import Collection, Iterator, Sequence
-from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect import Memory
+from benchmarks.studies.datasets import search_question
 from recollect.embedders import Embedder, embedder_from
 from recollect.evaluation import CachingEmbedder, Dataset, Question, load_dataset, temporary_memory
 from recollect.evaluation.cache import default_cache_folder
 from recollect.evaluation.calibration import calibration_error_interval, expected_calibration_error
 from recollect.evaluation.memories import latest_date
 from recollect.progress import shown_progress
-from recollect.query import parse_question_date
-from recollect.retrieval import SearchResult
+from recollect.retrieval import SearchOptions, SearchResult
 from recollect.retrieval.confidence import ConfidenceEvidence, bounded_margin
 
 MAX_QUESTIONS = 400
 """The maximum number of questions of a collection."""
 MAX_FOREIGN_QUESTIONS = 60
 """The maximum number of questions of other collections that are searched for in a collection."""
-DEPTH = 20
+OPTIONS = SearchOptions(top_k=20)
 REMOVED_WEIGHT = 0.1
 """The weight of a row as if the relevant notes were removed."""
 COLLECTION_WEIGHT = 300
@@ -72,15 +70,10 @@ def rows(dataset: Dataset, foreign: Sequence[Question], embedder: Embedder | Non
         ):
             latest = latest_date(dataset.collections[name].notes)
             for question in own_questions:
-                collected += _search_rows(_search(memory, question, latest), question.relevant.keys())
+                collected += _search_rows(search_question(memory, question, latest, OPTIONS), question.relevant.keys())
             for question in foreign_questions:
-                collected += _search_rows(_search(memory, question, latest), ())
+                collected += _search_rows(search_question(memory, question, latest, OPTIONS), ())
     return np.array(collected)
-
-
-def _search(memory: Memory, question: Question, latest: datetime) -> SearchResult:
-    date = parse_question_date(question.asked_at) if question.asked_at else None
-    return memory.search(question.text, top_k=DEPTH, now=date or latest, question_date=date)
 
 
 def _search_rows(result: SearchResult, relevant: Collection[str]) -> Iterator[list[float]]:

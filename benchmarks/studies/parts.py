@@ -14,33 +14,22 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.studies.datasets import judged_datasets
 from benchmarks.studies.tables import Values, difference_table, table
-from recollect.evaluation import Dataset, System, evaluate, load_dataset
+from recollect.evaluation import Dataset, System, evaluate
 from recollect.evaluation.cache import default_cache_folder
 from recollect.evaluation.report.text import format_fraction
 from recollect.progress import shown_progress
 from recollect.retrieval import presets
 from recollect.retrieval.preset import changed_preset
 
-__all__ = ["COLLECTIONS", "constants", "leave_one_out", "parts"]
-
-COLLECTIONS = {
-    "LoCoMo turns": ("locomo*.json", "turn", "mrr"),
-    "LoCoMo sessions": ("locomo*.json", "session", "mrr"),
-    "LongMemEval turns": ("longmemeval*.json", "turn", "mrr"),
-    "LongMemEval sessions": ("longmemeval*.json", "session", "mrr"),
-    "SciFact": ("scifact*", None, "ndcg@10"),
-    "MuSiQue": ("musique*", None, "recall@10"),
-}
-"""For each collection, the pattern of its file or folder, its level, and its measure."""
-OWN_DATASETS = {"everyday": "mrr", "temporal": "mrr"}
-"""The datasets of this repository and their measures."""
+__all__ = ["constants", "leave_one_out", "parts"]
 
 
 def default_with(name: str, *, without: Sequence[str] = (), **sections: Any) -> System:
@@ -108,17 +97,6 @@ def leave_one_out(columns: Mapping[str, Mapping[str, Values]]) -> str:
     return f"{table(heads, rows)}\n\nThe mean gap between tuned and left-out collections is {gap}."
 
 
-def _datasets(folder: Path, questions: int) -> Iterator[tuple[str, str, Dataset]]:
-    """Yield (name, measure, dataset) of the collections that the folder has, and of ``OWN_DATASETS``."""
-    for name, (pattern, level, measure) in COLLECTIONS.items():
-        for path in sorted(folder.glob(pattern))[:1]:
-            pool = "longmemeval" in path.name
-            dataset = load_dataset(path, level=level, pool=pool) if level else load_dataset(path)
-            yield name, measure, dataset.sample(questions)
-    for name, measure in OWN_DATASETS.items():
-        yield f"{name} set", measure, load_dataset(Path(__file__).parents[1] / "datasets" / name).sample(questions)
-
-
 def _columns(
     systems: Sequence[System], datasets: Sequence[tuple[str, str, Dataset]], embedder: str
 ) -> dict[str, dict[str, Values]]:
@@ -140,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--embedder", default="minilm")
     parser.add_argument("--questions", type=int, default=500, help="maximum for each collection, evenly spaced")
     options = parser.parse_args(arguments)
-    datasets = list(_datasets(options.datasets, options.questions))
+    datasets = list(judged_datasets(options.datasets, options.questions))
     print(difference_table("default with", _columns(parts(), datasets, options.embedder), "default"))
     print()
     print(leave_one_out(_columns(constants(), datasets, options.embedder)))

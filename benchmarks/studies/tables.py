@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
@@ -47,12 +48,17 @@ def difference_text(values: Values, baseline: Values) -> str:
 
 
 def difference_table(
-    heading: str, columns: Mapping[str, Mapping[str, Values]], baseline: str, rows: Sequence[str] = ()
+    heading: str,
+    columns: Mapping[str, Mapping[str, Values]],
+    baseline: str,
+    rows: Sequence[str] = (),
+    *,
+    texts: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> str:
     """Return a table with a row for each system and a column for each collection; the baseline comes first.
 
-    ``columns`` has the values by collection and system, ``heading`` is that of the first column, and ``rows`` the order
-    of the systems.
+    ``columns`` has the values by collection and system, ``heading`` is that of the first column, ``rows`` the order of
+    the systems, and ``texts`` further columns, with a text for each system.
     """
     names = list(rows) or list(dict.fromkeys(name for column in columns.values() for name in column))
     body = []
@@ -65,5 +71,5 @@ def difference_table(
                 cells.append(format_fraction(float(column[name].mean())))
             else:
                 cells.append(difference_text(column[name], column[baseline]))
-        body.append([name, *cells])
-    return table([heading, *columns], body)
+        body.append([name, *cells, *(column[name] for column in texts.values())])
+    return table([heading, *columns, *texts], body)

@@ -8,6 +8,7 @@ from shutil import copy, copytree
 
 import numpy as np
 import pytest
+from benchmarks.studies import datasets as judged
 from benchmarks.studies import exact_terms, parts
 from benchmarks.studies.tables import difference_table, difference_text, table
 
@@ -73,7 +74,7 @@ def test_parts_of_all_collections(
     removed, moved = parts.parts(), parts.constants()
     monkeypatch.setattr(parts, "parts", lambda: [removed[0], removed[-2]])
     monkeypatch.setattr(parts, "constants", lambda: moved[:2])
-    monkeypatch.setattr(parts, "OWN_DATASETS", {"temporal": "mrr"})
+    monkeypatch.setattr(judged, "OWN_DATASETS", {"temporal": "mrr"})
     parts.main(["--datasets", str(datasets), "--embedder", "static", "--questions", "4"])
     printed = capsys.readouterr().out
     assert "| stage duplicates off |" in printed
