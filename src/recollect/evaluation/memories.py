@@ -132,6 +132,7 @@ class SearchTarget:
             namespace=self.namespace,
             now=asked_at or self.now,
             question_date=asked_at,
+            rerank_budget_ms=0,  # results must not depend on the speed of the machine
         )
         milliseconds = (perf_counter() - start) * 1000
         warnings = index_warnings(result.trace)

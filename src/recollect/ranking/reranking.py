@@ -76,7 +76,7 @@ def merge_reranked(
     """
     notes = as_candidates("candidates", candidates)
     head_size = min(arguments.count("top_n", top_n), len(notes))
-    scores = _valid_scores(results, head_size)
+    scores = valid_scores(results, head_size)
     effective_scores = _effective_scores(notes[:head_size], scores)
     order = sorted(scores, key=lambda index: (bool(notes[index].superseded_by), -effective_scores[index], index))
     order += [index for index in range(head_size) if index not in scores]
@@ -110,7 +110,7 @@ def blend_reranked(
     notes = as_candidates("candidates", candidates)
     arguments.number("weight", weight, at_least=0, at_most=1)
     head_size = min(arguments.count("top_n", top_n), len(notes))
-    scores = _scaled(_valid_scores(results, head_size))
+    scores = _scaled(valid_scores(results, head_size))
     effective_scores = _effective_scores(notes[:head_size], scores)
     best_score = max((candidate.score for candidate in notes), default=0.0)
     addends = [
@@ -146,7 +146,7 @@ def _scaled(scores: Mapping[int, float]) -> dict[int, float]:
     return {index: (score - low) / (high - low) for index, score in scores.items()}
 
 
-def _valid_scores(results: Iterable[tuple[int, float]], head_size: int) -> dict[int, float]:
+def valid_scores(results: Iterable[tuple[int, float]], head_size: int) -> dict[int, float]:
     """Return a reranker's scores by index; an index out of range, a repeated one and a score of NaN are ignored."""
     scores: dict[int, float] = {}
     for number, result in enumerate(arguments.sequence("results", results)):

@@ -4,6 +4,9 @@ A turn is raised if the query is about its speaker. That is so if the query name
 the first person ("when did I ...") and the speaker is the user. A turn that asks questions is lowered. A turn that is
 long for its speaker is raised, and a short turn is lowered, because most short turns are thanks and greetings. These
 signs are weak, so the factors are close to 1.
+
+A turn that follows a question may answer it in words that do not repeat the topic ("In May."). So it gets a share of
+the question's points in the vector leg.
 """
 
 from __future__ import annotations
@@ -11,12 +14,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log
+from functools import partial
+from math import fsum, log
 from statistics import median
 from typing import ClassVar
 
 from recollect.model import Candidate
-from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult
+from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult, display_name
 from recollect.settings import number, setting
 
 _SPEAKER = re.compile(r"\s*([^\W\d_][\w .'’-]{0,39}):\s")  # a name of at most 40 characters, a colon and white space
@@ -25,6 +29,7 @@ _WORD = re.compile(r"[^\W_]+")  # letters and digits
 _FIRST_PERSON = frozenset(("i", "my", "me", "mine", "we", "our", "us"))
 _SECOND_PERSON = frozenset(("you", "your", "yours"))
 _USER_ROLES = frozenset(("user", "human"))  # the names of the human's role in chat transcripts
+_CHAT_ROLES = _USER_ROLES | {"assistant", "ai", "bot", "model", "system"}  # the names of all roles in chat transcripts
 _MAX_LOG_RATIO = 1.5  # a turn counts as at most 4.5 times as long or as short as the median of its speaker's turns
 
 
@@ -33,7 +38,10 @@ class SpeakerTurns(Stage):
     """Multiply the scores of turns by factors for their speaker, their questions and their length.
 
     A turn is a note with a session and a position whose content begins with the name of its speaker, as in ``Ada: I
-    moved.``. Its score is multiplied by up to three factors:
+    moved.``. If the turn before it asks something, ``answers * share * points`` is added to its score, where ``share``
+    is the share of that turn's sentences that are questions, and ``points`` are its points in the vector leg. In a chat
+    with an assistant nothing is added, because there a reply says little about the user. Then the score is multiplied
+    by up to three factors:
 
     - ``1 + speaker`` if the query names the speaker, but not all speakers among the candidates; or if the query is in
       the first person ("I", "my", without "you") and the speaker is called ``user`` or ``human``
@@ -53,6 +61,7 @@ class SpeakerTurns(Stage):
     speaker: float = setting(0.1, number(0))
     asks: float = setting(0.2, number(0))
     length: float = setting(0.1, number(0))
+    answers: float = setting(0.0, number(0))
 
     def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
         """Return the factors of each turn; ``None`` if no candidate is a turn."""
@@ -67,13 +76,26 @@ class SpeakerTurns(Stage):
             lengths_by_speaker.setdefault(speakers[turn_id], []).append(length)
         medians = {speaker: median(values) for speaker, values in lengths_by_speaker.items()}
         subjects = _subjects(context.query, set(medians))
+        # The turns that ask another person something, by session and position.
+        questions = {
+            (note.session, note.position): note
+            for note in (in_sessions if self.answers else ())
+            if "?" in note.content and speakers.get(note.id, "user").lower() not in _CHAT_ROLES
+        }
         adjustments: list[list[Adjustment]] = []
         for note in candidates:
             speaker = speakers.get(note.id)
             if speaker is None:
                 adjustments.append([])
-            else:
-                adjustments.append(self._adjustments(note, speaker, subjects, lengths[note.id], medians[speaker]))
+                continue
+            turn_adjustments = self._adjustments(note, speaker, subjects, lengths[note.id], medians[speaker])
+            question = questions.get((note.session, (note.position or 0) - 1))
+            if question is not None and (points := _vector_points(question)):
+                reason = partial(_answer_reason, question)
+                turn_adjustments.insert(
+                    0, Adjustment(reason, addend=self.answers * points * _question_share(question.content))
+                )
+            adjustments.append(turn_adjustments)
         return StageResult(adjustments)
 
     def _adjustments(
@@ -91,6 +113,16 @@ class SpeakerTurns(Stage):
             reason = "long for a turn" if log_ratio > 0 else "short for a turn"
             adjustments.append(Adjustment(reason, max(0.0, 1 + self.length * log_ratio)))
         return adjustments
+
+
+def _vector_points(turn: Candidate) -> float:
+    """Return the points of a turn in the vector leg."""
+    legs, points = turn.evidence[::4], turn.evidence[3::4]
+    return fsum(value for leg, value in zip(legs, points, strict=True) if leg == "vector")
+
+
+def _answer_reason(question: Candidate) -> str:
+    return f"may answer {display_name(question)!r}"
 
 
 def _subjects(query: str, speakers: set[str]) -> set[str]:

@@ -63,6 +63,13 @@ class SearchOptions:
     )
     rerank: bool = _option(default=True, help_text="Rerank the best hits, if a reranker is configured.")
     rerank_top_n: int = _option(20, "Number of hits that the reranker reads.", at_least=0)
+    rerank_budget_ms: float | None = _option(
+        None,
+        "Target time for reranking in milliseconds: only as many hits are reranked as the reranker's speed allows; 0 "
+        "means no limit. By default the preset's.",
+        at_least=0,
+        at_most=600_000,
+    )
     skip_retry_ladder: bool = _option(
         default=False, help_text="Do not try fallback queries if lexical search finds nothing."
     )
@@ -114,6 +121,9 @@ class SearchOptions:
         for name in ("min_confidence", "answer_threshold"):
             if getattr(self, name) is not None:
                 checked_values[name] = arguments.number(name, getattr(self, name), at_least=0, at_most=1)
+        if self.rerank_budget_ms is not None:
+            budget = arguments.number("rerank_budget_ms", self.rerank_budget_ms, at_least=0, at_most=600_000)
+            checked_values["rerank_budget_ms"] = budget
         for name, value in checked_values.items():
             object.__setattr__(self, name, value)
 
@@ -139,6 +149,7 @@ class SearchKeywords(TypedDict, total=False):
     candidate_k: int | None
     rerank: bool
     rerank_top_n: int
+    rerank_budget_ms: float | None
     skip_retry_ladder: bool
     question_date: QuestionDate
     now: datetime | str | None

@@ -20,7 +20,7 @@ from recollect.query import AliasTable, Query, Token, compile_fts5
 from recollect.ranking.stage import Change, StageContext, StageResult, apply_result
 from recollect.rerankers import RerankerSpec, reranker_from
 from recollect.retrieval.confidence import Calibration, ConfidenceScorer, calibration_of, inherit_confidence
-from recollect.retrieval.graph import IndexGraph, expand_graph, graph_list, previous_texts, propagate_scores
+from recollect.retrieval.graph import IndexGraph, expand_graph, graph_list, propagate_scores
 from recollect.retrieval.ladder import CallerNotes, Chunks
 from recollect.retrieval.legs import (
     VECTOR_LEG_NOT_RUN,
@@ -48,7 +48,7 @@ from recollect.retrieval.request import (
     substitute,
 )
 from recollect.retrieval.rescoring import rescore_with_context
-from recollect.retrieval.second_stage import SecondStage
+from recollect.retrieval.second_stage import RerankInput, SecondStage
 from recollect.retrieval.trace import SearchResult, StageRun, Trace
 from recollect.stores.search_index import IndexAbilities
 
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from recollect.stores.search_index import SearchIndex
 
 EMBEDDER_SECONDS, RERANKER_SECONDS = 30.0, 10.0  # timeouts; the embedder's is longer, as it may load a model
-
 T = TypeVar("T")
 Ranking = list[Candidate]
 LegLists = dict[str, Ranking]  # the candidates of each leg, best first, by the name of the leg
@@ -483,8 +482,7 @@ class Retrieval:
     def _rerank(self, state: SearchState, ranked: Ranking, options: SearchOptions, lists: LegLists) -> Ranking:
         """Return the candidates, reranked if possible; set the ``steps`` of the candidates that may become hits."""
         rules, trace = state.preset.rerank, state.trace
-        max_reranked = options.rerank_top_n if self._second_stage else 0
-        for candidate in ranked[: max(options.top_k, max_reranked)]:
+        for candidate in ranked[: max(options.top_k, options.rerank_top_n if self._second_stage else 0)]:
             candidate.steps = tuple(change.step() for change in state.changes.get(candidate.id, ()))
         if not ranked:
             trace.rerank_skipped_reason = "empty_candidates"
@@ -493,8 +491,10 @@ class Retrieval:
         elif self._second_stage is None:
             trace.rerank_skipped_reason = "no_reranker"
         else:
-            query, top_n, legs = state.request.query, options.rerank_top_n, (lists["lexical"], lists["vector"])
+            top_n, legs = options.rerank_top_n, (lists["lexical"], lists["vector"])
+            rules = replace(rules, budget_ms=option_or_default(options.rerank_budget_ms, rules.budget_ms))
             graph = IndexGraph(self._index, state.request, state.scope, max(1, rules.previous))
-            texts = partial(previous_texts, ranked[:top_n] if rules.previous else [], graph)
-            return self._second_stage.run(query, ranked, trace, rules, top_n=top_n, legs=legs, previous_texts=texts)
+            frequencies = self._frequencies(state, state.request.terms) if rules.passages else None
+            texts = RerankInput(state.request, frequencies, graph)
+            return self._second_stage.run(ranked, texts, trace, rules, top_n=top_n, legs=legs)
         return ranked

@@ -163,13 +163,18 @@ class RerankRules(Settings):
     agree_min: int = setting(2, count(0, 3))
     """The reranker is skipped if both legs have the same note at this many of the first three ranks; 0: no check."""
     characters: int = setting(0, count())
-    """How many characters of the content the reranker reads after title and summary; it is skipped if most of the notes
-    are longer. 0 means that it reads the content only if the note has neither title nor summary."""
+    """How many characters of the content the reranker reads after title and summary. 0 means that it reads the content
+    only if the note has neither title nor summary."""
+    passages: int = setting(0, count(0, 20))
+    """In how many passages a note of more than ``characters`` is read; the best score of a passage counts. With 0, the
+    note's beginning is read, and the reranker is skipped if most of the notes are that long."""
     previous: int = setting(0, count(0, 10))
     """The reranker reads a note with the questions in this many notes before it in its session."""
     blend: float = setting(1.0, number(0, 1))
     """The weight of the reranker's score in a note's new score. With 1, the reranker alone orders the notes,
     and scores do not change."""
+    passage_blend: float = setting(1.0, number(0, 1))
+    """The same weight if most of the notes are longer than ``characters``: a passage says less than a whole note."""
     max_margin: float = setting(0.0, number(0, 1))
     """The reranker is skipped if the best note leads by more than this share of the highest possible score; 0: no
     check."""
@@ -325,7 +330,7 @@ DEFAULT = Preset(
         min_scores={"lexical": 0.0},
         weight_by_model_quality=True,
         score_union=True,
-        chunk_penalty=0.2,
+        chunk_penalty=0.1,
         deviations=6.0,  # standard deviations above the similarity of the vector leg's last candidate
     ),
     context=ContextRules(on=True, coverage=1.0),
@@ -340,13 +345,15 @@ DEFAULT = Preset(
     ),
     stages=(
         SessionLift(weight=0.33),
-        SpeakerTurns(speaker=0.3, asks=0.1, length=0.1),
+        SpeakerTurns(speaker=0.3, asks=0.1, length=0.1, answers=1.0),
         TimeMatch(boost=0.3, combine="add"),
         Superseded(factor=0.5),
         ExactTerm(max_notes=10, lead=0.25),
         Duplicates(),
     ),
-    rerank=RerankRules(characters=2000, previous=1, blend=0.7, max_margin=0.15),
+    rerank=RerankRules(
+        characters=2000, passages=3, previous=1, blend=0.7, passage_blend=0.5, max_margin=0.15, budget_ms=250
+    ),
     candidate_k=200,
     answer_threshold=0.25,
 )

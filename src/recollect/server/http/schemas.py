@@ -236,6 +236,7 @@ class SearchParameters(RequestModel):
     candidate_k: Count | None = _search_option("candidate_k")
     rerank: bool = _search_option("rerank")
     rerank_top_n: Count = _search_option("rerank_top_n")
+    rerank_budget_ms: Annotated[float, Field(ge=0, le=600_000)] | None = _search_option("rerank_budget_ms")
     skip_retry_ladder: bool = _search_option("skip_retry_ladder")
     question_date: Timestamp | None = _search_option("question_date")
     now: Timestamp | None = _search_option("now")
