@@ -182,3 +182,48 @@ def test_speaker_turns_scores_are_never_negative(
     ranked = weight_speaker_turns(turns, query=query, speaker=speaker, asks=asks, length=length)
     assert sorted(note.id for note in ranked) == sorted(note.id for note in turns)
     assert all(note.score >= 0 for note in ranked)
+
+
+def conversation(*contents: str, session: str = "s", points: float = 0.4) -> list[Candidate]:
+    """Return turns at the positions 1, 2 and so on; the first has ``points`` in the vector leg."""
+    turns = [turn(content, position=position, session=session) for position, content in enumerate(contents, 1)]
+    turns[0].evidence = ("lexical", 1, 3.0, 0.9, "vector", 1, 0.7, points)
+    return turns
+
+
+def answer_addends(turns: list[Candidate], **constants: float) -> list[float]:
+    """Return what is added to the score of each turn, by position; factors are turned off."""
+    ranked = weight_speaker_turns(turns, query="tea?", **{"speaker": 0, "asks": 0, "length": 0} | constants)
+    return [round(note.score - 1.0, 12) for note in sorted(ranked, key=lambda note: note.position or 0)]
+
+
+def test_turn_after_a_question_gets_a_share_of_its_vector_points() -> None:
+    # Half of the sentences of the first turn are questions: 1.0 · 0.5 · 0.4.
+    turns = conversation("Ben: Nice. Which tea?", "Ada: Sencha.", "Ben: Thanks.")
+    assert answer_addends(turns, answers=1.0) == [0.0, 0.2, 0.0]
+    assert answer_addends(turns, answers=0.5) == [0.0, 0.1, 0.0]
+    assert answer_addends(turns) == [0.0, 0.0, 0.0]
+    (step,) = next(note for note in weight_speaker_turns(turns, query="", answers=1.0) if note.position == 2).steps[:1]
+    assert step.reason == "may answer 'Ben: Nice. Which tea?'"
+
+
+def test_addend_is_multiplied_by_the_factors() -> None:
+    turns = conversation("Ben: Which tea?", "Ada: Sencha.")
+    ranked = weight_speaker_turns(turns, query="What does Ada drink?", speaker=0.5, asks=0, length=0, answers=1.0)
+    assert {note.position: note.score for note in ranked} == {1: 1.0, 2: pytest.approx((1 + 0.4) * 1.5)}
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        conversation("Ben: A tea.", "Ada: Sencha."),  # no question
+        conversation("user: Which tea?", "assistant: Sencha."),
+        conversation("Assistant: Which tea?", "User: Sencha."),
+        conversation("Which tea?", "Ada: Sencha."),  # no speaker asks
+        conversation("Ben: Which tea?", "Ada: Sencha.", points=0.0),
+        [*conversation("Ben: Which tea?"), turn("Ada: Sencha.", position=2, session="other")],
+        [*conversation("Ben: Which tea?"), turn("Ada: Sencha.", position=3)],
+    ],
+)
+def test_other_turns_get_no_addend(turns: list[Candidate]) -> None:
+    assert set(answer_addends(turns, answers=1.0)) == {0.0}

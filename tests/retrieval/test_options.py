@@ -61,6 +61,7 @@ def test_every_option_has_help_and_scalar_ranges() -> None:
         ({"rerank": "no"}, "rerank: must be true or false, got 'no' (str)"),
         ({"min_confidence": 1.5}, "min_confidence: must be at most 1, got 1.5"),
         ({"answer_threshold": -0.5}, "answer_threshold: must be at least 0, got -0.5"),
+        ({"rerank_budget_ms": -1}, "rerank_budget_ms: must be at least 0, got -1"),
         ({"namespace": ""}, "namespace: must not be empty"),
         ({"filters": {"author": "x"}}, "filters: has no condition 'author'; the conditions are path_prefix, tags, "),
         ({"question_date": "some day"}, "question_date: must be a date such as 2026-04-18, "),

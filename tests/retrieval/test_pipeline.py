@@ -883,6 +883,49 @@ class TestRerank:
             trace = retrieval(index, reranker=Reranker(), preset=preset).search("tea").trace
             assert (trace.rerank_skipped_reason, trace.reranked) == (reason, not reason)
 
+    def test_rerank_reads_the_passages_with_the_most_terms(self) -> None:
+        sentences = {
+            "Tea was on offer in the old market hall, next to bread.": 0,
+            "We drank green tea by the harbour and stayed until the lamps were lit.": 1,
+            "A green door, and nobody came to open it.": 2,
+        }
+        filler = "The weather was fine and nothing else happened on that long day in the country. " * 4
+        content = filler.join(["", *sentences, ""])
+        notes = {"a": Candidate("a", title="Trip", content=content), "b": Candidate("b", content="tea")}
+        index = CountingIndex(lexical_ids={"green OR tea": ["a", "b"]}, notes=notes, counts={"tea": 9, "green": 2})
+        reranker = Reranker([(0, 0.1), (1, 0.9), (2, 0.8)])
+        rules = replace(PLAIN.rerank, characters=400, passages=2, blend=0.5, passage_blend=0.25)
+        result = retrieval(index, reranker=reranker, preset=replace(PLAIN, rerank=rules)).search("green tea")
+        ((first, second, third),) = reranker.documents
+        assert first.startswith("Trip\n")
+        assert "green tea" in first
+        assert "green door" in second  # green is rarer than tea
+        assert third == "tea"
+        assert {hit.id: hit.rerank_score for hit in result} == {"a": 0.9, "b": 0.8}
+        # One of two notes is long, which is not most of them, so that blend applies.
+        (step,) = [step for step in result[0].candidate.steps if step.stage == "rerank"]
+        assert step.factor == 0.5
+
+    def test_rerank_has_another_weight_if_most_notes_are_long(self) -> None:
+        content = "Green tea in the morning, and again in the afternoon. " * 20
+        notes = {name: Candidate(name, content=content) for name in "abc"}
+        index = Index(lexical_ids={"tea": ["a", "b", "c"]}, notes=notes)
+        rules = replace(PLAIN.rerank, characters=100, passages=2, blend=0.5, passage_blend=0.25)
+        reranker = Reranker([(0, 0.2), (2, 0.9), (9, 1.0), (1, 0.3)])
+        result = retrieval(index, reranker=reranker, preset=replace(PLAIN, rerank=rules)).search("tea", rerank_top_n=3)
+        # Three texts: two passages of a, and the first of b.
+        assert len(reranker.documents[0]) == 3
+        assert {hit.id: hit.rerank_score for hit in result} == {"a": 0.3, "b": 0.9, "c": None}
+        steps = [step for hit in result for step in hit.candidate.steps if step.stage == "rerank"]
+        assert {step.factor for step in steps} == {0.75}
+
+    def test_rerank_budget_of_a_search(self) -> None:
+        preset = replace(PLAIN, rerank=replace(PLAIN.rerank, budget_ms=1))
+        pipeline = retrieval(self.INDEX, reranker=Reranker(delay=0.05), preset=preset)
+        reasons = [pipeline.search("tea").trace.rerank_skipped_reason for _ in range(3)]
+        assert reasons == ["", "", "budget"]
+        assert pipeline.search("tea", rerank_budget_ms=0).trace.reranked
+
     def test_rerank_budget_limits_the_documents(self) -> None:
         preset = replace(PLAIN, rerank=replace(PLAIN.rerank, budget_ms=400))
         reranker = Reranker(delay=0.5)  # for four documents; a busy machine may take longer
