@@ -8,9 +8,9 @@ from typing import NoReturn
 
 import pytest
 
-from recollect.embedders.minilm import minilm_unavailable_reason
+from recollect.embedders import EMBEDDERS
 
-__all__ = ["require_minilm", "require_program", "skip_or_fail"]
+__all__ = ["require_embedder", "require_program", "skip_or_fail"]
 
 
 def require_program(*names: str, package: str) -> str:
@@ -23,10 +23,11 @@ def require_program(*names: str, package: str) -> str:
     return path
 
 
-def require_minilm() -> None:
-    """Continue only if MiniLM is installed."""
-    if problem := minilm_unavailable_reason():
-        skip_or_fail(f"this test needs MiniLM: {problem}")
+def require_embedder(name: str = "arctic-embed-s") -> None:
+    """Continue only if this embedder of the catalogue is installed."""
+    unavailable_reason = EMBEDDERS[name].unavailable_reason
+    if unavailable_reason and (problem := unavailable_reason()):
+        skip_or_fail(f"this test needs an embedder: {problem}")
 
 
 def skip_or_fail(problem: str) -> NoReturn:

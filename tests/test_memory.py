@@ -181,7 +181,9 @@ class TestSearching:
         with recollect.open(tmp_path / "words.db") as lexical:
             lexical.add("Green tea.")
             warning = lexical.embedder_warning
-            assert warning.startswith("vector search is off, because no embedding model is installed: minilm needs")
+            assert warning.startswith(
+                "vector search is off, because no embedding model is installed: arctic-embed-s needs"
+            )
             assert lexical.search("tea").warnings == [warning]
             assert lexical.search("tea", mode="bm25").warnings == []
             assert lexical.compare("tea", ["memini"])["memini"].warnings == [warning]
@@ -831,15 +833,15 @@ def test_auto_uses_model_of_stored_vectors(path: Path, monkeypatch: pytest.Monke
         return choose_embedder(spec)
 
     monkeypatch.setattr("recollect.opening.choose_embedder", choose)
-    with pytest.warns(RecollectWarning, match="are of wordllama.*, the embedder is all-MiniLM"):
+    with pytest.warns(RecollectWarning, match="are of wordllama.*, the embedder is arctic-embed-s"):
         recollect.open(path).close()
 
 
-def test_minilm_finds_by_similarity(path: Path) -> None:
+def test_default_model_finds_by_similarity(path: Path) -> None:
     """The neural model that ``auto`` chooses finds notes that share no word with the query."""
     with warnings.catch_warnings(), recollect.open(path) as memory:
         assert memory.embedder is not None
-        assert memory.embedder.name == "all-MiniLM-L6-v2/int8"
+        assert memory.embedder.name == "arctic-embed-s/int8"
         memory.add_many(note for note in sample_notes() if "#" not in note["path"])
         for query in sample_queries():
             if query["query"] in ("which medicine is dangerous for my daughter?", "ERR_4021", '"measure the reveal"'):

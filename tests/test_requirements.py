@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.browser import executable
-from tests.requirements import require_minilm, require_program
+from tests.embedders.test_registry import without
+from tests.requirements import require_embedder, require_program
 
 
 @pytest.fixture(autouse=True)
@@ -38,9 +39,9 @@ def test_installed_program_is_returned(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_missing_model_skips_or_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.requirements.minilm_unavailable_reason", lambda: "its weights are not installed")
-    with pytest.raises(pytest.skip.Exception, match="this test needs MiniLM: its weights are not installed"):
-        require_minilm()
+    without(monkeypatch, "project_brain")
+    with pytest.raises(pytest.skip.Exception, match="this test needs an embedder: arctic-embed-s is not installed: "):
+        require_embedder()
     monkeypatch.setenv("RECOLLECT_SKIP_NOTHING", "1")
-    with pytest.raises(pytest.fail.Exception, match="its weights"):
-        require_minilm()
+    with pytest.raises(pytest.fail.Exception, match="arctic-embed-s is not installed"):
+        require_embedder()

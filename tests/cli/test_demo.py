@@ -10,11 +10,11 @@ import recollect
 from recollect.cli.demo import EXAMPLES
 from recollect.sample import sample_notes
 from tests.cli.conftest import Run, error_of
-from tests.requirements import require_minilm
+from tests.requirements import require_embedder
 
 
 def test_demo_tour(run: Run) -> None:
-    require_minilm()
+    require_embedder()
     result = run("demo", "--embedder", "auto", "--db", "demo.db")
     assert (result.exit_code, result.stderr) == (0, "excluding notes with: friday\n")
     assert result.stdout.startswith(

@@ -15,7 +15,7 @@ from recollect.cli.group import COMMANDS
 from tests.cli.conftest import Run
 from tests.docs.session import same
 from tests.evaluation.samples import KITCHEN
-from tests.requirements import require_minilm
+from tests.requirements import require_embedder
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "command-line.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (.+)\n((?:(?!^## ).*\n)*)", PAGE, re.MULTILINE))
@@ -60,7 +60,7 @@ def test_every_command_has_db_and_quiet(name: str) -> None:
 
 
 def test_page_examples_are_up_to_date(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    require_minilm()
+    require_embedder()
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "auto")
     shutil.copytree(KITCHEN, "kitchen")
     Path("vault").mkdir()

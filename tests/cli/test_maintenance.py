@@ -91,7 +91,7 @@ def test_missing_model_is_a_warning_of_all_commands(
     assert result.output.count("vector search is off, because no embedding model is installed") == 1
     if command[0] != "explain":  # the explanation has the warnings
         assert result.stderr.startswith(
-            "warning: vector search is off, because no embedding model is installed: minilm"
+            "warning: vector search is off, because no embedding model is installed: arctic-embed-s"
         )
         assert result.stderr.count("\n") == 1
     assert run(*command, "--embedder", "auto", "--quiet").stderr == ""

@@ -199,7 +199,7 @@ def test_models_of_a_package(run: Run, tiny: CatalogueEntry, tmp_path: Path, mon
 
 def test_models_wrong_use(run: Run) -> None:
     for command in ("show", "download", "verify", "remove", "bench"):
-        assert error_of(run("models", command, "word2vec"), 2).startswith("name: must be one of minilm, ")
+        assert error_of(run("models", command, "word2vec"), 2).startswith("name: must be one of arctic-embed-s, ")
     assert "NAME..." in error_of(run("models", "remove"), 2)
     assert "--kind" in error_of(run("models", "list", "--kind", "tea"), 2)
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.docs.session import DOCS, commands, on_a_free_port, run
-from tests.requirements import require_minilm
+from tests.requirements import require_embedder
 
 GUIDES = ("vaults", "conversations", "choosing-an-embedder", "operating", "tuning")
 
 
 @pytest.mark.parametrize("guide", GUIDES)
 def test_guide_commands(guide: str, tmp_path: Path) -> None:
-    require_minilm()
+    require_embedder()
     folder = tmp_path / "here"
     folder.mkdir()
     typed = commands((DOCS / f"{guide}.md").read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from tests.docs.session import DOCS, commands, on_a_free_port, run
-from tests.requirements import require_minilm, require_program
+from tests.requirements import require_embedder, require_program
 
 PAGE = (DOCS / "tutorial.md").read_text(encoding="utf-8")
 ROOT = DOCS.parent
@@ -52,7 +52,7 @@ def fresh(desk: Path) -> dict[str, str]:
 
 
 def test_tutorial_commands(checkout: Path, fresh: dict[str, str]) -> None:
-    require_minilm()
+    require_embedder()
     require_program("curl", package="curl")
     run(on_a_free_port(commands(PAGE)), checkout, fresh, seconds=600)
     made = checkout.parent / "my-memory"

