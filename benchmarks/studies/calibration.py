@@ -1,6 +1,6 @@
 """Fit the constants of ``recollect.retrieval.confidence`` on judged datasets, and measure them on held-out datasets.
 
-    python -m benchmarks.studies.calibration --embedder minilm [--level turn] [--pool] COLLECTION COLLECTION ...
+    python -m benchmarks.studies.calibration --embedder arctic-embed-s [--level turn] [--pool] COLLECTION COLLECTION ...
 
 A collection is any dataset that ``recollect.evaluation`` reads. The constants are those of a logistic regression: each
 search gives a row with features of the first hit and whether this hit is relevant. Rows come from three sources:
@@ -128,7 +128,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Fit the constants, print them and their calibration errors; return the exit code."""
     parser = argparse.ArgumentParser(prog="scripts/bench studies.calibration", description=__doc__)
     parser.add_argument("collections", nargs="+", type=Path)
-    parser.add_argument("--embedder", default="minilm", help="minilm, static, or none for the lexical leg alone")
+    parser.add_argument(
+        "--embedder",
+        default="arctic-embed-s",
+        help="a model, or none for the lexical leg alone",
+    )
     parser.add_argument("--level", default=None, help="turn or session, for conversations")
     parser.add_argument("--pool", action="store_true", help="pool the sessions of LongMemEval files")
     options = parser.parse_args(arguments)

@@ -1,6 +1,6 @@
 """Measure exact-term search: how often the only note that contains a token is the first hit, or in the top ten.
 
-    python -m benchmarks.studies.exact_terms SOURCE ... [--embedder minilm|static|none] [--sample N]
+    python -m benchmarks.studies.exact_terms SOURCE ... [--embedder arctic-embed-s|static|none] [--sample N]
 
 A SOURCE is a dataset that ``recollect.evaluation`` reads (LongMemEval is pooled), a folder of documents, a memory such
 as ``recollect demo --db demo.db`` makes, or the word ``sample`` for the built-in sample notes. The exit code is 1 if a
@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Search for the tokens of each source; print the hit rates by kind, and tokens whose note is not first."""
     parser = argparse.ArgumentParser(prog="scripts/bench studies.exact_terms", description=__doc__)
     parser.add_argument("sources", nargs="+", metavar="SOURCE")
-    parser.add_argument("--embedder", default="minilm")
+    parser.add_argument("--embedder", default="arctic-embed-s")
     parser.add_argument(
         "--level", choices=("turn", "session"), help="whether a note is a turn or a session of a conversation"
     )

@@ -1,6 +1,6 @@
 """Measure the default preset without each of its parts, and with changed constants.
 
-    python -m benchmarks.studies.parts --datasets FOLDER [--embedder minilm] [--questions 500]
+    python -m benchmarks.studies.parts --datasets FOLDER [--embedder arctic-embed-s] [--questions 500]
 
 The folder has LoCoMo and LongMemEval as JSON, and SciFact and MuSiQue as BEIR folders. The datasets of this repository,
 ``everyday`` and ``temporal``, are added. Two tables are printed as Markdown:
@@ -115,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print both tables."""
     parser = argparse.ArgumentParser(prog="scripts/bench studies.parts", description=__doc__)
     parser.add_argument("--datasets", type=Path, required=True)
-    parser.add_argument("--embedder", default="minilm")
+    parser.add_argument("--embedder", default="arctic-embed-s")
     parser.add_argument("--questions", type=int, default=500, help="maximum for each collection, evenly spaced")
     options = parser.parse_args(arguments)
     datasets = list(judged_datasets(options.datasets, options.questions))
