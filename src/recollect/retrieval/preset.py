@@ -352,7 +352,7 @@ DEFAULT = Preset(
         Duplicates(),
     ),
     rerank=RerankRules(
-        characters=2000, passages=3, previous=1, blend=0.7, passage_blend=0.5, max_margin=0.15, budget_ms=250
+        characters=1200, passages=3, previous=1, blend=0.7, passage_blend=0.5, max_margin=0.15, budget_ms=250
     ),
     candidate_k=200,
     answer_threshold=0.25,
