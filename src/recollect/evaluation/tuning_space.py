@@ -70,6 +70,7 @@ STAGE_VALUES = {
     "speaker_turns.speaker": (0.0, 0.05, 0.1, 0.2),
     "speaker_turns.asks": (0.0, 0.1, 0.2, 0.3),
     "speaker_turns.length": (0.0, 0.05, 0.1, 0.2),
+    "speaker_turns.answers": (0.0, 0.5, 1.0, 1.5),
     "superseded.factor": (0.25, 0.5, 0.75, 1.0),
 }
 """The values to try for constants of stages, by ``stage.constant``."""
