@@ -197,12 +197,14 @@ def answer_addends(turns: list[Candidate], **constants: float) -> list[float]:
     return [round(note.score - 1.0, 12) for note in sorted(ranked, key=lambda note: note.position or 0)]
 
 
-def test_turn_after_a_question_gets_a_share_of_its_vector_points() -> None:
-    # Half of the sentences of the first turn are questions: 1.0 · 0.5 · 0.4.
+def test_turn_after_a_question_gets_a_share_of_the_difference_in_vector_points() -> None:
+    # Half of the sentences of the first turn are questions: 1.0 · 0.5 · (0.4 − 0).
     turns = conversation("Ben: Nice. Which tea?", "Ada: Sencha.", "Ben: Thanks.")
     assert answer_addends(turns, answers=1.0) == [0.0, 0.2, 0.0]
     assert answer_addends(turns, answers=0.5) == [0.0, 0.1, 0.0]
     assert answer_addends(turns) == [0.0, 0.0, 0.0]
+    turns[1].evidence = ("vector", 2, 0.6, 0.3)  # 1.0 · 0.5 · (0.4 − 0.3)
+    assert answer_addends(turns, answers=1.0) == [0.0, 0.05, 0.0]
     (step,) = next(note for note in weight_speaker_turns(turns, query="", answers=1.0) if note.position == 2).steps[:1]
     assert step.reason == "may answer 'Ben: Nice. Which tea?'"
 
@@ -221,6 +223,7 @@ def test_addend_is_multiplied_by_the_factors() -> None:
         conversation("Assistant: Which tea?", "User: Sencha."),
         conversation("Which tea?", "Ada: Sencha."),  # no speaker asks
         conversation("Ben: Which tea?", "Ada: Sencha.", points=0.0),
+        conversation("Ben: Which tea?", "Ada: Sencha.", points=-0.1),
         [*conversation("Ben: Which tea?"), turn("Ada: Sencha.", position=2, session="other")],
         [*conversation("Ben: Which tea?"), turn("Ada: Sencha.", position=3)],
     ],

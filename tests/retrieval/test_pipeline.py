@@ -1258,6 +1258,8 @@ class TestModels:
 
     def test_other_model(self) -> None:
         assert "vectors are of other, not of stub" in self.search(Model("other", 2)).warnings[0]
+        catalogue_warning = self.search(Model("arctic-embed-s/int8", 2)).warnings[0]
+        assert "install their model (recollect models download arctic-embed-s), or reindex" in catalogue_warning
 
     def test_other_dimension(self) -> None:
         assert "have 2 numbers now and 3 in the store" in self.search(Model("stub", 3)).warnings[0]

@@ -5,8 +5,8 @@ the first person ("when did I ...") and the speaker is the user. A turn that ask
 long for its speaker is raised, and a short turn is lowered, because most short turns are thanks and greetings. These
 signs are weak, so the factors are close to 1.
 
-A turn that follows a question may answer it in words that do not repeat the topic ("In May."). So it gets a share of
-the question's points in the vector leg.
+A turn that follows a question may answer it in words that do not repeat the topic ("In May."). So if the question has
+more points in the vector leg than the turn, the turn gets a share of the difference.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class SpeakerTurns(Stage):
     """Multiply the scores of turns by factors for their speaker, their questions and their length.
 
     A turn is a note with a session and a position whose content begins with the name of its speaker, as in ``Ada: I
-    moved.``. If the turn before it asks something, ``answers * share * points`` is added to its score, where ``share``
-    is the share of that turn's sentences that are questions, and ``points`` are its points in the vector leg. In a chat
-    with an assistant nothing is added, because there a reply says little about the user. Then the score is multiplied
-    by up to three factors:
+    moved.``. If the turn before it asks something and has more points in the vector leg, ``answers * share * gap`` is
+    added to its score, where ``share`` is the share of that turn's sentences that are questions, and ``gap`` is the
+    difference of the points. In a chat with an assistant nothing is added, because there a reply says little about the
+    user. Then the score is multiplied by up to three factors:
 
     - ``1 + speaker`` if the query names the speaker, but not all speakers among the candidates; or if the query is in
       the first person ("I", "my", without "you") and the speaker is called ``user`` or ``human``
@@ -90,11 +90,10 @@ class SpeakerTurns(Stage):
                 continue
             turn_adjustments = self._adjustments(note, speaker, subjects, lengths[note.id], medians[speaker])
             question = questions.get((note.session, (note.position or 0) - 1))
-            if question is not None and (points := _vector_points(question)):
+            if question is not None and (gap := _vector_points(question) - _vector_points(note)) > 0:
                 reason = partial(_answer_reason, question)
-                turn_adjustments.insert(
-                    0, Adjustment(reason, addend=self.answers * points * _question_share(question.content))
-                )
+                addend = self.answers * _question_share(question.content) * gap
+                turn_adjustments.insert(0, Adjustment(reason, addend=addend))
             adjustments.append(turn_adjustments)
         return StageResult(adjustments)
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from recollect import arguments
 from recollect.embedders.base import unit_rows
 from recollect.errors import ArgumentError, EmbedderError
+from recollect.inference.catalogue import catalogue
 from recollect.model import Candidate, as_candidates
 from recollect.model.note import CHUNK_CHARS, MAX_CHUNKS, MAX_UNSPLIT_CHARS
 from recollect.query import Query, compile_fts5
@@ -330,9 +331,11 @@ def milliseconds_since(started: float) -> float:
 
 def _mismatch_warning(embedder: str, model: str) -> str:
     """Return the warning that the store's vectors were made by another model than the embedder's."""
+    entry = next((entry for entry in catalogue().values() if entry.model_name == model), None)
+    install = f"install their model (recollect models download {entry.name}), or " if entry else ""
     return (
         f"the store's vectors are of {model}, not of {embedder}, so only lexical search ran; "
-        "reindex the memory to embed its notes again"
+        f"{install}reindex the memory to embed its notes again"
     )
 
 

@@ -65,8 +65,8 @@ class SearchOptions:
     rerank_top_n: int = _option(20, "Number of hits that the reranker reads.", at_least=0)
     rerank_budget_ms: float | None = _option(
         None,
-        "Target time for reranking in milliseconds: only as many hits are reranked as the reranker's speed allows; 0 "
-        "means no limit. By default the preset's.",
+        "Target time for reranking in milliseconds: from the third search of a process on, the reranker reads only as "
+        "many texts as its speed allows; 0 means no limit. By default the preset's.",
         at_least=0,
         at_most=600_000,
     )

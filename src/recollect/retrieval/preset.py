@@ -351,9 +351,7 @@ DEFAULT = Preset(
         ExactTerm(max_notes=10, lead=0.25),
         Duplicates(),
     ),
-    rerank=RerankRules(
-        characters=1200, passages=3, previous=1, blend=0.7, passage_blend=0.5, max_margin=0.15, budget_ms=250
-    ),
+    rerank=RerankRules(characters=1200, passages=3, previous=1, blend=0.7, passage_blend=0.5, max_margin=0.15),
     candidate_k=200,
     answer_threshold=0.25,
 )
