@@ -203,5 +203,5 @@ def test_long_notes() -> None:
         notes = [SimpleNamespace(content="x" * length)] * 3
         return SimpleNamespace(collections={"a": SimpleNamespace(notes=notes)})
 
-    assert not second_stages.has_long_notes(dataset(2000))
-    assert second_stages.has_long_notes(dataset(2001))
+    assert not second_stages.has_long_notes(dataset(1200))
+    assert second_stages.has_long_notes(dataset(1201))
