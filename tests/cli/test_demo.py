@@ -74,4 +74,4 @@ def test_demo_prints_warnings(run: Run) -> None:
         memory.add_many(sample_notes())
     result = run("demo", "--db", "demo.db", "ERR_4021", "--embedder", "static")
     assert result.exit_code == 0
-    assert "so only lexical search ran; reindex the memory to embed its notes again\n" in result.stderr
+    assert "reindex the memory to embed its notes again\n" in result.stderr
